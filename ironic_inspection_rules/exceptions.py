@@ -234,6 +234,10 @@ class MissingField(OperationError):
     template = _('field {%s} does not exist')
 
 
+class MaskedField(OperationError):
+    template = _('field {%s} is or has a secret, which the rule does not see')
+
+
 class BudgetExceeded(OperationError):
     """A phase exceeds a limit: time, operations, or the size of values."""
 

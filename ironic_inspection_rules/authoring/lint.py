@@ -11,6 +11,7 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import conflicts
 from ironic_inspection_rules.authoring.checks import failing
 from ironic_inspection_rules.authoring.checks import inventory
+from ironic_inspection_rules.authoring.checks import masked
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.checks import node_values
 from ironic_inspection_rules.authoring.checks import overwritten
@@ -93,7 +94,7 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     'secret': (_('A secret is in a rule that is not marked sensitive.'),
                writes.check_secrets),
     'masked-value': (_('An action writes a secret, which rules do not see.'),
-                     writes.check_masked),
+                     masked.check),
     'unit': (_('A quantity with a unit compares as text.'), shape.check_units),
     'capability-path': (_('A path leads into the text of the capabilities.'),
                         node_values.check_capabilities),

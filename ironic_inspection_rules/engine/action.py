@@ -11,10 +11,8 @@ from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition as engine_condition
-from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
-from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import reads
+from ironic_inspection_rules.engine import masked_field
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
@@ -38,17 +36,21 @@ class Action:
     (blueprint 000 "Plugins"). ``when`` are its conditions.
 
     :param operation: an action that passed validation.
+    :param own_vars: the ``vars`` of its rule as they are written.
     """
 
-    __slots__ = ('_call', '_fields', '_items', '_operation', '_plugin',
-                 '_undo', 'name', 'reverts', 'when')
+    __slots__ = ('_call', '_items', '_masked', '_operation', '_own_vars',
+                 '_plugin', '_undo', 'name', 'reverts', 'when')
 
     def __init__(self, operation: Operation, ops: registry.Registry,
-                 when: tuple[engine_condition.Condition, ...] = ()) -> None:
+                 when: tuple[engine_condition.Condition, ...] = (),
+                 own_vars: typing.Mapping[str, typing.Any] | None = None
+                 ) -> None:
         self.name = operation['op']
         self.when = when
         self._operation = operation
-        self._fields: list[interpolation.Field] | None = None
+        self._own_vars = own_vars or {}
+        self._masked: dict[bool, masked_field.MaskedFields] | None = None
         op = ops.actions[self.name.strip()]
         self.reverts = reverts(operation, op)
         self._plugin = op.plugin
@@ -112,7 +114,7 @@ class Action:
                 missing = rendered
                 return
             undone = True
-            self._refuse_masked(target, roots)
+            self._refuse_masked(target, roots, undoes=True)
             self._plugin.revert(target, *self._call.op.context(roots),
                                 **self._undo.literals, **rendered)
 
@@ -144,31 +146,36 @@ class Action:
                 step(target, roots)
 
     def _apply_once(self, target: WorkingCopy, roots: budget.View) -> None:
+        # A masked value may be of no use for a filter or an argument, which
+        # would be another error.
+        self._refuse_masked(target, roots)
         rendered = self._call.render(roots)
         if isinstance(rendered, rendering.Missing):
             raise exceptions.MissingField(rendered.field)
-        if not self._plugin.TELLS:
-            self._refuse_masked(target, roots)
         self._plugin(target, *self._call.op.context(roots),
                      **self._call.literals, **rendered)
 
-    def _refuse_masked(self, target: WorkingCopy, roots: budget.View) -> None:
+    def _refuse_masked(self, target: WorkingCopy, roots: budget.View,
+                       undoes: bool = False) -> None:
         """Check that no masked value is written or part of a path."""
         if roots is target.roots:
             return
-        if self._fields is None:
-            self._fields = reads.fields(self._operation.get('args'))
-        for field in self._fields:
-            path = field.steps
-            if field.root in rendering.PORT_ROOTS and path:
-                index = rendering.find_port(roots[field.root], path[0],
-                                            roots.budget)
-                path = (str(index), *path[1:])
-            if field.root and masking.is_masked(field.root, path, roots,
-                                                target.roots):
-                raise exceptions.OperationError(
-                    _('field {%s} is or has a secret that is hidden from the '
-                      'rule') % field.text)
+        # Most rules of a set never act on a machine.
+        if self._masked is None:
+            self._masked = {}
+        if undoes not in self._masked:
+            self._masked[undoes] = self._find_fields(undoes)
+        self._masked[undoes].refuse(roots, target.roots)
+
+    def _find_fields(self, undoes: bool) -> masked_field.MaskedFields:
+        """Find the fields in arguments that are no messages for people."""
+        op = self._call.op
+        bound, _problems = op.signature.bind(self._operation.get('args'))
+        written = {name: value for name, value in bound.items()
+                   if name not in op.plugin.TELLS | op.plugin.LITERAL
+                   and (not undoes or name in self._undo.varying)}
+        return masked_field.MaskedFields(written, self._own_vars,
+                                         self._operation.get('loop'))
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:

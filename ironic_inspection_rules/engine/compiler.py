@@ -63,7 +63,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         engine_action.Action(each, ops, tuple(
             _compile_condition(condition, ops,
                                engine_loop.Loop.of(each.get('loop')))
-            for condition in each.get('when') or ()))
+            for condition in each.get('when') or ()), rule.vars)
         for each in rule.actions)
     unexplained = rule.sensitive or not explained
     return CompiledRule(rule, masked, unexplained, conditions, actions, any(

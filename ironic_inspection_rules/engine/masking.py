@@ -114,37 +114,51 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def is_masked(root: str, path: data_path.Path, masked: budget.View,
               unmasked: typing.Mapping[str, typing.Any]) -> bool:
-    """Return whether a value that a rule reads is masked, or has one that is.
+    """Return whether a value of the data is masked, or has one that is.
 
-    :param masked: the data by root name as the rule sees them, with its vars
-        and item; its budget pays for the search.
+    :param masked: the data by root name as a rule sees them; its budget pays
+        for the search.
     :param unmasked: the same with all secrets.
     """
     try:
-        data = masked[root]
+        seen = masked[root]
     except KeyError:
         return False
-    real_data = unmasked.get(root)
-    if data is real_data:
+    real = unmasked[root]
+    if seen is real:
         # Nothing in the root is masked.
         return False
-    seen = data_path.get(data, path)
-    if root in unmasked:
-        return _is_hidden(path[-1] if path else None, seen,
-                          data_path.get(real_data, path), masked.budget)
-    ahead = [seen]
+    key = None
+    for token in path:
+        if not isinstance(seen, dict | list):
+            # What is below a secret is one too, whether it is there or not:
+            # nobody learns the names in it.
+            break
+        key = token
+        seen = data_path.get(seen, (token,))
+        real = data_path.get(real, (token,))
+    return differs(key, seen, real, masked.budget)
+
+
+def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
+    """Return whether there is ``******`` anywhere in a value."""
+    ahead = [value]
     while ahead:
-        each = ahead.pop()
-        if isinstance(each, dict | list):
-            masked.budget.spend(1 + (len(each) >> 2))
-            ahead += each.values() if isinstance(each, dict) else each
-        elif isinstance(each, str) and MASK in each:
-            return True
+        part = ahead.pop()
+        if isinstance(part, str):
+            if MASK in part:
+                return True
+        elif isinstance(part, dict):
+            allowance.spend(1 + (len(part) >> 2))
+            ahead += [*part, *part.values()]
+        elif isinstance(part, list):
+            allowance.spend(1 + (len(part) >> 2))
+            ahead += part
     return False
 
 
-def _is_hidden(key: typing.Any, value: typing.Any, real: typing.Any,
-               allowance: budget.Budget) -> bool:
+def differs(key: typing.Any, value: typing.Any, real: typing.Any,
+            allowance: budget.Budget) -> bool:
     """Return whether a value is masked, or has one in it that is.
 
     :param real: the unmasked value.

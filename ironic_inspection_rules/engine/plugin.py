@@ -239,8 +239,8 @@ class Action(Plugin):
 
     TELLS: typing.ClassVar[frozenset[str]] = frozenset()
     """Arguments that are messages for people: a missing field reads
-    ``(missing)`` there, and a secret ``******``. In an action without such
-    arguments a secret is an error."""
+    ``(missing)`` there, and a secret ``******``. In all other arguments of
+    an action a secret is an error."""
 
     FAILS: typing.ClassVar[bool] = False
     """True if the action fails the inspection."""

@@ -13,6 +13,7 @@ from ironic_inspection_rules.actions import capability
 from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.actions import trait
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
@@ -70,7 +71,7 @@ class SetAttribute(AttributeAction):
                 if name.endswith('_interface') and isinstance(
                         target.get(_NODE, (name,)), str):
                     target.set(_NODE, (name,), None)
-        _add(target, where, text.render(value, document.Document(view)))
+        _add(target, where, _fill(target, view, value))
 
     def revert(self, target: WorkingCopy, view: budget.View, path: str,
                cleanup: typing.Any = None) -> None:
@@ -100,7 +101,7 @@ class ExtendAttribute(AttributeAction):
         if not isinstance(items, list):
             raise exceptions.OperationError(
                 _('%s is not a list') % data_path.pointer(where))
-        value = text.render(value, document.Document(view))
+        value = _fill(target, view, value)
         if not unique or value not in items:
             _add(target, where, [*items, value])
 
@@ -108,7 +109,7 @@ class ExtendAttribute(AttributeAction):
                value: typing.Any) -> None:
         """Remove the value from the list."""
         try:
-            value = text.render(value, document.Document(view))
+            value = _fill(target, view, value)
         except exceptions.MissingField:
             return
         target.discard(_NODE, _read_path(path), value)
@@ -125,7 +126,7 @@ class SetCapability(FormattedAction):
 
     def __call__(self, target: WorkingCopy, view: budget.View, name: str,
                  value: typing.Any = None) -> None:
-        formatted = text.render(value, document.Document(view))
+        formatted = _fill(target, view, value)
         if str(formatted).count(',') > str(value).count(','):
             # It would add capabilities that the rule does not name.
             raise exceptions.OperationError(
@@ -164,6 +165,36 @@ class Fail(plugin.Action):
     def __call__(self, target: WorkingCopy, message: typing.Any,
                  maintenance: bool = False) -> None:
         raise exceptions.FailRequested(str(message), maintenance)
+
+
+def _fill(target: WorkingCopy, view: budget.View,
+          value: typing.Any) -> typing.Any:
+    """Return a value with its fields filled in.
+
+    :raises: :class:`.exceptions.MaskedField` if one is or has a secret that
+        the rule does not see; another :class:`.exceptions.OperationError` as
+        :func:`.text.render` does.
+    """
+    seen = document.Document(view)
+    fields = [] if view is target.roots else list(text.fields(value))
+    if fields:
+        real = document.Document(target.roots)
+        for name, steps in fields:
+            key = steps[-1] if steps else None
+            if masking.differs(key, _at(seen, steps), _at(real, steps),
+                               view.budget):
+                raise exceptions.MaskedField(name)
+    return text.render(value, seen)
+
+
+def _at(data: typing.Any, steps: text.Steps) -> typing.Any:
+    """Return the value of a field, or :data:`.path.ABSENT`."""
+    try:
+        for step in steps:
+            data = data[step]
+    except (LookupError, TypeError):
+        return data_path.ABSENT
+    return data
 
 
 def _read_path(path: typing.Any) -> data_path.Path:

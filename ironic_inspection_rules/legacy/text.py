@@ -17,6 +17,7 @@ from ironic_inspection_rules.i18n import _
 
 Data = typing.Mapping[str, typing.Any]
 Render = typing.Callable[[Data], str]
+Steps = tuple[str | int, ...]
 
 _NAME = re.compile(r'(?P<root>[^.\[\]]*)(?P<steps>(?:\[[^\]]+\])*)')
 _STEP = re.compile(r'\[([^\]]+)\]')
@@ -58,6 +59,29 @@ def problems(value: typing.Any) -> typing.Iterator[str]:
             yield from problems(item)
 
 
+def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
+    """Yield the fields in all strings of a value, and those in their formats.
+
+    There are none if it cannot be rendered for any machine.
+
+    :param value: as for :func:`render`.
+    :returns: what stands between the braces, and the keys and indices.
+    """
+    ahead = [] if any(problems(value)) else [value]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, dict):
+            ahead += [*part.keys(), *part.values()]
+        elif isinstance(part, list):
+            ahead += part
+        elif isinstance(part, str):
+            for _literal, name, spec, _conversion in (
+                    string.Formatter().parse(part)):
+                if name is not None:
+                    yield name, steps(name)
+                    ahead.append(spec)
+
+
 @text_cache.for_short(maxsize=4096, longest=256)
 def _compile(text: str) -> Render:
     if '{' not in text and '}' not in text:
@@ -75,7 +99,7 @@ def _compile(text: str) -> Render:
         literal + (field(data) if field else '') for literal, field in pieces)
 
 
-def steps(name: str) -> tuple[str | int, ...]:
+def steps(name: str) -> Steps:
     """Return the keys and indices of a field, ``data[disks][0]``.
 
     :raises: :class:`.exceptions.MissingField` if it is over another name than

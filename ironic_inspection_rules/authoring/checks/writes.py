@@ -14,10 +14,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import field_value
-from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
@@ -174,10 +172,6 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 break
 
 
-_WITH_SECRETS = frozenset((('node',), ('node', 'driver_info')))
-"""Mappings that have secrets on nearly every machine."""
-
-
 def check_secrets(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find secrets in a rule that is not marked sensitive.
 
@@ -190,60 +184,6 @@ def check_secrets(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         for name in secrets(action.arguments):
             yield action.pointer_to(name), _(
                 'a secret in a rule that is not marked "sensitive"')
-
-
-def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find secrets that an action would write, which inspection refuses.
-
-    They read as ``******`` to a rule, unless masking is switched off.
-    """
-    hidden: set[str] = set()
-    own = rule.rule.vars
-    telling = tuple(f'{action.pointer}/' for action in rule.actions
-                    if action.op.plugin.TELLS)
-    asking = tuple(f'{condition.pointer}/'
-                   for condition in rule.all_conditions)
-    for use in reach.uses(rule):
-        steps = use.from_roots or use.steps
-        place = use.pointer.split('/')
-        if steps[0] == model.VARS:
-            if not _has_secret(steps[1:], own, hidden):
-                continue
-        elif not any(map(masking.is_secret, steps)) and (
-                steps not in _WITH_SECRETS):
-            continue
-        if place[1] == model.VARS:
-            hidden.add(place[2])
-        elif not use.pointer.startswith((*telling, *asking)) and (
-                place[3:4] == ['args']):
-            yield use.pointer, _(
-                '{%s} is or has a secret: rules do not see it, and the '
-                'inspection fails where one would write it') % use.text
-
-
-def _has_secret(steps: tuple[str, ...], own: typing.Mapping[str, typing.Any],
-                hidden: set[str]) -> bool:
-    """Return whether a value of a rule is or has a secret of the machine.
-
-    A name that the rule gives to a value of its own makes it none.
-
-    :param steps: the steps to the value after ``vars``.
-    :param hidden: the names of values with a secret anywhere in them.
-    """
-    if not steps or steps[0] not in own:
-        return False
-    if steps[0] in hidden:
-        return True
-    # The machine names what is below one of its mappings, the rule what is
-    # in a mapping that it looks something up in.
-    field = interpolation.sole_field(own[steps[0]])
-    if field is None or field.root == model.VARS:
-        return False
-    for call in field.filters:
-        if call.name == 'lookup' and any(
-                isinstance(given, dict) for _name, given in call.arguments):
-            return False
-    return any(map(masking.is_secret, steps[1:]))
 
 
 def secrets(given: typing.Mapping[str, typing.Any]) -> Iterator[str]:

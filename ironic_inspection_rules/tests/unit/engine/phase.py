@@ -15,12 +15,12 @@ UUID = '00000000-0000-0000-0000-%012d'
 SET = {'op': 'set-plugin-data', 'args': ['/done', True]}
 
 
-def run(*rules, plugin_data=None, mask_secrets='never', **options):
+def run(*rules, plugin_data=None, mask_secrets='never', ops=None, **options):
     """Run rules, each a mapping without its UUID.
 
     :returns: the outcome, and the data by root name afterwards.
     """
-    ops = registry.installed()
+    ops = ops or registry.installed()
     plans = [compiler.compile_rule(
         validation.parse({'uuid': UUID % number, 'actions': [SET], **rule},
                          ops), ops, mask_secrets)

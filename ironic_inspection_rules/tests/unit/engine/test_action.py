@@ -3,9 +3,20 @@
 """Actions of a rule: their conditions, loops, and what they may write."""
 
 from ironic_inspection_rules.engine import action
+from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import phase
+
+
+class Tell(plugin.Action):
+    """An action with a message and a value."""
+
+    TELLS = frozenset({'msg'})
+
+    def __call__(self, target, msg, value):
+        target.set(working_copy.PLUGIN_DATA, ('told',), value)
 
 
 def append(value, **fields):
@@ -110,6 +121,30 @@ class ApplyTestCase(base.TestCase):
             mask_secrets='always')
 
         self.assertIn('****** (missing)', str(outcome.error))
+
+    def test_only_a_message_of_an_action_with_one_may_have_a_secret(self):
+        ops = registry.Registry({}, {'tell': Tell()})
+        for args, told in (({'msg': '{node.driver_info}', 'value': 1}, 1),
+                           ({'msg': 'x', 'value': '{node}'}, None)):
+            outcome, roots = phase.run(
+                {'actions': [{'op': 'tell', 'args': args}]}, ops=ops,
+                mask_secrets='always')
+            self.assertEqual(told is None, outcome.error is not None)
+            self.assertEqual(told, roots['plugin_data'].get('told'))
+
+    def test_what_undoes_an_action_is_checked_for_what_it_uses(self):
+        never = {'op': 'eq', 'args': [1, 2]}
+        for args, refused in (({'path': '/l/0', 'value': '{node}'}, False),
+                              ({'path': '/l/{vars.n}', 'value': 1}, True)):
+            outcome, roots = phase.run(
+                {'vars': {'n': '{node.driver_info.ipmi_password | length}'},
+                 'conditions': [never], 'actions': [
+                    {'op': 'set-plugin-data', 'args': args,
+                     'revert': True}]},
+                mask_secrets='always', plugin_data={'l': ['x']})
+            self.assertEqual(refused, outcome.error is not None)
+            self.assertEqual(['x'] if refused else [],
+                             roots['plugin_data']['l'])
 
     def test_what_a_sensitive_rule_wrote_is_told_by_who_reads_it(self):
         outcome, _roots = phase.run(
