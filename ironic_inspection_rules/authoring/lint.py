@@ -15,6 +15,7 @@ from ironic_inspection_rules.authoring.checks import masked
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.checks import node_values
 from ironic_inspection_rules.authoring.checks import overwritten
+from ironic_inspection_rules.authoring.checks import readable
 from ironic_inspection_rules.authoring.checks import scalars
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import unreached
@@ -93,6 +94,9 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     UNREACHABLE: (_('An earlier rule fails the inspection.'), None),
     'secret': (_('A secret is in a rule that is not marked sensitive.'),
                writes.check_secrets),
+    'readable-secret': (
+        _('A sensitive rule writes a value of its own where others read it.'),
+        readable.check),
     'masked-value': (_('An action writes a secret, which rules do not see.'),
                      masked.check),
     'unit': (_('A quantity with a unit compares as text.'), shape.check_units),

@@ -12,8 +12,8 @@ from ironic_inspection_rules.engine import path as data_path
 
 MASK = '******'
 
-# Names that oslo.utils hides, and below them those that Ironic's drivers use.
-_SECRETS = re.compile('|'.join((
+# Names that oslo.utils masks.
+_OF_IRONIC = '|'.join((
     'adminpass', 'admin_pass', 'password', 'auth_token', 'new_pass', 'secret',
     'sys_pswd', 'token', 'configdrive', 'encrypted_key', 'private_key',
     'fernetkey', 'sslkey', 'passphrase', 'cephclusterfsid',
@@ -21,10 +21,21 @@ _SECRETS = re.compile('|'.join((
     'pacemakerremoteauthkey', 'designaterndckey', 'cephadminkey',
     'heatauthencryptionkey', 'cephclientkey', 'keystonecredential',
     'barbicansimplecryptokek', 'cephrgwkey', 'swifthashsuffix',
-    'migrationsshkey', 'cephmdskey', 'cephmonkey',
+    'migrationsshkey', 'cephmdskey', 'cephmonkey'))
+# And those that Ironic's drivers use.
+_OF_DRIVERS = '|'.join((
     'community', 'auth_key', 'priv_key', 'kg_key', 'credential',
     'image_url', 'temp_url', 'api_?-?key', 'passwd', 'authorization',
-    'cookie')))
+    'cookie'))
+_SECRETS = re.compile(f'{_OF_IRONIC}|{_OF_DRIVERS}')
+
+MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
+    'driver_info': re.compile(
+        f'{_OF_IRONIC}|^snmp_auth_key$|^snmp_priv_key$'),
+    'instance_info': re.compile(f'{_OF_IRONIC}|^image_url$')}
+"""The attributes of nodes in which Ironic's API masks values, and the names
+of these."""
+
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _LONGEST_NAME = 255
 _LONGEST_KNOWN = 64
@@ -110,6 +121,19 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
         if is_secret(token):
             return path[:depth]
     return None
+
+
+def is_masked_in_api(path: data_path.Path) -> bool:
+    """Return whether Ironic's API masks a place of a node for its readers.
+
+    It decides by the name that is nearest to the value, and masks fewer
+    names than rules see masked.
+    """
+    names = [token for token in path[1:] if data_path.index(token) is None
+             and not data_path.appends(token)]
+    masked = MASKED_IN_API.get(path[0])
+    return masked is not None and bool(names) and (
+        masked.search(names[-1].lower()) is not None)
 
 
 def is_masked(root: str, path: data_path.Path, masked: budget.View,

@@ -3,7 +3,6 @@
 """Names in fields and paths that nothing has."""
 
 from collections.abc import Collection
-import functools
 import re
 import typing
 
@@ -17,8 +16,8 @@ from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as legacy_field
 from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.machine import node_names
 from ironic_inspection_rules.rule_file import file_rule
-from ironic_inspection_rules.rule_file import yaml_text
 
 # Fields of Ironic's node that rules see; a test compares the two.
 NODE = frozenset("""
@@ -220,14 +219,6 @@ def _check_old(operation: file_rule.Operation) -> checked_rule.Found:
 _SHORTEST = 5  # Shorter names are near to too many others.
 
 
-@functools.cache
-def _below() -> dict[str, frozenset[str]]:
-    """Return the names that ``tools/collect_node_fields.py`` has found."""
-    read = yaml_text.packaged('machine/node_fields.yaml')
-    return {field: frozenset(read[field])
-            for field in ('driver_info', 'properties')}
-
-
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find names that differ by one letter from one that Ironic knows.
 
@@ -249,7 +240,7 @@ def _slip(pointer: str, shown: str,
     if len(steps) < 2:
         return
     field, name = steps[:2]
-    known = _below().get(field)
+    known = node_names.below(field)
     if not known or name in known or len(name) < _SHORTEST:
         return
     near = suggestion.slip(name, known)

@@ -293,6 +293,55 @@ RULES = (
   - op: set-attribute
     args: {path: /driver_info/x, value: "{vars.row.password}"}
 """, 'masked-value'),
+    # Whoever may read the node, or the inventory, reads it there.
+    ("""
+- sensitive: true
+  actions: [{op: set-attribute, args: {path: /extra/code, value: pa55}}]
+""", 'readable-secret'),
+    ("""
+- sensitive: true
+  vars: {row: {code: pa55}}
+  actions: [{op: set-plugin-data, args: {path: /a, value: ["{vars.row}"]}}]
+""", 'readable-secret'),
+    ("""
+- sensitive: true
+  actions:
+  - {op: set-attribute, args: {path: /driver_info/snmp_community, value: c0mm}}
+""", 'readable-secret'),
+    ("""
+- sensitive: true
+  actions:
+  - op: set-attribute
+    args: {path: /driver_info, value: {ipmi_password: pa55, my_pw: pa55}}
+""", 'readable-secret'),
+    ("""
+- sensitive: true
+  actions:
+  - op: set-capability
+    args:
+      name: key
+      value: "{PRODUCT | lookup({'R640': 'pa55', 'R740': 'pa66'})}"
+""", 'readable-secret'),
+    ("""
+- sensitive: true
+  actions:
+  - op: set-port-attribute
+    args: {port_id: "{item.address}", path: /extra/key, value: "pa55-{item}"}
+    loop: "{ports}"
+""", 'readable-secret'),
+    ("""
+- sensitive: true
+  actions:
+  - op: extend-attribute
+    args: {path: /extra/pins, value: "{item.pin}"}
+    loop: [{pin: 123456}]
+""", 'readable-secret'),
+    ("""
+- sensitive: true
+  actions:
+  - op: set-attribute
+    args: {path: /extra/state, value: "{PRODUCT}", cleanup: pa55}
+""", 'readable-secret'),
     # The conditions say that it is missing.
     ("""
 - conditions: [{op: is-none, args: {value: "{inventory.hostname}"}}]
@@ -407,6 +456,41 @@ class PlantedTestCase(files.FilesTestCase):
             self.assertNotIn('masked-value', self.checks(
                 self.rule(condition, action)), (condition, action))
 
+    def test_what_shows_nothing_of_a_sensitive_rule_is_no_secret(self):
+        for action in (
+                '{op: set-attribute, args: {path: /driver_info/ipmi_password, '
+                'value: pa55}}',
+                '{op: set-attribute, args: {path: /driver_info/ipmi_username, '
+                'value: admin}}',
+                '{op: set-attribute, args: {path: /driver_info, '
+                'value: {ipmi_username: admin, ipmi_password: pa55}}}',
+                '{op: set-attribute, args: {path: /driver, value: redfish}}',
+                '{op: set-attribute, args: {path: /resource_class, '
+                'value: baremetal}}',
+                '{op: set-attribute, args: {path: /extra/seen, value: true}}',
+                '{op: set-attribute, args: {path: /extra/serial, value: '
+                '"{inventory.system_vendor.serial_number | upper}"}}',
+                '{op: set-attribute, args: {path: /extra/url, '
+                'value: "https://{inventory.bmc_address}/"}}',
+                '{op: set-attribute, args: {path: "/driver_info/{item.key}", '
+                'value: "{item.value}"}, loop: "{vars.row | dict2items}"}',
+                '{op: set-attribute, args: {path: "/driver_info/{item.a}", '
+                'value: pa55}, loop: [{a: ipmi_password}]}',
+                '{op: set-capability, args: {name: boot_mode, value: uefi}}',
+                '{op: add-trait, args: {name: CUSTOM_GOLD}}',
+                '{op: set-attribute, args: {path: /extra/p, '
+                'value: "{vars.product}"}}'):
+            self.assertNotIn('readable-secret', self.checks(f"""
+- sensitive: true
+  vars: {{row: {{ipmi_password: pa55}}, product: "{{PRODUCT}}"}}
+  actions: [{action}]
+"""), action)
+
+    def test_only_a_sensitive_rule_has_something_to_lose(self):
+        self.assertNotIn('readable-secret', self.checks(
+            '- actions: [{op: set-attribute, args: {path: /extra/a, '
+            'value: pa55}}]'))
+
     def test_a_value_of_the_rule_is_no_secret_of_the_machine(self):
         for row in ('{password: x}',
                     '"{PRODUCT | lookup({\'R640\': {\'password\': \'x\'}})}"'):
@@ -415,7 +499,7 @@ class PlantedTestCase(files.FilesTestCase):
   sensitive: true
   actions:
   - op: set-attribute
-    args: {{path: /driver_info/x, value: "{{vars.row.password}}"}}
+    args: {{path: /driver_info/ipmi_password, value: "{{vars.row.password}}"}}
 """
             self.assertEqual([], self.checks(text.replace(
                 'PRODUCT', PRODUCT)), row)
