@@ -94,7 +94,7 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     UNREACHABLE: (_('An earlier rule fails the inspection.'), None),
     'secret': (_('A secret is in a rule that is not marked sensitive.'),
                writes.check_secrets),
-    'readable-secret': (
+    READABLE_SECRET: (
         _('A sensitive rule writes a value of its own where others read it.'),
         readable.check),
     'masked-value': (_('An action writes a secret, which rules do not see.'),

@@ -71,8 +71,7 @@ class Rule:
         _('The rule runs only for nodes with this value of '
           'properties.inspection_scope.'), None)
     sensitive: bool = _field(
-        _('Whether what the rule is made of is withheld from who reads it, '
-          'for ever.'), False)
+        _('Whether nobody can read what is in the rule, for ever.'), False)
     phase: str = _field(
         _('When it runs: early (before the node is known), preprocess '
           '(before the hooks) or main (after them).'), MAIN, choices=PHASES)

@@ -138,7 +138,8 @@ def _warnings(documents: Iterable[document.Document]
 
     What only a built-in rule may have is an error in a stored one. Of a
     sensitive rule only the kind of its mistake is told: plans are read by
-    others than its author.
+    others than its author. What it shows where it writes is told as it is,
+    since that names nothing of it.
     """
     documents = list(documents)
     sensitive = {(rule.source.path, rule.label)
@@ -150,7 +151,8 @@ def _warnings(documents: Iterable[document.Document]
         if (finding.level != lint.WARNING
                 or finding.check == lint.BUILT_IN_ONLY):
             continue
-        if (finding.path, finding.rule) in sensitive:
+        if (finding.path, finding.rule) in sensitive and (
+                finding.check != lint.READABLE_SECRET):
             finding = dataclasses.replace(finding, message=_(
                 '%(mistake)s "ironic-inspection-rules lint" says where') % {
                     'mistake': lint.DESCRIPTIONS[finding.check]})

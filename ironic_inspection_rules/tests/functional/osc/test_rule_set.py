@@ -175,6 +175,18 @@ class RuleSetCommandsTestCase(CommandsTestCase):
                 'No inspection reports a replacement field')
             self.assertNotIn('s3cret', printed + self.stderr.getvalue())
 
+    def test_a_plan_says_that_a_sensitive_rule_shows_what_it_writes(self):
+        path = self.write('key.yaml', """
+- sensitive: true
+  actions: [{op: set-attribute, args: {path: /extra/code, value: pa55}}]
+""")
+        code, printed = self.run_command(rule_set.PlanInspectionRules, path)
+
+        self.assertEqual(2, code)
+        self.assertIn('anybody who may read the node reads it there',
+                      self.stderr.getvalue())
+        self.assertNotIn('pa55', printed + self.stderr.getvalue())
+
     def test_the_problems_of_all_rules_are_told_with_their_places(self):
         bad = RULES.replace('msg: one', 'mgs: one') + (
             '- {description: third, priority: -1, actions: []}\n')
