@@ -60,6 +60,7 @@ class Finding:
 
 FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
 BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
+READABLE_SECRET = 'readable-secret'
 UNREPORTED, NEEDS = 'unreported-field', 'needs'
 CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
 TOO_EARLY, STOCK, OLD = 'too-early', 'stock-rule', 'inspector-rule'
