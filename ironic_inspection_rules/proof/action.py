@@ -17,6 +17,7 @@ from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import pair
 from ironic_inspection_rules.proof import search
+from ironic_inspection_rules.proof import secret
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.traits import names as trait_names
@@ -102,6 +103,8 @@ class Actions:
         name = self._op.name
         if when is logic.FALSE:
             return
+        if self._op.plugin.FAILS or name in LASTING:
+            when = self._unless(when, self._cannot_be_told(action, scope))
         if self._op.plugin.FAILS:
             self._end(when, pair.message(
                 self._messages, self._given, self._passed.rule, scope.roots))
@@ -120,7 +123,35 @@ class Actions:
                 when = self._unless(when, logic.disj(
                     values.failed(each), self._machine.may_fail(each),
                     self._machine.may_lack(each)))
+            when = self._unless(when, secret.read_in(
+                self._machine, action.get('args'), scope.roots))
             _TRANSLATIONS[name](self, when, given)
+
+    def _cannot_be_told(self, action: typing.Mapping[str, typing.Any],
+                        scope: expression.Scope) -> Formula:
+        """Return when an argument of an action that changes nothing is wrong.
+
+        In a message, what is missing reads so, and a secret is masked.
+        """
+        broken = logic.FALSE
+        tells = self._op.plugin.TELLS
+        for name, written in self._given.items():
+            fields = interpolation.fields(written)
+            if name in tells:
+                for field in fields:
+                    found = expression.field(field, scope)
+                    broken = logic.disj(broken, values.failed(found),
+                                        self._machine.may_fail(found))
+            elif fields:
+                found = expression.evaluate(written, scope)
+                broken = logic.disj(
+                    broken, values.absent(found), values.failed(found),
+                    self._machine.guess(f'the argument {name}', 'fails',
+                                        self._op.name, name, found))
+        if not tells:
+            broken = logic.disj(broken, secret.read_in(
+                self._machine, action.get('args'), scope.roots))
+        return broken
 
     @staticmethod
     def _path(written: typing.Any, scope: expression.Scope,
@@ -327,7 +358,7 @@ class Actions:
             both = logic.conj(when, guard)
             if not isinstance(name, values.Const):
                 self._some_trait(both, name, adds)
-            elif adds and trait_names.problem(name.value):
+            elif adds and not trait_names.is_good(name.value):
                 self._end(both)
             else:
                 self._put(both, (*cells.TRAITS, str(name.value)),

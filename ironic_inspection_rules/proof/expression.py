@@ -13,7 +13,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
@@ -22,6 +21,7 @@ from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import filter as filters
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import secret
 from ironic_inspection_rules.proof import value as values
 
 Value = values.Value
@@ -188,14 +188,18 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
     if root == 'node' and steps[:1] == ('traits',):
         found, steps = values.only(values.Names(values.step(
             found, cells.TRAITS[1]))), steps[1:]
-    found = _seen(scope.machine, found, *steps)
+    is_own = root in secret.OWN
+    found = secret.step(scope.machine, found, *steps, own=is_own)
+    if not is_own:
+        found = values.each(found, functools.partial(secret.whole,
+                                                     scope.machine))
     if root == interpolation.ITEM:
         found = values.each(found, _exacting)
     if root == 'plugin_data' and steps and (
             steps[0] in rendering.SECOND_NAMES):
         for other, *path in rendering.SECOND_NAMES[steps[0]]:
-            second = _seen(scope.machine, scope.roots[other], *path,
-                           *steps[1:])
+            second = secret.step(scope.machine, scope.roots[other], *path,
+                                 *steps[1:])
             usable = logic.negated(logic.disj(
                 values.when(second, lambda each: isinstance(
                     each, values.Const) and (values.is_missing(each)
@@ -206,37 +210,6 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
             found = values.choose(logic.conj(values.absent(found), usable),
                                   second, found)
     return found
-
-
-def _seen(machine: machines.Machine, value: Value, *names: str) -> Value:
-    """Follow names and indexes below a value, and mask secrets."""
-    for name in names:
-        value = values.step(value, name)
-        if masking.is_secret(name):
-            value = values.each(value, functools.partial(_masked, machine))
-    return value
-
-
-def _masked(machine: machines.Machine,
-            alternative: values.Alternative) -> Value:
-    """Mask a secret; an empty one stays as it is."""
-    bare: typing.Any
-    if isinstance(alternative, values.Const):
-        bare, empty = alternative.value, logic.known(
-            alternative.value is data_path.ABSENT
-            or alternative.value in (None, '', [], {}))
-    elif isinstance(alternative, values.Term):
-        bare, empty = '', (alternative.term == '' if alternative.is_text
-                           else logic.FALSE)
-    elif isinstance(alternative, values.Items):
-        bare, empty = [], alternative.length == 0
-    elif isinstance(alternative, values.Mapping):
-        bare, empty = {}, values.is_empty(machine, alternative)
-    elif isinstance(alternative, values.Unknown):
-        return values.unknown(alternative.reason, 'masked', alternative)
-    else:
-        return values.only(alternative)
-    return values.choose(empty, values.const(bare), values.const(masking.MASK))
 
 
 def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:

@@ -19,6 +19,7 @@ from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import secret
 from ironic_inspection_rules.proof import value as values
 
 Value = values.Value
@@ -94,8 +95,8 @@ class Filter:
 
     def _of_items(self, alternative: values.Alternative) -> Value | None:
         if self._name == 'get' and isinstance(alternative, values.Mapping):
-            found = values.step(values.only(alternative), *str(
-                self._given.get('path', '')).split('.'))
+            found = secret.step(self._machine, values.only(alternative), *str(
+                self._given.get('path', '')).split('.'), own=True)
             return None if 'default' in self._given else found
         if not isinstance(alternative, values.Items):
             return None

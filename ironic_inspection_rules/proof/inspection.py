@@ -82,8 +82,7 @@ class Inspection:
         self._conditions: list[typing.Any] = []
         # Traits are known by their names, wherever rules have them; one more
         # stands for all others of a prefix.
-        self._traits = {text for text in texts(rules)
-                        if trait_names.problem(text) is None}
+        self._traits = set(filter(trait_names.is_good, texts(rules)))
         self._traits |= {f'{prefix}*' for prefix in ('', *_prefixes(rules))}
 
     def run(self, rules: Sequence[model.Rule], state: State | None = None,
@@ -132,11 +131,14 @@ class Inspection:
         scope = values.step(begin.roots['node'], 'properties',
                             model.SCOPE_PROPERTY)
         first = state
-        if any(map(_decides_first, rules)):
+        # A rule in mode audit undoes nothing.
+        undoing = [rule for rule in rules if rule.mode != model.AUDIT
+                   and _decides_first(rule)]
+        if undoing:
             reason = 'what rules undo where they do not match'
             about = (*begin.roots.values(), *state.roots.values(), json.dumps(
-                [[rule.conditions, rule.actions, dict(rule.vars)]
-                 for rule in rules], default=str))
+                [[rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
+                 for rule in undoing], default=str))
             lost = {name: states.lost((name,), reason, name, *about)
                     for name in ('node', 'plugin_data', 'ports')}
             state = state.having(**lost).ended(

@@ -205,7 +205,7 @@ def _one_of(machine: Machine, name: str, given: Given,
         if not isinstance(value, values.Const):
             raise logic.Untranslatable('a trait of a field')
         if not isinstance(value.value, str) or (
-                trait_names.problem(value.value) is not None):
+                not trait_names.is_good(value.value)):
             return logic.FALSE
         return logic.disj(*(
             logic.conj(guard, each.term) if isinstance(each, values.Term)

@@ -161,7 +161,7 @@ def is_trait(machine: machines.Machine, name: values.Alternative
         return None
     facet = machine.facet(
         name.term, 'trait', lambda known: (z3.Bool(known),),
-        lambda text: (trait_names.problem(text) is None,))
+        lambda text: (trait_names.is_good(text),))
     if facet is None:
         return None
     facet.near.add('CUSTOM_A')

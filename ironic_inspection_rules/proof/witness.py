@@ -148,7 +148,7 @@ def _trait_names(traits: dict[str, bool]) -> list[str]:
             name = next((each for each in (
                 f'{begin}OTHER', 'CUSTOM_OTHER', *sorted(trait_names.STANDARD))
                 if str(each).startswith(begin) and each not in traits
-                and trait_names.problem(each) is None), '')
+                and trait_names.is_good(each)), '')
         if is_there and name:
             found.append(name)
     return sorted(found)

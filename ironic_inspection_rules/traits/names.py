@@ -37,7 +37,7 @@ def problem(name: object) -> str | None:
                  'characters; %(start)s… has %(length)d') % {
                      'max': MAX_LENGTH, 'start': name[:40],
                      'length': len(name)}
-    if not _is_good(name):
+    if not is_good(name):
         text = _("'%s' is not the name of a trait: it must be a standard "
                  'trait of os-traits, or CUSTOM_ followed by upper-case '
                  'letters, digits and underscores') % name
@@ -48,7 +48,8 @@ def problem(name: object) -> str | None:
     return None
 
 
-def _is_good(name: object) -> bool:
+def is_good(name: object) -> bool:
+    """Return whether a name is that of a trait."""
     return isinstance(name, str) and len(name) <= MAX_LENGTH and (
         name in STANDARD or _CUSTOM.match(name) is not None)
 
@@ -58,7 +59,7 @@ def validate(names: typing.Iterable[object]) -> None:
 
     :raises: Invalid when at least one of them is bad.
     """
-    bad = [name for name in names if not _is_good(name)]
+    bad = [name for name in names if not is_good(name)]
     if bad:
         raise exceptions.Invalid(exceptions.listed(
             bad, lambda name: problem(name) or ''))

@@ -37,7 +37,7 @@ class Generator:
     """
 
     def __init__(self, chance: random.Random,
-                 entries: typing.Iterable[rules.Entry]) -> None:
+                 entries: typing.Sequence[rules.Entry]) -> None:
         self._chance = chance
         self._literals: list[typing.Any] = []
         self._places: list[tuple[str, ...]] = []
@@ -57,6 +57,7 @@ class Generator:
         if '{ports}' in text or 'port_id' in text:
             self._places.append(('ports',))
         self._places = sorted(set(self._places))
+        self._has_scopes = any('scope' in entry for entry in entries)
 
     def _collect(self, value: typing.Any) -> None:
         if isinstance(value, dict):
@@ -83,7 +84,7 @@ class Generator:
         if chance.random() < .3:
             node['properties'] = {'capabilities': chance.choice(
                 ('c:1', 'c:1,d:b', 'd:a', 'c:a,e:1'))}
-        if chance.random() < .2:
+        if chance.random() < (.6 if self._has_scopes else .1):
             node['properties'] = {**node.get('properties', {}),
                                   'inspection_scope': chance.choice('st')}
         roots = {'inventory': usual['inventory'], 'node': node,
@@ -138,7 +139,8 @@ class Generator:
         chance = self._chance
         if is_attribute and name in _IN_NODE:
             inside[name] = chance.choice(({}, {'m': {}}, {'other': 1},
-                                          {'tag': self.value()}))
+                                          {'tag': self.value()},
+                                          {'m': {'password': 'a'}}))
         elif is_attribute:
             inside[name] = chance.choice((None, 'a', 'b',
                                           str(self.value())[:60]))

@@ -307,9 +307,21 @@ class Grammar:
         return {'op': 'fail', 'args': {'msg': self._chance.choice(
             ('no', 'never', self.field(item)))}}
 
+    def _log(self, item: bool) -> Entry:
+        chance = self._chance
+        args = {'msg': chance.choice((
+            'x', self.field(item), f'of {self.field(item)}'))}
+        if chance.random() < .2:
+            args['level'] = self.field(item)
+        return {'op': 'log', 'args': args}
+
+    def _call(self, item: bool) -> Entry:
+        return {'op': 'api-call', 'args': {'url': self._chance.choice(
+            (self.field(item), f'http://a/{self.field(item)}'))}}
+
     def _other(self, item: bool) -> Entry:
         return self._chance.choice((
-            {'op': 'log', 'args': {'msg': 'x'}},
+            self._log(item), self._call(item),
             {'op': 'third-trait', 'args': {'value': self.field(item)}}))
 
     def _third(self, item: bool) -> Entry:

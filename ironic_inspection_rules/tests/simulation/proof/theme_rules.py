@@ -31,6 +31,10 @@ class Grammar(rules.Grammar):
         self._loops = theme.loops
         self._nested = 0
         self._reverted = chance.choice((0, 0, .5))
+        # How often a rule is of a scope, of a phase, or only tried.
+        self._framed = chance.choice((0, 0, .5))
+        self._vars = theme.vars
+        self._items = theme.items
         self._literals = theme.literals or vocabulary.TEXTS
         self._filters = theme.filters
         # A few of many: rules that share none do not meet.
@@ -46,16 +50,22 @@ class Grammar(rules.Grammar):
                 for number in range(self._chance.choice((2, 2, 3)))]
 
     def _rule(self, number: int) -> Entry:
-        count = self._chance.choice((0, 1, 1, 1, 2, 2))
-        return {**rules.named(number), 'actions': [self.action()],
+        chance = self._chance
+        count = chance.choice((0, 1, 1, 1, 2, 2))
+        made = {**rules.named(number), 'actions': [self.action()],
                 'conditions': [self.condition() for _number in range(count)]}
+        if chance.random() < self._framed:
+            made.update(chance.choice(vocabulary.FRAMES))
+        if self._vars:
+            made['vars'] = {name: self.value() for name in self._vars}
+        return made
 
     def field(self, item: bool = False) -> str:
         """Return a replacement field, of the theme or of an item."""
         chance = self._chance
         path = chance.choice(self._fields)
         if item and chance.random() < .6:
-            path = chance.choice(('item', 'item.k'))
+            path = chance.choice(self._items)
         if self._filters and chance.random() < .4:
             path = f'{path} | {chance.choice(self._filters)}'
         return f'{{{path}}}'
@@ -71,7 +81,8 @@ class Grammar(rules.Grammar):
             return self.literal()
         if kind < .9:
             return self.field(item)
-        return {'k': self.literal()}
+        return {name.removeprefix('item.'): self.literal()
+                for name in self._items[1:]}
 
     def condition(self, item: bool = False, depth: int = 0) -> Entry:
         """Return a condition: often one that another rule has, or its not."""
@@ -113,11 +124,19 @@ class Grammar(rules.Grammar):
     def changed(self, entries: list[Entry]) -> list[Entry]:
         """Return the rules in another order, without one, or the same.
 
-        Where actions may be undone, they may also be none that are.
+        Where actions may be undone, they may also be none that are; what
+        is of a scope may be of none.
         """
         chance = self._chance
         made = copy.deepcopy(entries)
         kind = chance.random()
+        framed = [entry for entry in made for name in ('scope', 'mode')
+                  if name in entry]
+        if framed and chance.random() < .5:
+            entry = chance.choice(framed)
+            entry.pop('scope', None)
+            entry.pop('mode', None)
+            return made
         if self._reverted and kind < .4:
             for entry in made:
                 entry['actions'][0].pop('revert', None)

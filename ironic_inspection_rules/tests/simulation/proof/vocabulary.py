@@ -60,7 +60,8 @@ class Theme(typing.NamedTuple):
 
     ``asks`` and ``does`` are kinds of conditions and of actions: methods of
     :class:`.rules.Grammar`. No ``literals`` or ``regexes`` are those of all
-    themes, no ``filters`` those that fit a field.
+    themes, no ``filters`` those that fit a field. ``items`` are fields of
+    items of loops, which have the names in them; each rule has ``vars``.
     """
 
     fields: tuple[str, ...]
@@ -73,6 +74,8 @@ class Theme(typing.NamedTuple):
     filters: tuple[str, ...] = ()
     regexes: tuple[str, ...] = ()
     loops: float = 0
+    items: tuple[str, ...] = ('item', 'item.k')
+    vars: tuple[str, ...] = ()
 
 
 _EXTRA = ('node.extra', 'node.extra.m', 'node.extra.m.k')
@@ -144,7 +147,27 @@ THEMES = (
     Theme(('ports', 'node.extra.tag'), ('comparison', 'state'),
           ('port', 'port', 'third', 'set'), places=('/extra/tag',),
           lists=('ports', 'inventory.interfaces'), loops=.2),
+    # Secrets, and what only has such a name.
+    Theme(('node.driver_info.password', 'node.extra.m.password',
+           'node.extra.m', 'vars.password'),
+          ('state', 'comparison', 'match'),
+          ('set', 'set', 'log', 'fail', 'call', 'data'),
+          places=('/extra/m', '/extra/m/password', '/extra/tag'),
+          lists=('node.extra.l', 'node.extra.m'), loops=.2,
+          items=('item', 'item.password'), vars=('password',),
+          literals=('a', '******', {'password': 'a'}, {'password': ''}),
+          filters=('length', "get('password')", "default('a')"),
+          regexes=('\\*', 'a', '^$')),
+    # Actions that change no data, and fail for some.
+    Theme(('plugin_data.t', 'plugin_data.n', 'node.extra.tag'),
+          ('comparison', 'match', 'state'),
+          ('log', 'log', 'fail', 'call', 'set', 'third'), loops=.2,
+          places=('/extra/tag',), literals=('a', 1, 'http://a'),
+          filters=('int', 'float', "split(',')", 'length')),
 )
+FRAMES: tuple[dict[str, typing.Any], ...] = (
+    {'scope': 's'}, {'scope': 's'}, {'mode': 'audit'}, {'mode': 'audit'},
+    {'phase': 'preprocess'}, {'priority': 5})
 ASKS = (*5 * ('comparison',), *2 * ('match',), *2 * ('state',), 'membership',
         'trait_asked', 'subnet', 'version', 'third_party')
 DOES = (*5 * ('set',), *2 * ('delete',), *2 * ('extend',), *3 * ('data',),

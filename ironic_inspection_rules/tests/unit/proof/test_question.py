@@ -137,7 +137,7 @@ def rules_of(chance, number):
 
 def have_time(test):
     """Let a test have the answers that are found on a machine at leisure."""
-    for limit in ('search._LONGEST', 'search._PATIENCE', 'logic._LONGEST'):
+    for limit in ('search._LONGEST', 'search._PATIENCE'):
         test.useFixture(fixtures.MonkeyPatch(
             f'ironic_inspection_rules.proof.{limit}', SECONDS))
 
@@ -241,6 +241,98 @@ class QuestionTestCase(base.TestCase):
                 for rules in (one, other))
             self.assertEqual('yes', self.equivalent(one, other).verdict)
             self.assertEqual('no', self.equivalent(one, one).verdict)
+
+    def compared(self, one, other):
+        """Return the verdict on two sets of rules."""
+        return self.equivalent(*(self.parse([
+            {'uuid': f'00000000-0000-4000-8000-00000000000{index}',
+             'description': str(index), **entry}
+            for index, entry in enumerate(entries)])
+            for entries in (one, other))).verdict
+
+    def test_a_rule_of_a_scope_or_in_mode_audit_undoes_less(self):
+        undoes = {
+            'conditions': [{'op': 'eq', 'args': ['{plugin_data.t}', value]}
+                           for value in 'ab'],
+            'actions': [{'op': 'set-capability', 'args': ['c', '1'],
+                         'revert': True}]}
+        for frame in ({'scope': 's'}, {'mode': 'audit'}):
+            self.assertNotEqual('no', self.compared(
+                [{**undoes, **frame}], [undoes]), frame)
+            self.assertEqual('no', self.compared(
+                [{**undoes, **frame}], [{**undoes, **frame}]), frame)
+
+    def test_an_action_does_not_write_a_secret(self):
+        password = '{node.driver_info.password}'
+        there = {'op': '!is-empty', 'args': [password]}
+        last = {'actions': [{'op': 'set-attribute', 'args': ['/extra', {}]}]}
+        for args, more in (
+                (['/extra/tag', password], {}),
+                (['/extra/tag', f'of {password}'], {}),
+                (['/extra/tag', '{node.driver_info.password | length}'], {}),
+                (['/extra/tag', '{node.driver_info}'], {}),
+                ([f'/extra/{password}', 1], {}),
+                (['/extra/tag', '{item}'], {'loop': [password]}),
+                (['/extra/tag', '{item.password}'],
+                 {'loop': ['{node.driver_info}']})):
+            writes = {'conditions': [there], 'actions': [
+                {'op': 'set-attribute', 'args': args, **more}]}
+            self.assertEqual('yes', self.compared([writes, last], [last]),
+                             args)
+        writes = {'conditions': [there], 'vars': {'v': password}, 'actions': [
+            {'op': 'set-attribute', 'args': ['/extra/tag', '{vars.v}']}]}
+        self.assertEqual('yes', self.compared([writes, last], [last]))
+
+    def test_names_that_a_rule_writes_are_of_no_secrets(self):
+        tags = [{'op': 'set-attribute', 'args': ['/extra/tag', 1]}]
+        # Whatever the machine, they hold.
+        self.assertEqual({}, self.one(
+            'dead',
+            {'vars': {'password': 'a'}, 'actions': tags, 'conditions': [
+                {'op': 'eq', 'args': ['{vars.password}', 'a']}]},
+            {'actions': tags, 'conditions': [
+                {'op': 'eq', 'args': ['{item.password}', 'a'],
+                 'loop': [{'password': 'a'}]}]}))
+        # What a machine has stays one, wherever it goes.
+        self.assertEqual({('0',): 'yes'}, self.one('dead', {
+            'vars': {'v': '{node.extra}'}, 'actions': tags, 'conditions': [
+                {'op': 'eq', 'args': ['{vars.v.password}', 'a']}]}))
+
+    def test_secrets_inside_of_a_value_are_masked(self):
+        tags = [{'op': 'set-attribute', 'args': ['/extra/tag', 1]}]
+        sets = {'actions': [{'op': 'set-attribute', 'args': [
+            '/extra/m', {'password': 'a'}]}]}
+        for op, args, dead in (
+                ('eq', ['{node.extra.m}', {'password': 'a'}], 'yes'),
+                ('ne', ['{node.extra.m}', {'password': 'a'}], 'no'),
+                ('contains', ['{node.extra.m}', r'\*\*'], 'no')):
+            self.assertEqual(dead, self.one('dead', sets, {
+                'actions': tags,
+                'conditions': [{'op': op, 'args': args}]}).get(
+                    ('1',), 'no'), op)
+
+    def test_an_action_that_changes_nothing_may_be_an_error(self):
+        def does(op, **args):
+            return {'actions': [{'op': op, 'args': args}]}
+
+        tags = does('set-attribute', path='/extra/tag', value='a')
+        for first in (
+                does('log', msg='{plugin_data.t | int}'),
+                does('log', msg='x {plugin_data.t | int}'),
+                does('log', msg='x', level='{plugin_data.t}'),
+                does('api-call', url='http://a/{plugin_data.t}')):
+            self.assertEqual('yes', self.compared([first, tags], [tags]),
+                             first)
+        # In a message, what is missing reads so.
+        self.assertEqual('no', self.compared(
+            [does('log', msg='{plugin_data.t}'), tags], [tags]))
+        # To fail with a message and with an error are two things.
+        asked = {'conditions': [{'op': 'eq', 'args': ['{plugin_data.t}',
+                                                      'a']}]}
+        self.assertEqual('no', self.compared(
+            [tags, {**asked, **does('fail', msg='{plugin_data.t | int}')}],
+            [tags, {**asked, **does('add-trait',
+                                    name='{plugin_data.t | int}')}]))
 
     def test_lists_that_many_rules_extend_do_not_explode(self):
         rules = self.parse([{
