@@ -295,6 +295,8 @@ class Grammar:
         chance = self._chance
         port = chance.choice(vocabulary.MACS)
         if chance.random() < .3:
+            port = port.upper()
+        if chance.random() < .3:
             port = self.field(item)
         if chance.random() < .5:
             return {'op': 'del-port-attribute', 'args': {
@@ -321,8 +323,11 @@ class Grammar:
 
     def _other(self, item: bool) -> Entry:
         return self._chance.choice((
-            self._log(item), self._call(item),
-            {'op': 'third-trait', 'args': {'value': self.field(item)}}))
+            self._log(item), self._call(item), self._third_trait(item)))
+
+    def _third_trait(self, item: bool) -> Entry:
+        return {'op': 'third-trait', 'args': {'value': self._chance.choice(
+            (self.field(item), '{plugin_data.n | int}'))}}
 
     def _third(self, item: bool) -> Entry:
         return {'op': 'third-party', 'args': {'value': self.field(item)}}

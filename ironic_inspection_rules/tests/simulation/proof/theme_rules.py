@@ -7,13 +7,17 @@ ask about it, and the other set of rules does so in another order.
 """
 
 import copy
+import json
 import random
+import re
 import typing
 
 from ironic_inspection_rules.tests.simulation.proof import rules
 from ironic_inspection_rules.tests.simulation.proof import vocabulary
 
 Entry = rules.Entry
+
+_FIELD = re.compile(r'\{[a-z_]+\.[^{}]*\}')
 
 
 class Grammar(rules.Grammar):
@@ -29,7 +33,7 @@ class Grammar(rules.Grammar):
         self._asks = theme.asks
         self._does = theme.does
         self._loops = theme.loops
-        self._nested = 0
+        self._nested = chance.choice((0, 0, .2))
         self._reverted = chance.choice((0, 0, .5))
         # How often a rule is of a scope, of a phase, or only tried.
         self._framed = chance.choice((0, 0, .5))
@@ -43,11 +47,25 @@ class Grammar(rules.Grammar):
         if len(self._literals) > 5:
             self._literals = tuple(chance.sample(self._literals, 3))
         self._asked: list[Entry] = []
+        self._acted: list[Entry] = []
+        # Whether the last rule acts in any case, as one before it may have:
+        # then only an error of that one shows.
+        self._covered = chance.random() < .3
 
     def rules(self) -> list[Entry]:
         """Return two or three rules, with one action each."""
-        return [self._rule(number)
+        made = [self._rule(number)
                 for number in range(self._chance.choice((2, 2, 3)))]
+        if self._covered:
+            covered = made[-2]['actions'][0]
+            made[-1]['conditions'] = []
+            made[-1]['actions'] = [copy.deepcopy(covered)]
+            made[-1]['actions'][0].pop('revert', None)
+            if self._chance.random() < .4:
+                made[-1]['conditions'] = copy.deepcopy(made[-2]['conditions'])
+            elif 'value' in covered['args']:
+                made[-1]['actions'][0]['args']['value'] = self.literal()
+        return made
 
     def _rule(self, number: int) -> Entry:
         chance = self._chance
@@ -84,13 +102,21 @@ class Grammar(rules.Grammar):
         return {name.removeprefix('item.'): self.literal()
                 for name in self._items[1:]}
 
+    def action(self) -> Entry:
+        """Return an action: often one that another rule has, too."""
+        if self._acted and self._chance.random() < .2:
+            return copy.deepcopy(self._chance.choice(self._acted))
+        made = super().action()
+        self._acted.append(made)
+        return made
+
     def condition(self, item: bool = False, depth: int = 0) -> Entry:
         """Return a condition: often one that another rule has, or its not."""
         chance = self._chance
         if self._asked and not item and chance.random() < .4:
             return self._again(chance.choice(self._asked))
         made = super().condition(item, depth)
-        if not item:
+        if not item and 'args' in made:
             self._asked.append(made)
         return made
 
@@ -125,17 +151,22 @@ class Grammar(rules.Grammar):
         """Return the rules in another order, without one, or the same.
 
         Where actions may be undone, they may also be none that are; what
-        is of a scope may be of none.
+        is of a scope may be of none. Or one field, filter or literal is
+        another one.
         """
         chance = self._chance
         made = copy.deepcopy(entries)
         kind = chance.random()
-        framed = [entry for entry in made for name in ('scope', 'mode')
-                  if name in entry]
-        if framed and chance.random() < .5:
+        frames = ('scope', 'mode', 'phase')
+        framed = [entry for entry in made for name in frames if name in entry]
+        if framed and chance.random() < .4:
             entry = chance.choice(framed)
-            entry.pop('scope', None)
-            entry.pop('mode', None)
+            for name in frames:
+                entry.pop(name, None)
+            return made
+        if chance.random() < .2:
+            number = chance.randrange(len(made))
+            made[number] = self._with_another(made[number])
             return made
         if self._reverted and kind < .4:
             for entry in made:
@@ -149,4 +180,37 @@ class Grammar(rules.Grammar):
             chance.choice(made)['conditions'] = [self.condition()]
         elif kind < .9:
             chance.choice(made)['conditions'] = []
+        return made
+
+    def _with_another(self, entry: Entry) -> Entry:
+        """Return a rule with another path, field, filter or literal."""
+        chance = self._chance
+        if chance.random() < .2:
+            return self._with_another_path(entry)
+        text = json.dumps(entry, ensure_ascii=False)
+        fields = _FIELD.findall(text)
+        if fields and chance.random() < .6:
+            old, new = chance.choice(fields), self.field()
+            if self._filters and chance.random() < .5:
+                path = old[1:-1].partition(' | ')[0]
+                new = f'{{{path} | {chance.choice(self._filters)}}}'
+        else:
+            old, new = (json.dumps(chance.choice(self._literals),
+                                   ensure_ascii=False) for _each in 'ab')
+            if chance.random() < .2:
+                old, new = '"no"', '"never"'
+        try:
+            made: Entry = json.loads(text.replace(old, new, 1))
+        except ValueError:
+            return entry
+        return made
+
+    def _with_another_path(self, entry: Entry) -> Entry:
+        """Return a rule that writes to another place of the theme."""
+        made = copy.deepcopy(entry)
+        action = made['actions'][0]
+        for _number in range(5):
+            other = super().action()
+            if 'path' in action['args'] and other['op'] == action['op']:
+                action['args']['path'] = other['args']['path']
         return made

@@ -13,11 +13,11 @@ from ironic_inspection_rules.engine import working_copy
 
 
 class ThirdCondition(plugin.Condition):
-    """Holds for what has an ``a`` in its text; null is an error."""
+    """Holds for what has an ``a`` in its text; null or an x is an error."""
 
     def __call__(self, value: typing.Any) -> bool:
-        if value is None:
-            raise exceptions.OperationError('null')
+        if value is None or 'x' in str(value):
+            raise exceptions.OperationError('null or x')
         return 'a' in str(value)
 
 

@@ -4,7 +4,7 @@
 
 import typing
 
-MACS = ('52:54:00:12:34:01', '52:54:00:00:00:99')
+MACS = ('52:54:00:12:34:ab', '52:54:00:00:00:99')
 TRAITS = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_SPARE', 'HW_CPU_X86_VMX')
 NUMBERS = (0, 1, 2, 4, 8, 100, 4.5, -1)
 TEXTS = ('a', 'b', 'Dell Inc.', 'HPE', '', '8', '4.0', 'true', 'x y',
@@ -93,7 +93,8 @@ THEMES = (
           literals=('a', 1)),
     # Traits, of which nobody has a list.
     Theme(('node.traits',), ('state', 'trait_asked'),
-          ('trait', 'traits_set', 'set'), literals=('CUSTOM_A', 1)),
+          ('trait', 'traits_set', 'third_trait', 'set'),
+          literals=('CUSTOM_A', 1)),
     Theme(('node.traits', 'plugin_data.t'), ('trait_asked', 'comparison'),
           ('trait_made', 'trait', 'traits_set', 'set'),
           literals=('CUSTOM_A', 'a', 'A', ['CUSTOM_A'], []),
@@ -125,25 +126,50 @@ THEMES = (
     Theme(('node.extra.tag', 'node.extra.tag.k', 'node.extra'),
           ('comparison', 'state', 'third_party'),
           ('third', 'third', 'set', 'set', 'delete'),
-          places=('/extra/tag',), literals=('a', 'third')),
+          places=('/extra/tag', '/extra/tag', '/extra/tag/k'),
+          literals=('a', 'third', None), loops=.1, lists=('node.extra.tag',),
+          filters=('upper', "default('a')", 'length')),
+    # What may be missing, and what may be an error, both unknown.
+    Theme(('node.properties.capabilities', 'plugin_data.t | int',
+           'plugin_data.t'),
+          ('comparison', 'comparison', 'state', 'third_party', 'match'),
+          ('set', 'set', 'data'), literals=('a', 1, 'x'),
+          regexes=('x', '1')),
     Theme(('node.properties.capabilities', 'node.extra.tag'),
-          ('comparison', 'state', 'match'), ('capability', 'set'),
-          places=('/extra/tag',), literals=('c:1', 'C:1', ''),
+          ('comparison', 'state', 'match'), ('capability', 'set', 'set'),
+          places=('/extra/tag', '/properties/capabilities'),
+          literals=('c:1', 'C:1', ''),
           filters=('upper', 'lower', 'trim', 'length'),
           regexes=('c:1', '^C', '^$')),
     # Lists and their items, more than are looked at among them.
-    Theme(('plugin_data.tags', 'plugin_data.tags[0]'),
-          ('comparison', 'state', 'membership'), ('extend', 'data', 'set'),
+    Theme(('plugin_data.tags', 'plugin_data.tags[0]', 'plugin_data.tags[6]'),
+          ('comparison', 'state', 'membership', 'match'),
+          ('extend', 'data', 'set'),
           data=('/tags', '/tags/0', '/tags/-'), literals=('a', 1, [], ['a']),
-          filters=LIST_FILTERS),
+          filters=(*LIST_FILTERS, "join('-')"), regexes=(r'^\[', 'a')),
     Theme(('node.extra.l', 'node.extra.l[0]'),
           ('comparison', 'state', 'membership'), ('extend', 'set', 'delete'),
           places=('/extra/l', '/extra/l/0', '/extra/l/-'),
           lists=('node.extra.l',), literals=('a', 1, ['a']), loops=.3),
     Theme(('plugin_data.tags', 'plugin_data.t'), ('comparison', 'membership'),
           ('set', 'data', 'fail', 'third'), data=('/t', '/tags'),
+          lists=('plugin_data.tags', 'plugin_data.tags | sort',
+                 "plugin_data.t | split(',')"),
           literals=('a', 1, ['{plugin_data.t}', '{plugin_data.n | int}']),
           loops=.6),
+    Theme(('node.extra.n', 'node.extra.n | add(1)'), ('comparison',),
+          ('set', 'set', 'data'), places=('/extra/n',), data=('/tags',),
+          literals=(0, 1, 5, 6), loops=.5),
+    # Tokens of paths, which are of lists or of mappings.
+    Theme(('node.extra.m', 'node.extra.m[-]', 'node.extra.m[0]',
+           'plugin_data.t'), ('state', 'comparison', 'match'),
+          ('set_made', 'set_made', 'data', 'set'), data=('/t',),
+          places=('/extra/m', '/extra/m/0', '/extra/m/-'),
+          literals=('-', '0', 1, []), regexes=(r'\[', r'\{')),
+    # Second names of a place.
+    Theme(('plugin_data.bmc_address', 'inventory.bmc_address',
+           'inventory.bmc_v6address'), ('state', 'comparison'),
+          ('data', 'set'), data=('/bmc_address',), literals=('a', '', '1')),
     Theme(('ports', 'node.extra.tag'), ('comparison', 'state'),
           ('port', 'port', 'third', 'set'), places=('/extra/tag',),
           lists=('ports', 'inventory.interfaces'), loops=.2),
@@ -155,7 +181,8 @@ THEMES = (
           places=('/extra/m', '/extra/m/password', '/extra/tag'),
           lists=('node.extra.l', 'node.extra.m'), loops=.2,
           items=('item', 'item.password'), vars=('password',),
-          literals=('a', '******', {'password': 'a'}, {'password': ''}),
+          literals=('a', '******', '******', {'password': 'a'},
+                    {'password': ''}),
           filters=('length', "get('password')", "default('a')"),
           regexes=('\\*', 'a', '^$')),
     # Actions that change no data, and fail for some.
