@@ -6,8 +6,11 @@ import dataclasses
 import functools
 import typing
 
+import z3
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
@@ -115,7 +118,7 @@ class Actions:
                        str(action))
         else:
             given = {key: self._path(each, scope, literal)
-                     if key == 'path' else expression.evaluate(each, scope)
+                     if key == 'path' else self._argument(key, each, scope)
                      for key, each in self._given.items()}
             for each in given.values():
                 when = self._unless(when, values.absent(each))
@@ -152,6 +155,15 @@ class Actions:
             broken = logic.disj(broken, secret.read_in(
                 self._machine, action.get('args'), scope.roots))
         return broken
+
+    def _argument(self, name: str, written: typing.Any,
+                  scope: expression.Scope) -> Value:
+        """Return an argument, read as the type that the op declares."""
+        found = expression.evaluate(written, scope)
+        argument = self._op.signature.by_name[name]
+        if not argument.converts:
+            return found
+        return values.each(found, functools.partial(_converted, argument))
 
     @staticmethod
     def _path(written: typing.Any, scope: expression.Scope,
@@ -343,8 +355,12 @@ class Actions:
                 sets) else values.NOTHING
         for guard, name in given['name']:
             both = logic.conj(when, guard)
+            if values.is_missing(name) or isinstance(name, values.Failed):
+                # The rule has ended with an error.
+                continue
             if isinstance(name, values.Const):
                 both = self._unless(both, logic.disj(
+                    logic.known(sets and not _names_capability(name.value)),
                     values.failed(text), self._machine.may_fail(text)))
                 self._put(both, (*cells.CAPABILITIES, str(name.value)),
                           text, sets)
@@ -411,7 +427,53 @@ class Actions:
                     continue
                 self._put(both, (*cells.TRAITS, name), values.const(False))
             for there, item in values.listed(listed):
+                self._end(logic.conj(both, there, self._is_outside(
+                    item, str(begins.value))))
                 self.trait(logic.conj(both, there), {'name': item})
+
+    def _is_outside(self, names: Value, prefix: str) -> Formula:
+        """Return when a trait does not begin with a prefix."""
+        if not prefix:
+            return logic.FALSE
+        outside = []
+        for guard, name in names:
+            begins = logic.FALSE
+            if isinstance(name, values.Const):
+                begins = logic.known(str(name.value).startswith(prefix))
+            elif isinstance(name, values.Term) and name.is_text:
+                begins = z3.PrefixOf(logic.constant(prefix), name.term)
+            elif isinstance(name, values.Unknown):
+                begins = self._machine.guess(name.reason, 'begins', prefix,
+                                             name)
+            outside.append(logic.conj(guard, logic.negated(begins)))
+        return logic.disj(*outside)
+
+
+def _names_capability(text: str) -> bool:
+    """Return whether a text can be the name of a capability."""
+    return bool(text) and ',' not in text and ':' not in text
+
+
+def _converted(argument: arguments.Argument,
+               each: values.Alternative) -> Value:
+    """Return an argument as the type that it declares."""
+    if isinstance(each, values.Failed) or values.is_missing(each):
+        return values.only(each)
+    if isinstance(each, values.Const):
+        try:
+            return values.const(arguments.convert(each.value, argument))
+        except exceptions.OperationError:
+            return values.FAILED
+    if argument.type not in (str, bool):
+        return values.only(each)
+    if isinstance(each, values.Mapping | values.Items | values.Names):
+        return values.FAILED
+    is_read = argument.type is str or (
+        isinstance(each, values.Term) and each.is_boolean)
+    if is_read and isinstance(each, values.Term):
+        return values.only(each)
+    return values.unknown(f'the argument {argument.name}',
+                          argument.type.__name__, each)
 
 
 _TRANSLATIONS: dict[str, typing.Callable[[Actions, Formula, Given], None]] = {

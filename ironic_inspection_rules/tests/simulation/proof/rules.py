@@ -329,6 +329,18 @@ class Grammar:
         return {'op': 'third-trait', 'args': {'value': self._chance.choice(
             (self.field(item), '{plugin_data.n | int}'))}}
 
+    def _argument(self, item: bool) -> Entry:
+        """Return an action with an argument that is a var."""
+        name = '{vars.name}'
+        op, args = self._chance.choice((
+            ('set-capability', {'name': name, 'value': '1'}),
+            ('unset-capability', {'name': name}),
+            ('remove-trait', {'name': name}), ('add-trait', {'name': name}),
+            ('set-traits', {'names': name, 'prefix': 'CUSTOM_'}),
+            ('extend-plugin-data', {'path': '/t', 'value': 1,
+                                    'unique': name})))
+        return {'op': op, 'args': args}
+
     def _third(self, item: bool) -> Entry:
         return {'op': 'third-party', 'args': {'value': self.field(item)}}
 

@@ -160,6 +160,12 @@ THEMES = (
     Theme(('node.extra.n', 'node.extra.n | add(1)'), ('comparison',),
           ('set', 'set', 'data'), places=('/extra/n',), data=('/tags',),
           literals=(0, 1, 5, 6), loops=.5),
+    # Arguments of another type than the op takes, or that it refuses.
+    Theme(('node.properties', 'node.traits', 'vars.name'), ('state',),
+          ('argument', 'argument', 'set', 'traits_set', 'capability'),
+          places=('/properties', '/extra/tag'), vars=('name',),
+          literals=('a', 'a,b', 'a:b', '', None, ['CUSTOM_A'], 1,
+                    'HW_CPU_X86_VMX', ['HW_CPU_X86_VMX'])),
     # Tokens of paths, which are of lists or of mappings.
     Theme(('node.extra.m', 'node.extra.m[-]', 'node.extra.m[0]',
            'plugin_data.t'), ('state', 'comparison', 'match'),

@@ -334,6 +334,36 @@ class QuestionTestCase(base.TestCase):
             [tags, {**asked, **does('add-trait',
                                     name='{plugin_data.t | int}')}]))
 
+    def test_an_argument_of_another_type_is_an_error(self):
+        def does(op, var=None, **args):
+            return {'vars': {'v': var}, 'actions': [
+                {'op': op, 'args': args}]}
+
+        nothing = {'actions': [{'op': 'log', 'args': ['x']}]}
+        clears = {'actions': [{'op': 'set-attribute', 'args': {
+            'path': path, 'value': {}}} for path in ('/properties', '/extra')]}
+        for value, broken in (
+                ('a,b', True), ('a:b', True), ('', True), (None, True),
+                (['a'], True), (1, False), (' ', False)):
+            answer = self.compared(
+                [does('set-capability', value, name='{vars.v}', value='1'),
+                 clears], [nothing, clears])
+            self.assertEqual('yes' if broken else 'no', answer, value)
+        self.assertEqual('yes', self.compared(
+            [does('unset-capability', ['a'], name='{vars.v}'), clears],
+            [nothing, clears]))
+        # Traits of another prefix than that of those that are replaced.
+        names = {'names': '{vars.v}', 'prefix': 'CUSTOM_'}
+        self.assertEqual('yes', self.compared(
+            [does('set-traits', ['HW_CPU_X86_VMX'], **names),
+             does('set-traits', names=[])],
+            [nothing, does('set-traits', names=[])]))
+        tags = does('unset-plugin-data', path='/tags')
+        self.assertEqual('yes', self.compared(
+            [tags, does('extend-plugin-data', path='/tags', value='x',
+                        unique='{inventory.cpu.architecture}'), tags],
+            [tags, nothing, tags]))
+
     def test_lists_that_many_rules_extend_do_not_explode(self):
         rules = self.parse([{
             'uuid': f'00000000-0000-4000-8000-0000000000{index}',
