@@ -13,11 +13,11 @@ import typing
 
 import z3
 
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import value as values
@@ -144,7 +144,7 @@ def read_in(machine: Machine, written: typing.Any,
     :param written: the arguments of an action.
     """
     return logic.disj(*(
-        _is_read(machine, field, roots) for field in hiding.fields(written)
+        _is_read(machine, field, roots) for field in reads.fields(written)
         if field.root in roots))
 
 
