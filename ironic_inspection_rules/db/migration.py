@@ -5,7 +5,6 @@
 import alembic
 from alembic import config as alembic_config
 from alembic import migration as alembic_migration
-from alembic import op
 from alembic import script as alembic_script
 from alembic import util as alembic_util
 from oslo_db import exception as db_exc
@@ -20,6 +19,12 @@ VERSION_TABLE = 'ir_alembic_version'
 
 COMMAND = 'ironic-inspection-rules-dbsync'
 
+_OF_PREVIEWS = frozenset((
+    '2f7b90c4e1d8', '5a1c0e9d7b34', '8c27f4d1a96e', 'a4c9e61d02b7',
+    'b3d91e6a7c25', 'b41d6e83f092', 'b7d2e4f60a15', 'c6e40b7f19d3',
+    'c85a1f30d6e2', 'd4f8a1c72b60', 'e3a7c95d0b14', 'f1b86d2c5e07'))
+"""Revisions of the tables that previews of release 1.0 have made."""
+
 
 def _config() -> alembic_config.Config:
     config = alembic_config.Config()
@@ -33,12 +38,22 @@ def upgrade(revision: str | None = None) -> None:
 
     :param revision: an alembic revision, the newest one if not given.
     :raises: Invalid if there is no such revision.
+    :raises: DatabaseNotReady if the tables are none that a migration of this
+        code has made; then nothing is changed.
     """
+    _check_origin()
     _run(alembic.command.upgrade, revision)
 
 
 def stamp(revision: str | None = None) -> None:
-    """Record a revision as for :func:`upgrade`, and change nothing else."""
+    """Record a revision as for :func:`upgrade`, and change nothing else.
+
+    :raises: Invalid if there is no such revision.
+    :raises: DatabaseNotReady if another release has made the tables.
+    """
+    present = version()
+    if present is not None:
+        _check_revision(present)
     _run(alembic.command.stamp, revision)
 
 
@@ -62,20 +77,25 @@ def check() -> None:
     Tables of a revision that this code does not know are newer ones: during
     an upgrade the tables go first and the services follow one at a time.
 
-    :raises: DatabaseNotReady if the tables are missing or older than the
-        code, or the database does not answer.
+    :raises: DatabaseNotReady if the tables are missing, older than the code
+        or those of a preview, or the database does not answer.
     """
     try:
         present = version()
+        without_revision = present is None and bool(table_names())
     except db_exc.DBError as exc:
         raise exceptions.DatabaseNotReady(
             _('The tables of the inspection rules cannot be read: %s')
             % exc) from exc
+    if without_revision:
+        raise _no_revision()
     if present is None:
         raise exceptions.DatabaseNotReady(
             _('The tables of the inspection rules are missing, run '
               '"%s upgrade".') % COMMAND)
-    scripts = alembic_script.ScriptDirectory.from_config(_config())
+    if is_of_preview(present):
+        raise _unknown_revision(present)
+    scripts = _scripts()
     older = {script.revision for script in scripts.walk_revisions()}
     older.discard(scripts.get_current_head())
     if present in older:
@@ -85,25 +105,96 @@ def check() -> None:
             % {'present': present, 'command': COMMAND})
 
 
-def tables() -> dict[str, int]:
-    """Return the names of the tables that are there, and their rows."""
+def is_of_preview(revision: str | None) -> bool:
+    """Check if a preview of release 1.0 has made tables of a revision."""
+    return revision in _OF_PREVIEWS
+
+
+def _check_origin() -> None:
+    """Check that migrations of this code have made the tables, or none has.
+
+    An upgrade of other tables would stop in the middle, and MySQL could not
+    undo what was done until then.
+    """
+    present = version()
+    if present is not None:
+        _check_revision(present)
+    elif table_names():
+        raise _no_revision()
+
+
+def _check_revision(present: str) -> None:
+    known = {script.revision for script in _scripts().walk_revisions()}
+    if present not in known:
+        raise _unknown_revision(present)
+
+
+def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
+    if is_of_preview(present):
+        text = _('The tables of the inspection rules are those of a preview '
+                 'of release 1.0 (%(present)s): %(rest)s')
+    else:
+        text = _('The tables of the inspection rules are at revision '
+                 '%(present)s, which this release does not know: use the '
+                 'newer release that has made them; or %(rest)s')
+    return exceptions.DatabaseNotReady(
+        text % {'present': present, 'rest': _make_anew()})
+
+
+def _no_revision() -> exceptions.DatabaseNotReady:
+    return exceptions.DatabaseNotReady(
+        _('The tables of the inspection rules have no revision, as an '
+          'interrupted command leaves them, or a preview of release 1.0: %s')
+        % _make_anew())
+
+
+def _make_anew() -> str:
+    return _('save the rules with "baremetal inspection rule export" while '
+             'the release that has made them runs, then run "%(command)s drop '
+             '--yes" and "%(command)s create_schema".') % {'command': COMMAND}
+
+
+def table_names() -> list[str]:
+    """Return the names of the tables that are there.
+
+    That of the revision is left out, as it may be there without any other.
+    """
+    present = set(sa.inspect(
+        enginefacade.writer.get_engine()).get_table_names())
+    return [table.name for table
+            in reversed(models.Base.metadata.sorted_tables)
+            if table.name in present]
+
+
+def count_rows() -> dict[str, int]:
+    """Return how many rows the tables have that are there, by name.
+
+    The first of them is that of the revision.
+    """
     engine = enginefacade.writer.get_engine()
-    there = set(sa.inspect(engine).get_table_names())
-    names = [*(table.name for table
-               in reversed(models.Base.metadata.sorted_tables)),
-             VERSION_TABLE]
+    names = table_names()
+    if sa.inspect(engine).has_table(VERSION_TABLE):
+        names.insert(0, VERSION_TABLE)
     with engine.connect() as connection:
         return {name: connection.execute(sa.select(
             sa.func.count()).select_from(sa.table(name))).scalar_one()
-            for name in names if name in there}
+            for name in names}
 
 
 def drop() -> None:
-    """Remove all tables, that of the revision last."""
-    names = tables()
+    """Remove all tables.
+
+    That of the revision goes first: tables that are left without one, when
+    this is interrupted, are not taken for whole.
+    """
+    names = count_rows()
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:
             sa.Table(name, sa.MetaData(), sa.Column('id')).drop(connection)
+
+
+def _scripts() -> alembic_script.ScriptDirectory:
+    return alembic_script.ScriptDirectory.from_config(_config())
 
 
 def _run(command, revision: str | None) -> None:
@@ -111,27 +202,3 @@ def _run(command, revision: str | None) -> None:
         command(_config(), revision or 'head')
     except alembic_util.CommandError as exc:
         raise exceptions.Invalid(str(exc)) from exc
-
-
-# The steps of migrations. MySQL commits every statement at once, so what an
-# interrupted run has made may be there already.
-
-def create_table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
-    """Make a table, unless it is there."""
-    return op.create_table(name, *parts, if_not_exists=True,
-                           **models.TABLE_ARGS)
-
-
-def add_column(table: str, column: sa.Column) -> None:
-    """Add a column, unless it is there."""
-    present = sa.inspect(op.get_bind()).get_columns(table)
-    if column.name not in {each['name'] for each in present}:
-        op.add_column(table, column)
-
-
-def create_index(table: str, *columns: str) -> None:
-    """Make an index of the name that models give it, unless it is there."""
-    name = '_'.join((table, *columns, 'idx'))
-    present = sa.inspect(op.get_bind()).get_indexes(table)
-    if name not in {each['name'] for each in present}:
-        op.create_index(name, table, list(columns))

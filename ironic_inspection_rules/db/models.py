@@ -60,17 +60,6 @@ class _StorableText(sa.TypeDecorator):
         return exceptions.storable(value)
 
 
-class _Vars(db_types.JsonEncodedDict):
-    """A mapping, empty where an older service has written none."""
-
-    cache_ok = True
-
-    def process_result_value(self, value: str | None, dialect: sa.Dialect
-                             ) -> dict[str, Any]:
-        return super().process_result_value(value, dialect) or {}
-
-
-_VARS: Any = _Vars(mysql_as_long=True)
 _COMPACT_DICT: Any = _CompactDict(mysql_as_long=True)
 _DICT: Any = db_types.JsonEncodedDict(mysql_as_long=True)
 _LIST: Any = db_types.JsonEncodedList(mysql_as_long=True)
@@ -83,11 +72,7 @@ _LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
 
 
 def _columns_of_fields() -> Any:
-    """Make a mixin of the fields of a rule that hold one value.
-
-    Services of the release before insert rows without fields that they do not
-    know, so these have their default in the database as well.
-    """
+    """Make a mixin of the fields of a rule that hold one value."""
     columns = {}
     for name, field in model.SETTABLE.items():
         default: Any = field.default
@@ -96,10 +81,7 @@ def _columns_of_fields() -> Any:
         elif field.type in (bool, int, str) and name != 'uuid':
             kind: Any = {bool: sa.Boolean(), int: sa.Integer(),
                          str: sa.String(16)}[field.type]
-            columns[name] = sa.Column(
-                kind, nullable=False, default=default, server_default=None
-                if field.metadata['since'] == model.FIRST
-                else str(default if field.type is str else int(default)))
+            columns[name] = sa.Column(kind, nullable=False, default=default)
     return type('RuleFields', (), columns)
 
 
@@ -111,9 +93,8 @@ class Rule(models.TimestampMixin, _RuleFields, Base):
 
     ``version`` is that of the versioned object the row was saved from,
     ``revision`` that of the rule set when the row was written. Rules of equal
-    priority run by rising ``position``; a service that is still to be
-    upgraded leaves it NULL, which comes last. Further columns are the fields
-    of :class:`.model.Rule`.
+    priority run by rising ``position``. Further columns are the fields of
+    :class:`.model.Rule`.
     """
 
     __tablename__ = 'ir_rules'
@@ -126,8 +107,8 @@ class Rule(models.TimestampMixin, _RuleFields, Base):
     revision = sa.Column(sa.Integer, nullable=False)
     conditions = sa.Column(_LIST, nullable=False)
     actions = sa.Column(_LIST, nullable=False)
-    vars = sa.Column(_VARS, nullable=True)
-    position = sa.Column(sa.Double, nullable=True)
+    vars = sa.Column(_DICT, nullable=False)
+    position = sa.Column(sa.Double, nullable=False)
 
 
 class RuleVersion(Base):
@@ -148,7 +129,7 @@ class RuleVersion(Base):
     rule_revision = sa.Column(sa.Integer, nullable=False)
     rule_created_at = sa.Column(sa.DateTime, nullable=True)
     sensitive = sa.Column(sa.Boolean, nullable=False)
-    position = sa.Column(sa.Double, nullable=True)
+    position = sa.Column(sa.Double, nullable=False)
     fields = sa.Column(_DICT, nullable=False)
 
 
@@ -207,8 +188,7 @@ class Request(models.TimestampMixin, Base):
     state = sa.Column(sa.String(16), nullable=False)
     attempts = sa.Column(sa.Integer, nullable=False, default=0)
     token = sa.Column(sa.Integer, nullable=False, default=0)
-    lock_failures = sa.Column(sa.Integer, nullable=False, default=0,
-                              server_default='0')
+    lock_failures = sa.Column(sa.Integer, nullable=False, default=0)
     worker = sa.Column(sa.String(255), nullable=True)
     sender = sa.Column(sa.String(255), nullable=True)
     inspection_began_at = sa.Column(sa.DateTime, nullable=True)
@@ -259,8 +239,7 @@ class Run(models.TimestampMixin, Base):
 
     ``created_at`` is when it ended, ``revision`` that of the rules it ran,
     ``phases`` what they did. ``content`` is the digest of the machine's data
-    if the run failed; older releases store these in ``inventory`` and
-    ``plugin_data``. ``places`` are those that sensitive rules set, of
+    if the run failed. ``places`` are those that sensitive rules set, of
     which ``phases`` tell nothing.
     """
 
@@ -278,8 +257,6 @@ class Run(models.TimestampMixin, Base):
     started_at = sa.Column(sa.DateTime, nullable=True)
     phases = orm.deferred(sa.Column(_COMPACT_DICT, nullable=False))
     content = sa.Column(DIGEST, nullable=True, index=True)
-    inventory = orm.deferred(sa.Column(_DICT, nullable=True))
-    plugin_data = orm.deferred(sa.Column(_DICT, nullable=True))
     places = orm.deferred(sa.Column(_DICT, nullable=True))
 
 

@@ -189,8 +189,7 @@ def get_rules_of_revision(revision: int) -> tuple[
             .where(columns.first_revision <= revision,
                    sa.or_(version.end_revision.is_(None),
                           columns.end_revision > revision))
-            .order_by(version.position.is_(None), version.position,
-                      version.id))
+            .order_by(version.position, version.id))
         return found, list(rows.scalars())
 
 

@@ -219,7 +219,6 @@ def change(origin: Origin) -> Iterator[Change]:
             session.execute(sa.update(models.RulesRevision).values(
                 revision=models.RulesRevision.revision + 1))
             revision = read_revision(session)
-            _catch_up(session, revision - 1)
             opened = Change(session, revision)
             yield opened
             opened.record(origin)
@@ -240,31 +239,7 @@ def read_revision(session: orm.Session) -> int:
 
 def in_order(query: sa.Select) -> sa.Select:
     """Sort stored rules as they run at equal priority."""
-    return query.order_by(models.Rule.position.is_(None),
-                          models.Rule.position, models.Rule.id)
-
-
-def _catch_up(session: orm.Session, revision: int) -> None:
-    """Record what services that know no revisions have changed.
-
-    The same goes for rules that are older than revisions.
-    """
-    known = session.execute(
-        sa.select(sa.func.max(models.Revision.revision))).scalar()
-    if (known or 0) >= revision:
-        return
-    present: dict[str, int] = dict(session.execute(
-        sa.select(models.Rule.uuid, models.Rule.revision)).tuples().all())
-    recorded: dict[str, int] = dict(session.execute(
-        sa.select(models.RuleVersion.uuid, models.RuleVersion.rule_revision)
-        .where(models.RuleVersion.end_revision.is_(None))).tuples().all())
-    ended = [uuid for uuid, version in recorded.items()
-             if present.get(uuid) != version]
-    begun = [uuid for uuid, version in present.items()
-             if recorded.get(uuid) != version]
-    if known is None or ended or begun:
-        _write_revision(session, revision, UNKNOWN, ended,
-                        _read(session, begun), changes=[])
+    return query.order_by(models.Rule.position, models.Rule.id)
 
 
 def _read(session: orm.Session, uuids: Sequence[str]

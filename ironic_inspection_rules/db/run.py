@@ -24,9 +24,6 @@ _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
          .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
          .order_by(_RUNS.c.id.desc()))
 
-HAS_DATA = sa.or_(_RUNS.c.content.is_not(None),
-                  # A service that is still to be upgraded has them there.
-                  _RUNS.c.inventory.is_not(None))
 _WHOLE = orm.undefer(models.Run.phases), orm.undefer(models.Run.places)
 _WITHOUT_DATA = (sa.update(_RUNS)
                  .where(_RUNS.c.id == sa.bindparam('id_'))
@@ -123,15 +120,15 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
         ``inventory`` and ``plugin_data``.
     """
     with transaction.reader() as session:
-        rows = [dict(row._mapping) for row in session.execute(sa.select(
-            _RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
-            _RUNS.c.inventory, _RUNS.c.plugin_data, _RUNS.c.content)
-            .where(are_last(node_uuids), HAS_DATA))]
-        documents = content.get(session.connection(), [
-            row['content'] for row in rows if row['content']])
-    for row in rows:
-        row.update(documents.get(row.pop('content'), {}))
-    return [row for row in rows if row['inventory'] is not None]
+        rows = session.execute(
+            sa.select(_RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
+                      _RUNS.c.content)
+            .where(are_last(node_uuids), _RUNS.c.content.is_not(None))).all()
+        documents = content.get(session.connection(),
+                                [row.content for row in rows])
+    return [{'node_uuid': row.node_uuid, 'uuid': row.uuid,
+             'created_at': row.created_at, **documents[row.content]}
+            for row in rows if row.content in documents]
 
 
 def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:

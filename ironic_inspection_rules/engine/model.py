@@ -34,12 +34,10 @@ WITHHELD = (*OPERATIONS, VARS)
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
-FIRST = '1.0'  # The version of the versioned object that had the first fields.
-
 
 def _field(text: str, default: typing.Any = dataclasses.MISSING,
            **more: typing.Any) -> typing.Any:
-    metadata = {'help': text, 'since': FIRST, **more}
+    metadata = {'help': text, **more}
     if default == {}:
         return dataclasses.field(default_factory=dict, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -51,9 +49,8 @@ class Rule:
 
     The only list of a rule's fields and their defaults: validation, the
     table, the versioned object, the API, the schema and the commands take
-    them from here. The metadata of a field are ``help``; ``since``, the first
-    version of the versioned object that has it; and perhaps ``choices``, or
-    ``read_only`` if the author does not set it.
+    them from here. The metadata of a field are ``help`` and perhaps
+    ``choices``, or ``read_only`` if the author does not set it.
 
     ``conditions`` and ``actions`` hold operations exactly as their author
     wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``. ``vars``
@@ -77,13 +74,12 @@ class Rule:
           '(before the hooks) or main (after them).'), MAIN, choices=PHASES)
     mode: str = _field(
         _('enforce; audit: only recorded what it would do; off: never '
-          'runs.'), ENFORCE, choices=MODES, since='1.1')
+          'runs.'), ENFORCE, choices=MODES)
     conditions: Operations = _field(
         _('The rule runs where all of these hold.'), ())
     actions: Operations = _field(_('What it does, in this order.'))
     vars: typing.Mapping[str, typing.Any] = _field(
-        _('Values by name, computed before the conditions: {vars.name}.'),
-        {}, since='1.3')
+        _('Values by name, computed before the conditions: {vars.name}.'), {})
     built_in: bool = dataclasses.field(default=False,
                                        metadata={'read_only': True})
     revision: int | None = dataclasses.field(default=None,

@@ -57,12 +57,9 @@ class InspectedMachine(base.IronicObject):
             sa.select(stored.node_id, _length(
                 stored.inventory_data, stored.plugin_data))
             .where(stored.node_id.in_(node_ids)),
-            sa.select(runs.c.node_uuid, sa.func.coalesce(
-                contents.c.size,
-                _length(runs.c.inventory, runs.c.plugin_data)))
-            .select_from(runs.outerjoin(
-                contents, contents.c.digest == runs.c.content))
-            .where(run.are_last(node_uuids), run.HAS_DATA))]
+            sa.select(runs.c.node_uuid, contents.c.size)
+            .join(contents, contents.c.digest == runs.c.content)
+            .where(run.are_last(node_uuids)))]
 
     @remotable.class_method
     def list_inventories(cls, context, node_ids):

@@ -12,9 +12,7 @@ from ironic.conf import CONF
 from ironic.objects import base
 from ironic.objects import fields as object_fields
 from oslo_utils import timeutils
-from oslo_utils import versionutils
 from oslo_versionedobjects import base as object_base
-from oslo_versionedobjects import exception as object_exception
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import rule as db_rule
@@ -55,10 +53,6 @@ def _object_field(field):
     return kind(default=field.default)
 
 
-_CONDITIONS_OF_ACTIONS = '1.3'
-"""The version since which actions may have conditions."""
-
-
 def origin(context, message=None):
     """Return the origin of a change that a request makes."""
     return rule_set.Origin(
@@ -75,12 +69,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     """
 
     # Version 1.0: Initial version
-    # Version 1.1: Add mode
-    # Version 1.2: Add change and the methods that read revisions
-    # Version 1.3: Add vars, and conditions of actions
-    VERSION = max((field.metadata['since']
-                   for field in model.SETTABLE.values()),
-                  key=versionutils.convert_version_to_tuple)
+    VERSION = '1.0'
 
     fields = {
         'id': object_fields.IntegerField(),
@@ -88,43 +77,6 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         **{field.name: _object_field(field)
            for field in model.SETTABLE.values()},
     }
-
-    def obj_make_compatible(self, primitive, target_version):
-        """Leave out the fields that an older service does not know.
-
-        One that does not know of modes would carry out every rule, so a field
-        must have its default.
-
-        :raises: IncompatibleObjectVersion if the older version cannot
-            express the rule.
-        """
-        super().obj_make_compatible(primitive, target_version)
-        later = {name: primitive.pop(name, None)
-                 for name in _fields_since(target_version)}
-        if not _is_plain(later) or (
-                _is_older(target_version, _CONDITIONS_OF_ACTIONS)
-                and _asks(primitive)):
-            raise object_exception.IncompatibleObjectVersion(
-                objname=self.obj_name(), objver=self.VERSION,
-                supported=target_version)
-
-    def _convert_to_version(self, target_version,
-                            remove_unavailable_fields=True):
-        for name in _fields_since(model.FIRST):
-            if name not in _fields_since(target_version) and (
-                    not self.obj_attr_is_set(name)):
-                setattr(self, name, model.DEFAULTS[name])
-
-    def do_version_changes_for_db(self):
-        """Return the values to store and the version that can read them.
-
-        A rule without anything new stays readable for services that are
-        still to be upgraded.
-        """
-        values = super().do_version_changes_for_db()
-        if _is_plain(self.as_dict()):
-            values['version'] = '1.0'
-        return values
 
     @object_base.remotable
     def create(self, context=None):
@@ -256,33 +208,9 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
              'secret': rule.uuid in secret} for rule in rules]}
 
 
-def _is_older(version, other):
-    return (versionutils.convert_version_to_tuple(version)
-            < versionutils.convert_version_to_tuple(other))
-
-
-def _fields_since(version):
-    """Return the names of the fields that came after a version."""
-    return [name for name, field in model.SETTABLE.items()
-            if _is_older(version, field.metadata['since'])]
-
-
-def _asks(values):
-    """Check if an action of a rule has conditions."""
-    return any(action.get('when') for action in values.get('actions') or ())
-
-
-def _is_plain(values):
-    """Check if the first version can express a rule."""
-    return not _asks(values) and all(
-        (values.get(name) or model.DEFAULTS[name]) == model.DEFAULTS[name]
-        for name in _fields_since(model.FIRST))
-
-
 def _columns(values):
     """Return the columns of a rule, with its version."""
-    values = {**values, 'version': '1.0' if _is_plain(values)
-              else Rule.VERSION}
+    values = {**values, 'version': Rule.VERSION}
     if values.get('created_at'):
         values['created_at'] = timeutils.normalize_time(
             timeutils.parse_isotime(values['created_at']))

@@ -15,9 +15,15 @@ def _is_ours(name, type_, parent_names) -> bool:
 
 
 with enginefacade.writer.get_engine().connect() as connection:
+    # Alembic thinks that SQLite commits every statement that changes tables.
+    # It does with Python's own way of beginning transactions, but oslo.db has
+    # another one. So a step that is interrupted leaves nothing, except on
+    # MySQL.
+    is_transactional = True if connection.dialect.name == 'sqlite' else None
     context.configure(connection=connection,
                       target_metadata=models.Base.metadata,
                       version_table=migration.VERSION_TABLE,
+                      transactional_ddl=is_transactional,
                       include_name=_is_ours)
     with context.begin_transaction():
         context.run_migrations()

@@ -345,6 +345,31 @@ class AdoptTestCase(CommandTestCase):
             self.assertEqual((0, 'There are no tables to remove.', ''),
                              self.dbsync(*arguments))
 
+    def test_tables_of_a_preview_are_made_anew_by_what_is_said(self):
+        with self.engine.begin() as connection:
+            for statement in (
+                    'CREATE TABLE ir_alembic_version (version_num TEXT)',
+                    "INSERT INTO ir_alembic_version VALUES ('a4c9e61d02b7')",
+                    'CREATE TABLE ir_rules (id INTEGER)',
+                    'CREATE TABLE ir_requests (worker TEXT, '
+                    'open_node_uuid TEXT, due_at FLOAT)'):
+                connection.execute(sa.text(statement))
+        # They are set aside for rules that are not readable here.
+        self.add(phase='was:main')
+        for command in ('create_schema', 'upgrade', 'adopt', 'stamp'):
+            code, output, errors = self.dbsync(command)
+            self.assertEqual((1, '', 1), (code, output,
+                                          len(errors.splitlines())), errors)
+            self.assertIn('ironic-inspection-rules-dbsync drop --yes', errors)
+        code, output, errors = self.dbsync('check')
+        self.assertEqual((1, ''), (code, errors))
+        self.assertIn('ironic-inspection-rules-dbsync drop --yes', output)
+
+        self.assertEqual((0, ''), self.dbsync('drop', '--yes')[::2])
+        self.assertEqual(0, self.dbsync('create_schema')[0])
+        self.assertEqual(0, self.dbsync('adopt', '--undo')[0])
+        self.assertEqual((1, 0), self.count())
+
     def test_drop_waits_for_the_end_of_conductors(self):
         self.dbsync('create_schema')
         with self.engine.begin() as connection:
@@ -373,9 +398,9 @@ class AdoptTestCase(CommandTestCase):
         with self.engine.begin() as connection:
             connection.execute(sa.text(
                 'INSERT INTO ir_requests (uuid, node_uuid, open_node_uuid, '
-                'event, state, attempts, token, worker, due_at, progress) '
-                "VALUES ('r', 'n', 'n', 'continue', 'processing', 1, 1, "
-                "'worker-1', 9e9, '{}')"))
+                'event, state, attempts, token, lock_failures, worker, '
+                "due_at, progress) VALUES ('r', 'n', 'n', 'continue', "
+                "'processing', 1, 1, 0, 'worker-1', 9e9, '{}')"))
 
         code, _output, errors = self.dbsync('drop', '--yes')
 

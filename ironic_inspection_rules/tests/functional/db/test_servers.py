@@ -108,6 +108,7 @@ class MySQLAdoptionTestCase(test_adoption.AdoptionMixin, ServerTestCase):
 class MySQLMigrationTestCase(test_migration.MigrationMixin, ServerTestCase):
     kind = 'mysql'
     ready = False
+    left_after_interruption = True
 
 
 class MySQLContentTestCase(test_content.ContentMixin, ServerTestCase):

@@ -5,6 +5,10 @@
 ``tests/functional/db`` repeats it on the database servers.
 """
 
+import ast
+import contextlib
+import pathlib
+
 from alembic import autogenerate
 from alembic import migration as alembic_migration
 from alembic import script as alembic_script
@@ -25,6 +29,9 @@ REVISIONS = [script.revision for script in SCRIPTS.walk_revisions()][::-1]
 
 class MigrationMixin:
     """Tests that hold on every kind of database."""
+
+    left_after_interruption = False
+    """Whether the database commits every statement that changes tables."""
 
     def tables(self):
         return set(sa.inspect(self.database.engine).get_table_names())
@@ -65,13 +72,101 @@ class MigrationMixin:
             rows = connection.execute(sa.select(models.RulesRevision)).all()
         self.assertEqual([(1, 42)], rows)
 
-    def test_upgrade_goes_on_after_an_interrupted_one(self):
-        models.Rule.__table__.create(self.database.engine)
+    @contextlib.contextmanager
+    def interrupted(self, statement):
+        """Interrupt the process at a statement."""
+        def fail(connection, cursor, text, *args):
+            if statement in ' '.join(text.split()):
+                raise KeyboardInterrupt
+        sa.event.listen(self.database.engine, 'before_cursor_execute', fail)
+        try:
+            yield
+        finally:
+            sa.event.remove(self.database.engine, 'before_cursor_execute',
+                            fail)
 
+    def refusal(self, function, *args):
+        """Check that nothing changes, and return the line that says why."""
+        before = self.tables()
+        message = str(self.assertRaises(exceptions.DatabaseNotReady,
+                                        function, *args))
+        self.assertEqual(before, self.tables())
+        self.assertNotIn('\n', message)
+        return message
+
+    def check_anew(self, message):
+        for part in ('baremetal inspection rule export',
+                     f'{migration.COMMAND} drop --yes',
+                     f'{migration.COMMAND} create_schema'):
+            self.assertIn(part, message)
+        migration.drop()
+        self.assertEqual(set(), self.tables())
         migration.upgrade()
-
         migration.check()
-        self.assertIn('ir_rules_revision', self.tables())
+
+    def test_what_an_interrupted_upgrade_leaves_is_not_gone_on_with(self):
+        with self.interrupted('ir_parts'):
+            self.assertRaises(KeyboardInterrupt, migration.upgrade)
+        if not self.left_after_interruption:
+            self.assertEqual([], migration.table_names())
+            migration.upgrade()
+            migration.check()
+            return
+        self.assertIn('ir_rules', self.tables())
+
+        self.refusal(migration.check)
+        self.check_anew(self.refusal(migration.upgrade))
+
+    def test_what_an_interrupted_removal_leaves_is_refused(self):
+        migration.upgrade()
+        for name in ('ir_rules', 'ir_parts'):
+            with self.interrupted(f'DROP TABLE {name}'):
+                self.assertRaises(KeyboardInterrupt, migration.drop)
+            if self.left_after_interruption:
+                self.refusal(migration.upgrade)
+        migration.drop()
+
+        self.assertEqual(set(), self.tables())
+
+    def make_preview(self, revision):
+        """Make tables as a preview of the first release had them."""
+        with self.database.engine.begin() as connection:
+            for name, columns in (
+                    ('ir_rules', 'id INTEGER, description VARCHAR(255)'),
+                    ('ir_requests', 'id INTEGER, worker VARCHAR(255)'),
+                    ('ir_archived', 'id INTEGER'),
+                    (migration.VERSION_TABLE, 'version_num VARCHAR(32)')):
+                connection.execute(sa.text(
+                    f'CREATE TABLE {name} ({columns})'))
+            connection.execute(sa.text(
+                "INSERT INTO ir_rules VALUES (1, 'mine')"))
+            if revision:
+                connection.execute(
+                    sa.text(f'INSERT INTO {migration.VERSION_TABLE} '
+                            'VALUES (:revision)'), {'revision': revision})
+
+    def test_tables_of_a_preview_are_refused_as_they_are(self):
+        for revision in ('5a1c0e9d7b34', 'a4c9e61d02b7'):
+            self.make_preview(revision)
+            for function in (migration.upgrade, migration.check,
+                             migration.stamp):
+                self.assertIn(revision, self.refusal(function))
+            self.assertEqual(1, migration.count_rows()['ir_rules'])
+            self.assertEqual(revision, migration.version())
+
+            self.check_anew(self.refusal(migration.upgrade))
+            migration.drop()
+
+    def test_tables_without_a_revision_are_refused_as_they_are(self):
+        self.make_preview(None)
+
+        self.refusal(migration.check)
+        self.check_anew(self.refusal(migration.upgrade))
+
+    def test_tables_of_a_newer_release_are_not_upgraded(self):
+        self.make_preview('ffffffffffff')
+
+        self.assertIn('newer release', self.refusal(migration.upgrade))
 
     def test_other_tables_are_left_alone(self):
         with self.database.engine.begin() as connection:
@@ -92,8 +187,8 @@ class MigrationMixin:
         with self.database.engine.begin() as connection:
             connection.execute(sa.text('CREATE TABLE nodes (id INTEGER)'))
         migration.upgrade()
-        self.assertEqual(1, migration.tables()['ir_rules_revision'])
-        self.assertEqual({'nodes', *migration.tables()}, self.tables())
+        self.assertEqual(1, migration.count_rows()['ir_rules_revision'])
+        self.assertEqual({'nodes', *migration.count_rows()}, self.tables())
 
         migration.drop()
 
@@ -112,6 +207,24 @@ class MigrationMixin:
         exc = self.assertRaises(exceptions.Invalid,
                                 migration.upgrade, 'nonsense')
         self.assertIn('nonsense', str(exc))
+
+
+class ScriptsTestCase(base.TestCase):
+
+    def test_migrations_use_no_code_that_may_change(self):
+        for script in SCRIPTS.walk_revisions():
+            tree = ast.parse(pathlib.Path(script.path).read_text())
+            used = set()
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Import):
+                    used.update(name.name for name in node.names)
+                elif isinstance(node, ast.ImportFrom):
+                    used.add(node.module)
+            self.assertEqual(
+                set(), {name for name in used
+                        if name.partition('.')[0] not in
+                        {'alembic', 'json', 'sqlalchemy', 'typing'}},
+                script.path)
 
 
 class SQLiteMigrationTestCase(MigrationMixin, base.TestCase):

@@ -299,31 +299,6 @@ class RulesMixin:
         _revision, rules = db_rule.get_rules_of_revision(4)
         self.assertEqual(3, rules[0].fields['priority'])
 
-    def test_what_older_services_changed_is_caught_up_with(self):
-        first = db_rule.create_rule(values())
-        gone = db_rule.create_rule(values())
-        unknown = values()
-        with transaction.writer() as session:
-            session.execute(sa.update(models.RulesRevision).values(
-                revision=5))
-            session.add(models.Rule(**unknown, revision=4))
-            session.execute(sa.delete(models.Rule).where(
-                models.Rule.uuid == gone.uuid))
-            session.execute(sa.update(models.Rule).where(
-                models.Rule.uuid == first.uuid).values(
-                    revision=5, priority=9))
-
-        last = db_rule.create_rule(values())
-
-        self.assertEqual([6, 5, 2, 1], revisions())
-        self.assertEqual(
-            [(first.uuid, 9), (unknown['uuid'], 0)],
-            [(rule.uuid, rule.fields['priority'])
-             for rule in db_rule.get_rules_of_revision(5)[1]])
-        self.assertEqual(
-            {first.uuid, unknown['uuid'], last.uuid},
-            {rule.uuid for rule in db_rule.get_rules_of_revision(6)[1]})
-
     def test_many_rules_change_in_one_revision(self):
         kept, changed, gone = (db_rule.create_rule(values()) for _ in range(3))
         before = db_rule.get_revision()

@@ -110,10 +110,6 @@ class RunMixin:
                 models.Run.__table__.c.content).order_by(
                     models.Run.id).limit(2)).scalars().all())
 
-    def test_data_that_an_older_release_has_stored_are_read(self):
-        self.record(result='failed', inventory={'cpu': 1}, plugin_data={})
-        self.assertEqual({'cpu': 1}, run.get_data(NODE)['inventory'])
-
     def test_the_runs_of_a_node_go_with_it(self):
         self.record()
         other = self.record(node_uuid=OTHER)

@@ -7,6 +7,7 @@ from ironic import objects
 from ironic.common import context
 from oslo_versionedobjects import fixture as object_fixture
 
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.objects import machine
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.tests import database
@@ -84,13 +85,15 @@ class InspectedMachineTestCase(base.IronicTestCase):
             database.record_run({
                 'uuid': f'{number}{UUIDS[0][1:]}', 'node_uuid': UUIDS[number],
                 'event': 'inspection', 'result': result, 'phases': {},
-                **({} if result == 'ok' else {
-                    'inventory': {'n': number * 'x'}, 'plugin_data': {}})},
+                **({} if result == 'ok' else {'content': content.store(
+                    {'inventory': {'n': number * 'x'}, 'plugin_data': {}})})},
                 keep=5)
         stored, failed = self.call('measure', self.ids, UUIDS)
         self.assertEqual([[self.ids[1], len('{"a": 1}') + len('{}')]],
                          stored)
-        self.assertEqual([[UUIDS[0], 11], [UUIDS[1], 12]], sorted(failed))
+        whole = '{"inventory":{"n":""},"plugin_data":{}}'
+        self.assertEqual([[UUIDS[0], len(whole)], [UUIDS[1], len(whole) + 1]],
+                         sorted(failed))
 
     def test_only_a_last_run_that_failed_has_data(self):
         for number, results in enumerate((
@@ -101,7 +104,8 @@ class InspectedMachineTestCase(base.IronicTestCase):
                     'uuid': f'{number}{order}{UUIDS[0][2:]}',
                     'node_uuid': UUIDS[number], 'event': 'inspection',
                     'result': result, 'phases': {},
-                    **(data if result == 'failed' else {})}, keep=5)
+                    'content': content.store(data)
+                    if result == 'failed' else None}, keep=5)
         rows = self.call('list_failed', UUIDS)
         self.assertEqual(
             [(UUIDS[1], {'order': 1}), (UUIDS[2], {'order': 1})],

@@ -11,11 +11,9 @@ from ironic.conductor import manager
 from ironic.objects import base as object_base
 import oslo_messaging
 from oslo_utils import uuidutils
-from oslo_versionedobjects import exception as object_exception
 from oslo_versionedobjects import fixture as object_fixture
 from testtools import matchers
 
-from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.tests import database
@@ -23,7 +21,7 @@ from ironic_inspection_rules.tests.unit import base
 
 # Raise VERSION when the fields or the remotable methods change, then put the
 # new fingerprint here.
-FINGERPRINT = '1.3-8ca3a33cbddd152fa445b718ff0dcda0'
+FINGERPRINT = '1.0-8ca3a33cbddd152fa445b718ff0dcda0'
 UUID = '11111111-1111-4111-8111-111111111111'
 
 
@@ -127,7 +125,7 @@ class RuleTestCase(base.IronicTestCase):
     def test_a_pinned_release_stores_the_version_it_can_read(self):
         self.config(pin_release_version='35.0')
 
-        self.assertEqual('1.3', self.make().VERSION)
+        self.assertEqual('1.0', self.make().VERSION)
 
     def test_the_mode_is_stored(self):
         rule = self.make(mode='off')
@@ -138,55 +136,6 @@ class RuleTestCase(base.IronicTestCase):
         self.assertNotIn(
             rule_object.Rule,
             object_base.IronicObjectRegistry.obj_classes()['InspectionRule'])
-
-
-class OlderServiceTestCase(base.IronicTestCase):
-    """Version 1.0 of the object, which knows no modes."""
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(database.Database())
-        self.context = context.get_admin_context()
-
-    def make(self, **fields):
-        rule = rule_object.Rule(self.context, conditions=[], actions=[],
-                                uuid=uuidutils.generate_uuid(), **fields)
-        rule.create()
-        return rule
-
-    def test_it_gets_a_rule_without_the_mode(self):
-        primitive = self.make(mode='enforce').obj_to_primitive('1.0')
-
-        self.assertEqual('1.0', primitive['ironic_object.version'])
-        self.assertNotIn('mode', primitive['ironic_object.data'])
-
-    def test_it_gets_no_rule_that_it_would_run_by_mistake(self):
-        self.assertRaises(object_exception.IncompatibleObjectVersion,
-                          self.make(mode='off').obj_to_primitive, '1.0')
-
-    def test_it_can_read_what_is_stored_unless_the_mode_matters(self):
-        enforced, off = self.make(), self.make(mode='off')
-
-        self.assertEqual(
-            ['1.0', '1.3'],
-            [db_rule.get_rule_by_uuid(rule.uuid).version
-             for rule in (enforced, off)])
-
-    def test_what_it_has_stored_is_enforced(self):
-        db_rule.create_rule({'uuid': UUID, 'version': '1.0', 'conditions': [],
-                            'actions': []})
-
-        found = rule_object.Rule.get_by_uuid(self.context, UUID)
-
-        self.assertEqual(('enforce', '1.3'), (found.mode, found.VERSION))
-
-    def test_what_it_sends_is_enforced(self):
-        primitive = rule_object.Rule(uuid=UUID).obj_to_primitive('1.0')
-
-        found = object_base.IronicObjectSerializer().deserialize_entity(
-            self.context, primitive)
-
-        self.assertEqual(('enforce', '1.3'), (found.mode, found.VERSION))
 
 
 class OverTheWire:
