@@ -128,8 +128,7 @@ _PXE_FILTER = [
                  help=_('Seconds between two reads of all MAC addresses '
                         'that Ironic knows from the database. 0 means one '
                         'read at the start and then messages only.')),
-    cfg.FloatOpt('whitelist_period', deprecated_name='allowlist_period',
-                 default=15.0, min=0.0, max=30.0,
+    cfg.FloatOpt('whitelist_period', default=15.0, min=0.0, max=30.0,
                  help=_('Seconds between two reads of the nodes in '
                         'inspection from the database. 0 means messages '
                         'only.')),
@@ -313,9 +312,6 @@ def check(config: cfg.ConfigOpts) -> None:
 def option_names(config: cfg.ConfigOpts) -> dict[str, list[str]]:
     """Return the names of all options in this project's groups, by group.
 
-    Options of Ironic in these groups, and former names, are among them.
+    Options of Ironic in these groups are among them.
     """
-    return {
-        group: [*config[group], *(old.name for opt in opts
-                                  for old in opt.deprecated_opts if old.name)]
-        for group, opts in _GROUPS.items()}
+    return {group: list(config[group]) for group in _GROUPS}

@@ -106,15 +106,11 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
     raise exceptions.KeptInventoryNotFound(uuid)
 
 
-def list_stays(identity: str, limit: int, earlier: str | None = None
-               ) -> list[dict[str, Any]]:
-    """Read where a part has been, newest first.
-
-    :param earlier: the form in which earlier releases stored the identity.
-    """
+def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
+    """Read where a part has been, newest first."""
     return transaction.read_rows(
         sa.select(*_STAYS.c)
-        .where(_STAYS.c.identity.in_({identity, earlier or identity}))
+        .where(_STAYS.c.identity == identity)
         .order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
         .limit(limit))
 

@@ -106,26 +106,13 @@ class Parts:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
-        """Make parts of what :meth:`as_dict` returned, also in the past."""
+        """Make parts of what :meth:`as_dict` returned."""
         parts = []
-        for kind, written, label, *others in plain['parts']:
-            # Earlier releases kept zeros in front of a serial number, and
-            # made up a label.
-            ids = dict.fromkeys((*map(part_identity.normalised, written),
-                                 *written))
-            parts.append(Part(kind, tuple(ids), label if ids else '', *others))
-        sources = plain['sources']
-        if isinstance(sources, list):
-            # They kept a part with the last source only. What the others had
-            # reported is not known any more.
-            kinds = {each.kind for each in parts}
-            sources = dict.fromkeys(
-                source for source in sources
-                if kind_of(source) not in kinds
-                or any(each.source == source for each in parts))
-        return cls(tuple(sorted(parts, key=Part.place)), sources,
+        for kind, ids, *others in plain['parts']:
+            parts.append(Part(kind, tuple(ids), *others))
+        return cls(tuple(sorted(parts, key=Part.place)), plain['sources'],
                    {source: (gone, new) for source, (gone, new)
-                    in plain.get('told', {}).items()})
+                    in plain['told'].items()})
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:

@@ -35,10 +35,7 @@ def normalised(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return an identity without differences of case and notation.
-
-    Earlier releases stored identities in this form.
-    """
+    """Return an identity without differences of case and notation."""
     text = _PREFIX.sub('', text.strip().lower())
     if _MAC.fullmatch(text):
         text = text.replace('-', ':')

@@ -249,7 +249,7 @@ class DatabaseQueue:
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
         """See :meth:`queue_request.Queue.is_held`."""
-        return any(holder in (_request(row).delivery, row.worker)
+        return any(holder == _request(row).delivery
                    for row in leases.list_held_requests(node_uuid))
 
     def find(self, uuid: str) -> queue_request.Request:

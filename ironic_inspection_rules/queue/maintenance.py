@@ -25,7 +25,6 @@ from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
-from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -97,10 +96,9 @@ class QueueMaintenance:
 
     def unlock_nodes(self) -> None:
         """Unlock nodes that were locked by dead workers."""
-        for prefix in worker.HOLDERS:
-            for node_uuid, holder in node_reservation.list_reserved(
-                    prefix, _CHUNK):
-                queue_node.unlock_if_over(self._queue, node_uuid, holder)
+        for node_uuid, holder in node_reservation.list_reserved(
+                queue_request.DELIVERY_PREFIX, _CHUNK):
+            queue_node.unlock_if_over(self._queue, node_uuid, holder)
 
     def settle_nodes(self) -> None:
         """Bring the nodes of ended requests into a final state.

@@ -31,7 +31,6 @@ from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
-from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -211,7 +210,9 @@ def unlock_if_over(requests: queue_request.Queue, node_uuid: str,
     :param holder: the ``reservation`` of the node.
     :returns: whether it is that of such a delivery.
     """
-    if not worker.is_holder(holder) or requests.is_held(node_uuid, holder):
+    if not holder.startswith(queue_request.DELIVERY_PREFIX):
+        return False
+    if requests.is_held(node_uuid, holder):
         return False
     if node_reservation.unlock(node_uuid, holder):
         LOG.warning('Node %(node)s is unlocked, its worker died or was given '

@@ -216,8 +216,7 @@ class Queue(typing.Protocol):
         the end of the request it may until the lease expires: the node may
         not be unlocked yet.
 
-        :param holder: name of a delivery, or of a worker of an earlier
-            release.
+        :param holder: name of a delivery.
         """
 
     def find(self, uuid: str) -> Request:

@@ -35,18 +35,6 @@ def make_name(host: str) -> str:
     return f'{_PREFIX}{host}:{uuidutils.generate_uuid()}'
 
 
-HOLDERS = (queue_request.DELIVERY_PREFIX, _PREFIX)
-"""Prefixes of ``reservation`` in nodes that workers have locked.
-
-Earlier releases stored the name of the worker there, not of the delivery.
-"""
-
-
-def is_holder(text: str) -> bool:
-    """Return whether the ``reservation`` of a node is that of a worker."""
-    return text.startswith(HOLDERS)
-
-
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """Settings of a worker; times in seconds.

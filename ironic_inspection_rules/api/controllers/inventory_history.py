@@ -110,27 +110,14 @@ def find_part(query: Answer) -> Answer:
     if not identity or not identity.strip():
         raise exceptions.Invalid(
             _('"id" is needed: a serial number, WWN or MAC address'))
-    found = db_history.list_stays(
-        part_identity.normalised(identity), _MOST_STAYS,
-        part_identity.plain_form(identity))
+    found = db_history.list_stays(part_identity.normalised(identity),
+                                  _MOST_STAYS)
     visible = readable({row['node_uuid'] for row in found})
     return {'parts': [{
-        'id': _reported(row['identity'], row['label']), 'kind': row['kind'],
-        'node': row['node_uuid'], 'from': view.time(row['began_at']),
+        'id': row['label'], 'kind': row['kind'], 'node': row['node_uuid'],
+        'from': view.time(row['began_at']),
         'to': view.time(row['ended_at'])}
         for row in found if row['node_uuid'] in visible]}
-
-
-def _reported(identity: str, label: str) -> str:
-    """Return an identity of a part as its machine reported it.
-
-    Earlier releases stored the first identity of a part with all others, such
-    as the WWN of a disk with its serial number.
-    """
-    if identity in (part_identity.normalised(label),
-                    part_identity.plain_form(label)):
-        return label
-    return identity
 
 
 def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None

@@ -2,9 +2,7 @@
 
 """The options, alone and beside Ironic's."""
 
-import pathlib
 
-import fixtures
 from ironic.conf import CONF
 from oslo_config import cfg
 
@@ -35,14 +33,6 @@ class PxeFilterOptionsTestCase(base.IronicTestCase):
                 self.assertRaises(
                     ValueError, self.config, group='inspection_pxe_filter',
                     **{name: bad})
-
-    def test_the_other_name_of_a_period_works(self) -> None:
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
-        path.write_text('[inspection_pxe_filter]\nallowlist_period = 3\n')
-        options = cfg.ConfigOpts()
-        conf.register_opts(options)
-        options(['--config-file', str(path)])
-        self.assertEqual(3.0, options.inspection_pxe_filter.whitelist_period)
 
     def test_ports_have_a_number_and_a_protocol(self) -> None:
         self.config(group='inspection_pxe_filter', ports=['4011/UDP',

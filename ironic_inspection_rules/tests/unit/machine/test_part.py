@@ -132,30 +132,6 @@ class IdentityTestCase(base.TestCase):
 
 class StoredTestCase(base.TestCase):
 
-    def test_parts_of_earlier_releases_are_read(self):
-        source = 'agent dimm plugin_data.dimms'
-        earlier = part.Parts.from_dict({
-            'parts': [['dimm', ['00665532'], '00665532', 'A1', {'size': 1},
-                       source],
-                      ['disk', [], '1:M', None, {'size': 1, 'model': 'M'},
-                       'agent disk inventory.disks']],
-            'sources': [source, 'agent disk inventory.disks',
-                        'redfish disk inventory.disks']})
-        now = part.read(
-            {'disks': [{'size': 1, 'model': 'M'}]},
-            {'dimms': [{'serial': 665532, 'slot': 'A1', 'size': 1}]}, 'agent')
-
-        self.assertEqual([], part_difference.between(earlier, now))
-        self.assertEqual({'00665532', '665532', ''}, {
-            name for each in earlier.parts for name in each.ids or ('',)})
-        self.assertEqual({''}, {each.label for each in earlier.parts
-                                if not each.ids})
-        # What Redfish had reported was not kept: it is not new.
-        redfish = part.read({'disks': [{'size': 1, 'model': 'M'}]}, {},
-                            'redfish')
-        self.assertNotIn('new', {change.what for change in
-                                 part_difference.between(earlier, redfish)})
-
     def test_all_that_is_known_is_the_same_after_it_was_stored(self):
         known = part.NOTHING
         for reporter, disks in (

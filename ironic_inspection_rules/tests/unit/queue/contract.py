@@ -391,13 +391,6 @@ class QueueContract:
         self.queue.retry(second, 0)
         self.assertFalse(self.queue.is_held(NODE, second.delivery))
 
-    def test_a_worker_of_an_earlier_release_holds_nodes_in_its_name(self):
-        self.put()
-        self.assertFalse(self.queue.is_held(NODE, 'w1'))
-        self.queue.get('w1')
-        self.assertTrue(self.queue.is_held(NODE, 'w1'))
-        self.assertFalse(self.queue.is_held(NODE, 'w2'))
-
     def test_a_done_request_is_not_prolonged(self):
         self.put()
         done = self.take('w1')

@@ -106,14 +106,6 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
         objects.Node.reserve(self.context, 'conductor', self.node.uuid)
         self.assertEqual('conductor', self.unlock())
 
-    def test_a_node_that_a_live_worker_of_an_earlier_release_has_locked(self):
-        self.queue.put(self.node.uuid, queue_request.CONTINUE, {})
-        self.queue.begin(self.queue.get(NAME), state.PROCESSING)
-        objects.Node.reserve(self.context, NAME, self.node.uuid)
-        self.assertEqual(NAME, self.unlock())
-        self.pass_lease()
-        self.assertIsNone(self.unlock())
-
     def test_nodes_that_wait_too_long_are_put(self):
         self.set_node(
             provision_state=states.INSPECTWAIT,
