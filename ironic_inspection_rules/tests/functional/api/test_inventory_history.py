@@ -10,11 +10,8 @@ from urllib import parse
 from ironic import objects
 from ironic.common import context
 from oslo_utils import uuidutils
-import sqlalchemy as sa
 import webob
 
-from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
@@ -191,15 +188,6 @@ class InventoryHistoryTestCase(HistoryTestCase):
 
         self.assertEqual(['S3Z9-Nb0'], self.find('s3z9-nb0'))
         self.assertEqual(['0x5002538E00AA'], self.find('5002538e00aa'))
-
-    def test_so_does_one_that_an_earlier_release_has_stored(self):
-        self.keep_disk(serial='S3Z9-Nb0', wwn='0x5002538E')
-        with transaction.writer() as session:
-            session.execute(sa.update(models.PartStay).values(
-                label='0x5002538E'))
-
-        self.assertEqual(['s3z9-nb0'], self.find('S3Z9-Nb0'))
-        self.assertEqual(['0x5002538E'], self.find('0x5002538E'))
 
     def test_a_part_without_an_identity_has_no_id(self):
         plain, other = {'size': 100, 'model': 'M'}, {'size': 100, 'model': 'N'}

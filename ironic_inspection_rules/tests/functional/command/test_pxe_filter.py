@@ -124,8 +124,8 @@ class PxeFilterTestCase(base.TestCase):
             f'add element {TABLE} leader {{ "eth1" timeout 1500ms }}'],
             elements)
 
-    def test_a_dry_run_needs_no_interface_and_takes_the_old_option(self):
-        self.configure('interface = eth9', 'allowlist_period = 3')
+    def test_a_dry_run_needs_no_interface(self):
+        self.configure('interface = eth9', 'whitelist_period = 3')
         self.assertEqual(0, self.run_filter('--dry-run')[0])
 
     def test_an_option_that_is_almost_one_is_named(self):
