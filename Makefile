@@ -95,6 +95,11 @@ mutants: $(TOX) ## See which mistakes no unit test notices (ROOM=runs COUNT=20)
 	$(TOX) -q -e mutants -- $(ROOM) --count $(or $(COUNT),20) \
 	    $(if $(SEED),--seed $(SEED))
 
+.PHONY: bench
+bench: $(TOX) ## Measure, mostly beside stock Ironic (NAME=fleet ARGS="--peer 100")
+	@$(PYTHON) tools/prepare $(TOX) bench $(if $(filter engine,$(NAME)),inspector)
+	@$(TOX) -qq -e bench --skip-pkg-install -- $(or $(NAME),--help) $(ARGS)
+
 lint: $(TOX) ## Check style, types, imports, and build all documents
 	@$(PYTHON) tools/prepare $(TOX) pep8 mypy
 	$(TOX) run-parallel -q --parallel 2 --parallel-no-spinner --skip-pkg-install -m lint

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The part of bench_inspector.py that runs ironic-inspector's own engine.
+"""The part of the benchmark that runs ironic-inspector's own engine.
 
 It knows nothing but ironic-inspector: what it reads from standard input and
 writes to standard output is JSON.

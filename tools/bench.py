@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measure this project, mostly beside what there is without it.
+
+Tables go to standard output in reStructuredText. Nothing is judged by time:
+it returns 0 when everything was measured, and 1 when something fails, the two
+sides do not do the same, or something that --only asks for is not there.
+"""
+
+import argparse
+from collections.abc import Sequence
+import importlib
+import shlex
+import sys
+import types
+
+BENCHMARKS = {
+    'engine': 'the rule engine beside those of Ironic and ironic-inspector',
+    'inspection': "whole inspections beside stock Ironic's",
+    'queue': "durable inspection beside stock Ironic's",
+    'fleet': "the API with many nodes and rules beside stock Ironic's",
+    'offline': "what works on files, beside a loop around Ironic's engine",
+}
+"""What they measure, by name."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command.
+
+    :param argv: its arguments.
+    :returns: with what it ends.
+    """
+    name = _choose(argv)
+    # Ironic takes seconds to import: only what is asked for is.
+    module = importlib.import_module(f'benchmark.{name}')
+    arguments = _parse(module, name, argv[1:])
+    parts = []
+    for part in module.PARTS:
+        if arguments.only and part.name not in arguments.only:
+            continue
+        missing = part.missing(arguments)
+        if missing is None:
+            parts.append(part)
+        elif arguments.only:
+            sys.exit(f'{name} --only {part.name}: {missing}')
+        else:
+            print(f'Left out: {part.name}: {missing}', file=sys.stderr)
+    if not parts:
+        return 1
+    from benchmark import common
+    print(f'{common.machine()}\n'
+          f'To repeat: ``tox -e bench -- {shlex.join(argv)}``', flush=True)
+    for part in parts:
+        part.run(arguments)
+    return 0
+
+
+def _choose(argv: Sequence[str]) -> str:
+    """Return the benchmark that is named first."""
+    parser = argparse.ArgumentParser(
+        prog='tox -e bench --', description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog='Benchmarks:\n' + '\n'.join(
+            f'  {name:11} {summary}' for name, summary in BENCHMARKS.items())
+        + '\n\nNAME --help explains the options of a benchmark.')
+    parser.add_argument('name', metavar='NAME', choices=BENCHMARKS,
+                        help=f'one of {", ".join(BENCHMARKS)}')
+    return parser.parse_args(argv[:1]).name
+
+
+def _parse(module: types.ModuleType, name: str, argv: Sequence[str]
+           ) -> argparse.Namespace:
+    """Read what follows the name of a benchmark."""
+    parser = argparse.ArgumentParser(
+        prog=f'tox -e bench -- {name}', description=module.__doc__,
+        formatter_class=Formatter)
+    names = [part.name for part in module.PARTS]
+    parser.add_argument('--only', nargs='+', metavar='PART', choices=names,
+                        help=f'what to measure, of {", ".join(names)} (all)')
+    if hasattr(module, 'add_arguments'):
+        module.add_arguments(parser)
+    for part in module.PARTS:
+        part.add_arguments(parser.add_argument_group(part.name, part.summary))
+    return parser.parse_args(argv)
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter,
+                argparse.ArgumentDefaultsHelpFormatter):
+    """Shows a docstring as it is, and what an option is if it is not given."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None:
+            return action.help
+        if isinstance(action.default, list):
+            default = ' '.join(map(str, action.default))
+            return f'{action.help} (default: {default})'
+        return super()._get_help_string(action)
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the benchmarks have in common: their parts, their tables, their needs.
+
+A benchmark is a module with a docstring and ``PARTS``.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import dataclasses
+import datetime
+import importlib.metadata
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules.tests import database
+
+INVENTORY_FILE = (pathlib.Path(__file__).parents[1] / 'samples'
+                  / 'inventory-virtual-machine.json')
+
+_SERVERS = {'mysql': 'MariaDB', 'postgresql': 'PostgreSQL'}
+_SERVER_PACKAGES = {'mysql': 'mariadb-server', 'postgresql': 'postgresql'}
+
+
+def _need_nothing(_arguments: argparse.Namespace) -> str | None:
+    return None
+
+
+def _add_nothing(_group: argparse._ArgumentGroup) -> None:
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One thing that a benchmark measures.
+
+    :param name: by which ``--only`` chooses it.
+    :param summary: what it measures, in a line of ``--help``.
+    :param run: measures and prints tables.
+    :param add_arguments: declares the options that this part alone has.
+    :param missing: returns what is not on this machine and which package has
+        it, in one line; None if all is there. It must be quick.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[argparse.Namespace], None]
+    add_arguments: Callable[[argparse._ArgumentGroup], None] = _add_nothing
+    missing: Callable[[argparse.Namespace], str | None] = _need_nothing
+
+
+class Table:
+    """A table in reStructuredText, to be printed and to be pasted.
+
+    :param title: what was measured, with the units that all cells share.
+    :param columns: the heads.
+    :param goal: what the figures are to be some day, as a sentence.
+    """
+
+    def __init__(self, title: str, columns: Sequence[str],
+                 goal: str = '') -> None:
+        self._title = title
+        self._rows = [tuple(columns)]
+        self._goal = goal
+
+    def add(self, *cells: str) -> None:
+        """Add a row.
+
+        :raises: ValueError for another number of cells than columns, or
+            without a first cell: that would continue the row above.
+        """
+        if len(cells) != len(self._rows[0]) or not cells[0]:
+            raise ValueError(f'{cells} is no row of {self._rows[0]}')
+        self._rows.append(cells)
+
+    def render(self) -> str:
+        """Return the table as reStructuredText, without a last newline."""
+        widths = [max(map(len, column))
+                  for column in zip(*self._rows, strict=True)]
+        border = '  '.join('=' * width for width in widths)
+        lines = [border, _line(self._rows[0], widths), border]
+        lines += [_line(row, widths) for row in self._rows[1:]]
+        lines.append(border)
+        text = f'.. table:: {self._title}\n\n'
+        text += '\n'.join(f'   {line}' for line in lines)
+        if self._goal:
+            text += f'\n\nGoal: {self._goal}'
+        return text
+
+    def print(self) -> None:
+        """Print the table with an empty line around it."""
+        print(f'\n{self.render()}\n', flush=True)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell.ljust(width)
+              for cell, width in zip(cells, widths, strict=True))
+    return '  '.join(padded).rstrip()
+
+
+def say(text: str) -> None:
+    """Tell on standard error what is being done, apart from the tables."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine() -> str:
+    """Return a sentence about the machine, the versions and the day."""
+    versions = ', '.join(
+        f'{title} {importlib.metadata.version(package)}'
+        for title, package in (
+            ('Ironic', 'ironic'),
+            ('ironic-inspection-rules', 'ironic-inspection-rules')))
+    return (f'Measured on {datetime.date.today()}: {os.cpu_count()} cores of '
+            f'{_processor()}, Linux {platform.release()}, Python '
+            f'{platform.python_version()}, {versions}; load of the machine '
+            f'before: {os.getloadavg()[0]:.1f}.')
+
+
+def _processor() -> str:
+    for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines():
+        name, _colon, value = line.partition(':')
+        if name.strip() == 'model name':
+            return value.strip()
+    return platform.machine()
+
+
+def missing_program(program: str, package: str) -> str | None:
+    """Return what to install if there is no such program.
+
+    :param package: of Debian.
+    """
+    if shutil.which(program):
+        return None
+    return f'there is no {program}: apt-get install {package}'
+
+
+def missing_database(kind: str) -> str | None:
+    """Return what to install if there is no such database server.
+
+    :param kind: ``sqlite``, ``mysql`` or ``postgresql``.
+    """
+    if kind == 'sqlite' or not database.why_absent(kind):
+        return None
+    return (f'no {_SERVERS[kind]} server lets openstack_citest in: apt-get '
+            f'install {_SERVER_PACKAGES[kind]}, start it, then '
+            'tox -e venv -- python tools/prepare_databases.py')
+
+
+def missing_broker() -> str | None:
+    """Return what to install if there is no RabbitMQ that may be changed."""
+    missing = missing_program('rabbitmqctl', 'rabbitmq-server')
+    if missing:
+        return missing
+    done = subprocess.run(['rabbitmqctl', '-q', 'list_vhosts'],
+                          capture_output=True)
+    if done.returncode:
+        return ('rabbitmqctl does not reach RabbitMQ: start rabbitmq-server '
+                'and call this as root')
+    return None
+
+
+@contextlib.contextmanager
+def server_database() -> Iterator[str]:
+    """Make an empty database on the MariaDB of the tests; yield its URL."""
+    with database.Database('mysql', ready=False) as made:
+        yield made.engine.url.render_as_string(hide_password=False)
+
+
+def server_version(kind: str) -> str:
+    """Return the name and version of the database server of the tests."""
+    if kind == 'sqlite':
+        return 'SQLite'
+    with database.Database(kind, ready=False) as made:
+        with made.engine.connect() as connection:
+            version = connection.execute(sa.text(
+                'SELECT version()')).scalar_one()
+    number = version.removeprefix('PostgreSQL ').split('-')[0].split()[0]
+    return f'{_SERVERS[kind]} {number}'
