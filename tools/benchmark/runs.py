@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What keeping a run adds to an inspection.
+
+The rules are those of ``engine``: one in ten matches. A phase is run alone,
+and then as an inspection does it: with reasons for the conditions of the rules
+that match, counted, made a record of and stored in the place of the oldest run
+of the node.
+"""
+
+import argparse
+import types
+
+from oslo_utils import uuidutils
+
+from benchmark import common
+from benchmark import engine
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.runs import recorder
+from ironic_inspection_rules.runs import statistics
+from ironic_inspection_rules.tests import database
+
+KEPT = 5
+NEVER = 3600
+
+NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
+                             inspect_interface='agent')
+
+
+def run_phase(plans: list[compiler.CompiledRule], keep: bool
+              ) -> tuple[runner.Outcome, journal.Journal]:
+    """Run the rules on a machine."""
+    target = working_copy.WorkingCopy(working_copy.Facts(
+        engine.INVENTORY, {}, engine.NODE))
+    return runner.run(plans, target, keep=keep), target.journal
+
+
+def keep_run(plans: list[compiler.CompiledRule],
+             counter: statistics.RuleCounter) -> None:
+    """Run the rules and keep what they did."""
+    outcome, written = run_phase(plans, keep=True)
+    run = recorder.Run(recorder.INSPECTION)
+    run.begin(engine.INVENTORY, {})
+    run.run_rules(1)
+    run.add('main', outcome, 0.0, written)
+    counter.count(outcome, NODE.uuid)
+    store = recorder.prepare(run, NODE, None, KEPT, mask=True)
+    assert store is not None
+    store()
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    """Measure a phase with and without its run."""
+    engine.prepare_stock()
+    kind = arguments.database
+    table = common.Table(
+        'Processor time of a phase, one rule in ten matching, in ms '
+        f'({common.server_version(kind)})',
+        ('Rules', 'Alone', 'With reasons', 'With its run kept'))
+    for count in arguments.kept_rules:
+        plans = engine.compile_rules(engine.make_rules(count))
+        counter = statistics.RuleCounter(lambda rows: None, NEVER)
+        with database.Database(kind):
+            alone, explained, kept = engine.seconds(
+                arguments.repeats,
+                lambda plans=plans: run_phase(plans, False),
+                lambda plans=plans: run_phase(plans, True),
+                lambda plans=plans, counter=counter: keep_run(plans, counter))
+        table.add(f'{count:,}', f'{alone * 1000:.1f}',
+                  f'{explained * 1000:.1f}', f'{kept * 1000:.1f}')
+    table.print()
+
+
+def _missing(arguments: argparse.Namespace) -> str | None:
+    return common.missing_database(arguments.database)
+
+
+def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--database', default='sqlite',
+                       choices=('sqlite', 'mysql', 'postgresql'),
+                       help='where runs are stored')
+    group.add_argument('--kept-rules', type=int, nargs='+', metavar='COUNT',
+                       default=[100, 1000], help='numbers of rules')
+    group.add_argument('--repeats', type=int, default=20, metavar='TIMES',
+                       help='how often a phase is run; the fastest counts')
+
+
+PART = common.Part('runs', 'what keeping a run adds to an inspection',
+                   measure, _add_arguments, _missing)
