@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measure durable inspection beside stock Ironic, in one run.
+
+Both run at once over MariaDB, with many other nodes in the database, and share
+the processors of the machine with the API and the database. Batches of
+inventories are posted to them in turns; they process while they accept. What
+counts is the median of how both compare in a round. Then lone inventories are
+posted, one at a time.
+"""
+
+import argparse
+import collections
+from collections.abc import Iterator
+import contextlib
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+import typing
+import uuid
+
+import sqlalchemy as sa
+
+from benchmark import common
+from benchmark import inspection
+from ironic_inspection_rules.tests.integration import fixtures
+from ironic_inspection_rules.tests.live import fleet
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import options
+from ironic_inspection_rules.tests.live import service
+
+WORKER = 'ironic-inspection-worker'
+_STUCK = 15
+"""Seconds without progress after which nothing more is waited for."""
+
+# A minute after its start a conductor looks at the power of all nodes, one by
+# one, which takes a processor for longer than a batch.
+_QUIET: options.Options = {'conductor': {'sync_power_state_interval': 0}}
+STOCK: options.Options = options.merged(_QUIET, inspection.STOCK)
+QUEUE: options.Options = options.merged(_QUIET, {'inspection_queue': {
+    'enabled': True, 'embedded': False, 'workers': 2}})
+
+
+class Batch(typing.NamedTuple):
+    """Inventories accepted and inspected a second; of a worker, its MiB."""
+
+    accepted: float
+    inspected: float
+    memory: float
+    answers: dict[int, int]
+
+
+@contextlib.contextmanager
+def running(arguments: argparse.Namespace, overrides: options.Options
+            ) -> Iterator[tuple[launcher.Ironic, fleet.Fleet]]:
+    """Run an Ironic with the nodes that are not inspected."""
+    with common.server_database() as url, (
+            tempfile.TemporaryDirectory()) as directory, launcher.Ironic(
+                directory, options.merged(overrides, {
+                    'database': {'connection': url}})) as ironic:
+        nodes = fleet.Fleet(ironic)
+        with contextlib.closing(nodes):
+            others = range(arguments.others)
+            nodes.make([f'other-{number}' for number in others], 'manageable')
+            yield ironic, nodes
+
+
+def accept(nodes: fleet.Fleet, machines: list[fleet.Machine],
+           at_once: int) -> tuple[float, dict[int, int]]:
+    """Post the data of machines.
+
+    :returns: inventories a second, and how many answers there were of which
+        status; each inventory is posted once.
+    """
+    began = time.monotonic()
+    answers = nodes.post(machines, at_once, insist=False)
+    rate = len(machines) / (time.monotonic() - began)
+    return rate, dict(collections.Counter(
+        answer.status_code for answer in answers))
+
+
+def drain(ironic: launcher.Ironic) -> float:
+    """Wait until no machine is in inspection; tell the seconds.
+
+    Stock Ironic leaves a machine whose data it refused in ``inspect wait``:
+    those are not waited for.
+    """
+    began = time.monotonic()
+    engine = sa.create_engine(ironic.options['database']['connection'])
+    count = sa.text("SELECT COUNT(*) FROM nodes WHERE provision_state IN "
+                    "('inspect wait', 'inspecting')")
+    left, since = -1, began
+    while left and time.monotonic() - since < _STUCK:
+        time.sleep(0.05)
+        with engine.connect() as connection:
+            present = connection.execute(count).scalar_one()
+        if present != left:
+            left, since = present, time.monotonic()
+    engine.dispose()
+    return since - began
+
+
+def measure_batch(arguments: argparse.Namespace, ironic: launcher.Ironic,
+                  nodes: fleet.Fleet, workers: int) -> Batch:
+    """Post a batch, with so many worker processes, and wait for its end."""
+    machines = nodes.make([uuid.uuid4().hex for _ in range(arguments.batch)])
+    started = [ironic.spawn(WORKER) for _ in range(workers)]
+    wait_until_ready(started)
+    began = time.monotonic()
+    rate, answers = accept(nodes, machines, arguments.at_once)
+    drain(ironic)
+    total = arguments.batch / (time.monotonic() - began)
+    memory = max(map(resident, started), default=0.0)
+    for worker in started:
+        worker.stop()
+    return Batch(rate, total, memory, answers)
+
+
+def wait_until_ready(workers: list[service.Service]) -> None:
+    """Wait until workers have loaded their drivers."""
+    while not all(' starts with ' in worker.output() for worker in workers):
+        time.sleep(0.02)
+
+
+def resident(worker: service.Service) -> float:
+    """Memory of the process of a worker that works, in MiB."""
+    found = subprocess.run(
+        ['pgrep', '-P', str(worker.process.pid)], check=True,
+        capture_output=True, text=True).stdout.split()
+    status = pathlib.Path('/proc', found[0], 'status').read_text()
+    return int(status.split('VmRSS:')[1].split()[0]) / 1024
+
+
+def measure_lone(arguments: argparse.Namespace,
+                 *shapes: tuple[options.Options, int]) -> list[float]:
+    """Measure lone inspections, posted one at a time.
+
+    All Ironics run at once and are posted to in turn, so that what else the
+    machine does slows down all of them.
+
+    :param shapes: of the Ironics: options, and number of worker processes.
+    :returns: the medians of the milliseconds from the post to the end.
+    """
+    with contextlib.ExitStack() as stack:
+        made = []
+        for overrides, workers in shapes:
+            ironic, nodes = stack.enter_context(running(arguments, overrides))
+            wait_until_ready([ironic.spawn(WORKER) for _ in range(workers)])
+            made.append((ironic, nodes, list[float]()))
+        for number in range(arguments.lone):
+            for ironic, nodes, seconds in made:
+                machine, = nodes.make([f'lone{number}'])
+                began = time.monotonic()
+                nodes.post([machine])
+                drain_one(ironic, machine)
+                seconds.append(time.monotonic() - began)
+        return [statistics.median(seconds) * 1000
+                for _ironic, _nodes, seconds in made]
+
+
+def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
+    """Wait until a machine is inspected, asking often."""
+    engine = sa.create_engine(ironic.options['database']['connection'])
+    state = sa.text('SELECT provision_state FROM nodes WHERE uuid = :uuid')
+    with engine.connect().execution_options(
+            isolation_level='AUTOCOMMIT') as connection:
+        while connection.execute(state, {'uuid': machine.uuid}
+                                 ).scalar_one() != 'manageable':
+            time.sleep(0.001)
+    engine.dispose()
+
+
+def compare_lone_embedded(arguments: argparse.Namespace) -> None:
+    """Measure lone inspections without a message broker."""
+    embedded = options.merged(QUEUE, {'inspection_queue': {'embedded': True}})
+    stock, ours = measure_lone(arguments, (STOCK, 0), (embedded, 0))
+    table = common.Table(
+        'A lone inspection without a message broker, median in ms '
+        f'({common.server_version("mysql")})', ('Ironic', 'Takes'))
+    table.add('Stock Ironic', f'{stock:.0f}')
+    table.add('Queue, embedded worker', f'{ours:.0f}')
+    table.print()
+
+
+def compare_lone_over_broker(arguments: argparse.Namespace) -> None:
+    """Measure lone inspections where separate workers are woken up."""
+    names = ('Stock Ironic', 'Queue, one worker', 'Queue, two workers')
+    shapes = ((STOCK, 0), (QUEUE, 1), (QUEUE, 2))
+    with contextlib.ExitStack() as stack:
+        on_buses = []
+        for shape, workers in shapes:
+            # Services of two clouds would take each other's messages.
+            bus = stack.enter_context(fixtures.MessageBus())
+            on_buses.append((options.merged(shape, {'DEFAULT': {
+                'rpc_transport': 'oslo', 'transport_url': bus.url}}),
+                workers))
+        medians = measure_lone(arguments, *on_buses)
+    table = common.Table(
+        'A lone inspection over RabbitMQ, median in ms '
+        f'({common.server_version("mysql")})', ('Ironic', 'Takes'))
+    for name, median in zip(names, medians, strict=True):
+        table.add(name, f'{median:.0f}')
+    table.print()
+
+
+def compare_batches(arguments: argparse.Namespace) -> None:
+    """Measure batches.
+
+    Both Ironics run at once and are posted to in turn: how fast the machine
+    is changes by more than what is measured.
+    """
+    batches = collections.defaultdict[int, list[Batch]](list)
+    with running(arguments, STOCK) as stock, (
+            running(arguments, QUEUE)) as queue:
+        for number in range(arguments.rounds):
+            common.say(f'Round {number + 1} of {arguments.rounds}')
+            batches[0].append(measure_batch(arguments, *stock, 0))
+            for workers in arguments.workers:
+                batches[workers].append(
+                    measure_batch(arguments, *queue, workers))
+    table = common.Table(
+        f'Batches of {arguments.batch} inventories among {arguments.others:,} '
+        f'nodes, medians of {arguments.rounds} rounds '
+        f'({common.server_version("mysql")})',
+        ('Ironic', 'Accepted a second', 'Inspected a second', 'Refused',
+         'Accepts', 'Inspects', 'Memory of a worker'))
+    for workers, measured in batches.items():
+        refused = sum(count for batch in measured
+                      for status, count in batch.answers.items()
+                      if status != 202)
+        accepted = statistics.median(batch.accepted for batch in measured)
+        inspected = statistics.median(batch.inspected for batch in measured)
+        cells = [f'{accepted:.1f}', f'{inspected:.1f}', f'{refused}']
+        if workers:
+            memory = max(batch.memory for batch in measured)
+            table.add(f'Queue, workers: {workers}', *cells,
+                      _times(measured, batches[0], 'accepted'),
+                      _times(measured, batches[0], 'inspected'),
+                      f'{memory:.0f} MiB')
+        else:
+            table.add('Stock Ironic', *cells, '1', '1', '')
+    table.print()
+
+
+def _times(measured: list[Batch], reference: list[Batch], name: str) -> str:
+    """Return how many times as fast as stock Ironic it is, by the rounds."""
+    median = statistics.median(
+        getattr(batch, name) / getattr(stock, name)
+        for batch, stock in zip(measured, reference, strict=True))
+    return f'{median:.1f} times'
+
+
+def _missing_server(_arguments: argparse.Namespace) -> str | None:
+    return common.missing_database('mysql')
+
+
+def _missing_broker(_arguments: argparse.Namespace) -> str | None:
+    return common.missing_database('mysql') or common.missing_broker()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that several parts have."""
+    parser.add_argument('--others', type=int, default=10_000, metavar='COUNT',
+                        help='nodes that are not inspected')
+    parser.add_argument('--lone', type=int, default=30, metavar='COUNT',
+                        help='lone inspections of each Ironic')
+
+
+def _add_batches(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--batch', type=int, default=300, metavar='COUNT',
+                       help='inventories in a batch')
+    group.add_argument('--at-once', type=int, default=16, metavar='COUNT',
+                       help='inventories that are posted at the same time')
+    group.add_argument('--rounds', type=int, default=3, metavar='COUNT',
+                       help='batches for each Ironic and number of workers')
+    group.add_argument('--workers', type=int, nargs='+', default=[1, 2, 4],
+                       metavar='COUNT', help='numbers of worker processes')
+
+
+PARTS = (
+    common.Part('batches', 'many machines at once', compare_batches,
+                _add_batches, _missing_server),
+    common.Part('lone', 'one machine at a time, by the embedded worker',
+                compare_lone_embedded, missing=_missing_server),
+    common.Part('lone-broker', 'one machine at a time, over RabbitMQ',
+                compare_lone_over_broker, missing=_missing_broker),
+)
