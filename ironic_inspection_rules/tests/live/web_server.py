@@ -57,19 +57,28 @@ def sample(directory: pathlib.Path, name: str,
     return str(path)
 
 
-def uwsgi(ironic: launcher.Ironic, environment: pathlib.Path,
-          processes: int = 1, proxied: int | None = None) -> list[str]:
-    """Return the command that serves the API of an Ironic by uWSGI.
+def uwsgi_config(ironic: launcher.Ironic, processes: int = 1,
+                 proxied: int | None = None) -> str:
+    """Write the sample of uWSGI for the API of an Ironic; return where.
 
     :param proxied: the port to speak uWSGI's own protocol at, to a web server
         that has the port of the API.
     """
     port = proxied or ironic.options['api']['port']
-    config = sample(
+    return sample(
         ironic.directory, 'uwsgi/ironic-api.ini',
         (r'http-socket = .*',
          f'{"socket" if proxied else "http-socket"} = 127.0.0.1:{port}'),
         (r'processes = .*', f'processes = {processes}'),
         (r'/etc/ironic/ironic\.conf', str(ironic.config)))
-    return ['uwsgi', '--plugin', 'python3', '--ini', config,
-            '--virtualenv', str(environment)]
+
+
+def uwsgi(ironic: launcher.Ironic, environment: pathlib.Path,
+          proxied: int | None = None) -> list[str]:
+    """Return the command that serves the API of an Ironic by uWSGI.
+
+    :param proxied: as :func:`uwsgi_config` takes it.
+    """
+    return ['uwsgi', '--plugin', 'python3', '--ini',
+            uwsgi_config(ironic, proxied=proxied), '--virtualenv',
+            str(environment)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure what keeping the history of a machine adds to an inspection.
+"""What keeping the history of a machine adds to an inspection.
 
 A machine is inspected again and again unchanged, but for what differs each
 time: times, free memory, the order of its disks. With and without history, in
@@ -10,6 +10,7 @@ turns.
 import argparse
 import json
 import random
+import statistics
 import time
 import types
 from typing import Any
@@ -19,11 +20,15 @@ from ironic.conf import CONF
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
+from benchmark import common
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
+
+DAYS = 30
+"""How long history is kept."""
 
 NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
                              inspect_interface='agent')
@@ -46,13 +51,13 @@ def make_machine(turn: int, size: int) -> tuple[Json, Json]:
         'disks': disks, 'memory': {'physical_mb': 524288,
                                    'total': 540000000 - turn},
         'cpu': {'count': 64, 'frequency': str(2000 + turn % 7),
-                'flags': [f'flag{each}' for each in range(150)]},
+                'flags': [f'flag{number}' for number in range(150)]},
         'interfaces': [{'name': f'eth{place}', 'mac_address':
                         f'52:54:00:00:00:{place:02x}'} for place in range(8)]}
     left = size - len(json.dumps(inventory))
-    devices = [{'vendor_id': '8086', 'product_id': f'{each:04x}',
+    devices = [{'vendor_id': '8086', 'product_id': f'{number:04x}',
                 'class': '060400', 'revision': '01', 'bus':
-                f'0000:{each:02x}:00.0'} for each in range(left // 105)]
+                f'0000:{number:02x}:00.0'} for number in range(left // 105)]
     return inventory, {'pci_devices': devices, 'booted_at':
                        f'2026-01-01T00:00:{turn:02d}'}
 
@@ -87,33 +92,42 @@ def stored() -> int:
                        sa.select(*table.__table__.c)) for value in row)
 
 
-def main() -> None:
-    """Measure what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--database', default='sqlite',
-                        choices=('sqlite', 'mysql', 'postgresql'))
-    parser.add_argument('--inspections', type=int, default=100)
-    parser.add_argument('--size', type=int, default=40000)
-    parsed = parser.parse_args()
+def measure(arguments: argparse.Namespace) -> None:
+    """Measure inspections of a machine that does not change."""
     CONF([], project='ironic', default_config_files=[])
-    with database.Database(parsed.database):
-        inspect(0, parsed.size, 30)
+    size, kind = arguments.size, arguments.database
+    with database.Database(kind):
+        inspect(0, size, DAYS)
         first = stored()
-        seconds: dict[int, list[float]] = {0: [], 30: []}
-        for turn in range(1, parsed.inspections + 1):
+        seconds: dict[int, list[float]] = {0: [], DAYS: []}
+        for turn in range(1, arguments.inspections + 1):
             for days, taken in seconds.items():
-                taken.append(inspect(turn, parsed.size, days))
-        more = (stored() - first) / parsed.inspections
-    without, with_ = (sorted(taken)[len(taken) // 2]
-                      for taken in seconds.values())
-    data = json.dumps(make_machine(0, parsed.size)).encode()
-    print(f'{len(data)} bytes of data, {len(zlib.compress(data))} compressed')
-    print(f'  first inspection        {first:8d} bytes')
-    print(f'  each one unchanged      {more:8.0f} bytes')
-    print(f'  without history         {without * 1000:8.1f} ms')
-    print(f'  with history            {with_ * 1000:8.1f} ms, '
-          f'{(with_ - without) * 1000:.1f} ms more')
+                taken.append(inspect(turn, size, days))
+        more = (stored() - first) / arguments.inspections
+    without, with_history = map(statistics.median, seconds.values())
+    data = json.dumps(make_machine(0, size)).encode()
+    table = common.Table(
+        f'The history of a machine, {arguments.inspections} inspections '
+        f'({common.server_version(kind)})', ('What', 'Measured'))
+    table.add('Data of an inspection', f'{len(data):,} bytes')
+    table.add('The same compressed', f'{len(zlib.compress(data)):,} bytes')
+    table.add('Stored for the first inspection', f'{first:,} bytes')
+    table.add('Stored for one without change', f'{more:,.0f} bytes')
+    table.add('Processor time without history', f'{without * 1000:.1f} ms')
+    table.add('Processor time with history', f'{with_history * 1000:.1f} ms')
+    table.print()
 
 
-if __name__ == '__main__':
-    main()
+def _missing(arguments: argparse.Namespace) -> str | None:
+    return common.missing_database(arguments.database)
+
+
+def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--inspections', type=int, default=100, metavar='COUNT',
+                       help='of the machine, with history and without')
+    group.add_argument('--size', type=int, default=40_000, metavar='BYTES',
+                       help='of the data of an inspection as JSON, about')
+
+
+PART = common.Part('history', 'what the history of a machine adds',
+                   measure, _add_arguments, _missing)

@@ -1,18 +1,17 @@
-#!/usr/bin/env python3
-#
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares what hostile requests cost here and in a stock Ironic.
+"""Hostile requests, beside stock Ironic where it has the call.
 
-Each is sent in two sizes, the second ten times the first, to Ironic's API with
-the plugin and, where stock Ironic has the call, to one without it. What counts
-is processor time of the thread that answers; the least of a few is shown.
+They are sent in two sizes, the second ten times the first. What counts is the
+processor time of the thread that answers; the least of a few.
 """
 
+import argparse
 from collections.abc import Callable, Iterable
 import json
 from typing import Any
 
+from benchmark import common
 from ironic_inspection_rules.tests.functional.fuzz import cases
 from ironic_inspection_rules.tests.functional.fuzz import child
 from ironic_inspection_rules.tests.functional.fuzz import test_fuzz
@@ -51,16 +50,16 @@ def _written(path: str, value: Any, **fields: Any) -> Json:
 
 HOSTILE: dict[str, tuple[bool, Callable[[int], cases.Case]]] = {
     'unknown parameters, no login': (True, lambda size: _url(
-        '/v1/continue_inspection', (f'a{each}=' for each in range(size)),
+        '/v1/continue_inspection', (f'a{number}=' for number in range(size)),
         'POST', MACHINE)),
     'names of traits': (False, lambda size: _url(
-        '/v1/nodes', (f'traits=CUSTOM_{each}' for each in range(size)))),
+        '/v1/nodes', (f'traits=CUSTOM_{number}' for number in range(size)))),
     'fields of a rule': (False, lambda size: _body(
         'POST', '/v1/inspection_rules',
-        {f'field{each}': 1 for each in range(size)})),
+        {f'field{number}': 1 for number in range(size)})),
     'bad operations of a rule': (False, lambda size: _body(
         'POST', '/v1/inspection_rules',
-        {'actions': [{'op': f'o{each}'} for each in range(size)]})),
+        {'actions': [{'op': f'o{number}'} for number in range(size)]})),
     'operations of a patch': (False, lambda size: _body(
         'PATCH', f'/v1/inspection_rules/{child.RULE}',
         [{'op': 'copy', 'from': '/scope', 'path': '/scope'}] * size)),
@@ -72,40 +71,43 @@ HOSTILE: dict[str, tuple[bool, Callable[[int], cases.Case]]] = {
         [(_written('/nics/{item[n]}', '{item}', loop='{plugin_data[l]}'),
           {'phase': 'early', 'sensitive': True}),
          (_written('/seen', True), {})],
-        l=[{'n': str(each)} for each in range(size)])),
+        l=[{'n': str(number)} for number in range(size)])),
     'places below ports': (False, lambda size: _machine(
         [(_written('/ports/{item}/a', '{item}', loop='{plugin_data[l]}'),
-          {})], l=[f'p{each}' for each in range(size)])),
+          {})], l=[f'p{number}' for number in range(size)])),
     'large values that are kept': (False, lambda size: _machine(
         [(_written('/copies/{item}', '{plugin_data[v]}',
                    loop='{plugin_data[l]}'), {'phase': 'early'})],
         l=list(range(size // 200)), v=['x' * 100] * (size // 20))),
     'members of an evaluation': (False, lambda size: _body(
         'POST', '/v1/inspection_rules/evaluate',
-        {f'member{each}': 1 for each in range(size)})),
+        {f'member{number}': 1 for number in range(size)})),
     'bad traits of a node': (True, lambda size: _body(
         'PUT', '/v1/nodes/posted/traits',
-        {'traits': [f'custom_{each}' for each in range(size)]})),
+        {'traits': [f'custom_{number}' for number in range(size)]})),
 }
 """What is sent, by its name: whether stock Ironic has it, and a case."""
 
 
-def main() -> None:
-    """Print a line for each."""
+def measure(_arguments: argparse.Namespace) -> None:
+    """Send all to both."""
+    table = common.Table(
+        'Hostile requests of two sizes: processor time of the API in ms',
+        ('Many', f'{SIZES[0]:,}', f'{SIZES[1]:,}', 'Growth',
+         f'Stock Ironic, {SIZES[1]:,}'))
     ours, stock = test_fuzz.Child(), test_fuzz.Child(child.STOCK)
-    print(f'{"":30} {"seconds":>8} {"10 x":>8} {"growth":>7} {"stock":>8} '
-          f'{"ratio":>6}')
     try:
         for name, (has_stock, case) in HOSTILE.items():
             small, large = (_seconds(ours, case(size)) for size in SIZES)
-            line = f'{name:30} {small:8.3f} {large:8.3f} {large / small:7.1f}'
+            plain = ''
             if has_stock:
-                plain = _seconds(stock, case(SIZES[-1]))
-                line += f' {plain:8.3f} {large / plain:6.1f}'
-            print(line)
+                plain = f'{_seconds(stock, case(SIZES[-1])) * 1000:.1f}'
+            table.add(name, f'{small * 1000:.1f}', f'{large * 1000:.1f}',
+                      f'{large / small:.1f} times', plain)
     finally:
         ours.stop()
         stock.stop()
+    table.print()
 
 
 def _seconds(service: test_fuzz.Child, case: cases.Case) -> float:
@@ -116,5 +118,4 @@ def _seconds(service: test_fuzz.Child, case: cases.Case) -> float:
     return min(float(verdict['seconds']) for verdict in verdicts)
 
 
-if __name__ == '__main__':
-    main()
+PART = common.Part('hostile', 'requests that are made to be slow', measure)

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measure the API with many nodes and rules beside stock Ironic's, in one run.
+
+Most of all: trying rules on a fleet. The database of a real Ironic is filled
+with nodes that have inventories of about 40 kB, and rules are tried on all of
+them, by the client of this project. The API has several processes of uWSGI,
+whose memory is measured above what they have before.
+
+The peer is what a user does without it: inventory and ports of every node are
+downloaded from the API of a stock Ironic, and the rules evaluated here. It is
+measured on the first nodes only, one by one, and then with as many at a time
+as there are pages. Both sides have to find the same changes.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+import contextlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import typing
+from typing import Any
+import uuid
+
+from openstack import connection
+import psutil
+
+from benchmark import common
+from benchmark import fleet_peer
+from benchmark import history
+from benchmark import hostile
+from benchmark import queue
+from benchmark import rule_sets
+from benchmark import traits
+from ironic_inspection_rules.client import fleet as client
+from ironic_inspection_rules.client import rule_set
+from ironic_inspection_rules.osc import fleet_evaluation
+from ironic_inspection_rules.osc import parallel
+from ironic_inspection_rules.tests.live import fleet
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import options
+from ironic_inspection_rules.tests.live import service
+from ironic_inspection_rules.tests.live import web_server
+
+SIZE = 40_000
+
+Json = dict[str, Any]
+
+
+class Measured(typing.NamedTuple):
+    """What it took to do something for some nodes.
+
+    :ivar nodes: how many.
+    :ivar seconds: until it was done.
+    :ivar api: processor time of the API, in seconds.
+    :ivar client: processor time of this process, in seconds.
+    :ivar found: how many changes nodes would get, by their names.
+    """
+
+    nodes: int
+    seconds: float
+    api: float
+    client: float
+    found: dict[str, int]
+
+    def cells(self) -> list[str]:
+        """Return what a table shows of it."""
+        return [f'{self.nodes:,}', f'{self.seconds:.1f}',
+                *(f'{1000 * seconds / self.nodes:.2f}' for seconds
+                  in (self.seconds, self.api, self.client))]
+
+
+def inventory(number: int) -> Json:
+    """Make the inventory of a machine, of about 40 kB.
+
+    That of the sample, with as many more disks and interfaces as it takes.
+    """
+    made: Json = json.loads(common.INVENTORY_FILE.read_text())['inventory']
+    made['cpu']['count'] = 8 * (number % 16 + 1)
+    made['memory']['physical_mb'] = 65536 * (number % 8 + 1)
+    made['system_vendor'] = {'product_name': f'Model {number % 20}',
+                             'manufacturer': f'Maker {number % 5}',
+                             'serial_number': f'S{number:08}'}
+    disk, interface = made['disks'][0], made['interfaces'][0]
+    room = SIZE - len(json.dumps(made))
+    more = room // (len(json.dumps(disk)) + len(json.dumps(interface)))
+    for position in range(more):
+        made['disks'].append({**disk, 'name': f'/dev/sd{position}',
+                              'serial': f'D{number:08}{position:03}'})
+        made['interfaces'].append({
+            **interface, 'name': f'eth{position}',
+            'mac_address': f'02:00:00:00:{position >> 8:02x}:'
+                           f'{position & 255:02x}'})
+    return made
+
+
+def make_rules(count: int) -> list[Json]:
+    """Make rules of which one in ten or so matches a machine."""
+    return [_make_rule(number) for number in range(count)]
+
+
+def _make_rule(number: int) -> Json:
+    return {
+        'uuid': str(uuid.UUID(int=number, version=4)),
+        'description': f'Rule {number}', 'conditions': [
+            {'op': 'eq', 'args': ['{inventory[system_vendor][product_name]}',
+                                  f'Model {number % 20}']},
+            {'op': 'matches', 'args': [
+                '{inventory[system_vendor][manufacturer]}', 'Maker [0-9]']},
+            {'op': 'ge', 'args': ['{inventory[memory][physical_mb]}',
+                                  65536 * (number % 4)]},
+            {'op': 'is-empty', 'args': ['{node.driver_info[bench]}']},
+        ] if number % 10 else [
+            {'op': 'contains', 'loop': '{inventory[disks]}',
+             'args': ['{item[name]}', 'sd1'], 'multiple': 'any'}],
+        'actions': [
+            {'op': 'set-attribute', 'args': [
+                f'/extra/bench_{number}', '{inventory[cpu][count]}']},
+            {'op': 'add-trait', 'args': [f'CUSTOM_BENCH_{number % 20}']}]}
+
+
+@contextlib.contextmanager
+def serving(ironic: launcher.Ironic, processes: int,
+            changes: options.Options | None = None
+            ) -> Iterator[psutil.Process]:
+    """Have a conductor, and the API in processes of uWSGI.
+
+    :param changes: to the configuration.
+    :returns: the process that has started those of the API.
+    """
+    ironic.options = options.merged(ironic.options, changes or {})
+    ironic.write_config()
+    # What the sample sets would come too late: this Python has started then.
+    environment = {**os.environ, 'IRONIC_CONFIG_FILE': str(ironic.config)}
+    with (ironic.directory / 'uwsgi.log').open('ab') as log:
+        server = subprocess.Popen(
+            [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', '--ini',
+             web_server.uwsgi_config(ironic, processes)], stdout=log,
+            stderr=log, env=environment, preexec_fn=service.end_with_parent)
+    try:
+        ironic.start()
+        yield psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.wait()
+        ironic.stop()
+
+
+def fill(ironic: launcher.Ironic, count: int) -> None:
+    """Put nodes with inventories into the database."""
+    with contextlib.closing(fleet.Fleet(ironic)) as nodes:
+        machines = nodes.make([f'node-{number}' for number in range(count)],
+                              'manageable')
+        nodes.store(machines, map(inventory, range(count)))
+
+
+class Memory(threading.Thread):
+    """Looks at the memory of a server, again and again.
+
+    :param server: the process that has started its others.
+    :ivar most: MiB above what they had at first.
+    """
+
+    def __init__(self, server: psutil.Process) -> None:
+        super().__init__(daemon=True)
+        self._processes = [server, *server.children(recursive=True)]
+        self._idle = self._now()
+        self._over = threading.Event()
+        self.most = 0.0
+
+    def run(self) -> None:
+        """Look until :meth:`stop`."""
+        while not self._over.wait(0.05):
+            self.most = max(self.most, self._now() - self._idle)
+
+    def stop(self) -> float:
+        """Stop, and tell the most that there was."""
+        self._over.set()
+        self.join()
+        return self.most
+
+    def _now(self) -> float:
+        resident: int = sum(process.memory_info().rss
+                            for process in self._processes)
+        return resident / 2 ** 20
+
+
+def measure(count: int, server: psutil.Process,
+            call: Callable[[], dict[str, int]]) -> Measured:
+    """Measure what it takes to do something for some nodes.
+
+    :param server: the process that has started those of the API.
+    """
+    began = time.monotonic()
+    api_before, client_before = processor_times(server)
+    found = call()
+    seconds = time.monotonic() - began
+    api_after, client_after = processor_times(server)
+    return Measured(count, seconds, api_after - api_before,
+                    client_after - client_before, found)
+
+
+def processor_times(server: psutil.Process) -> tuple[float, float]:
+    """Return the seconds that the API and this process have worked."""
+    times = [process.cpu_times() for process
+             in (server, *server.children(recursive=True))]
+    return (sum(spent.user + spent.system for spent in times),
+            time.process_time())
+
+
+def evaluate(baremetal: Any, rules: list[Json], jobs: int,
+             compare: bool = False) -> dict[str, int]:
+    """Try the rules on the whole fleet.
+
+    :param jobs: how many pages are asked for at a time.
+    :param compare: whether to compare with the rules in force.
+    :returns: how many changes nodes would get, by their names.
+    """
+    nodes = list(baremetal.nodes(fields=['uuid']))
+    found = {}
+    with parallel.Requests(jobs) as threads:
+        for entry, _plain in fleet_evaluation.tried(
+                baremetal, nodes, threads, rules=rules, compare=compare):
+            if entry['result'] != 'ok' and 'no stored' not in entry['error']:
+                raise SystemExit(f'The rules fail: {entry}')
+            found[entry['name']] = len(entry['changes'])
+    return found
+
+
+def try_rules(arguments: argparse.Namespace) -> None:
+    """Measure both sides."""
+    rules, jobs = make_rules(arguments.rules), arguments.jobs
+    count, peers = arguments.nodes, min(arguments.peer, arguments.nodes)
+    with contextlib.ExitStack() as stack:
+        url = stack.enter_context(common.server_database())
+        directory = stack.enter_context(tempfile.TemporaryDirectory())
+        ironic = launcher.Ironic(directory, options.merged(options.split(), {
+            'database': {'connection': url}}), ['ironic-conductor'])
+        ironic.create_database()
+        with serving(ironic, arguments.processes):
+            common.say(f'Filling the database with {count} nodes')
+            fill(ironic, count)
+        with serving(ironic, arguments.processes) as server:
+            cloud = connection.Connection(
+                auth_type='none', endpoint=ironic.url,
+                baremetal_endpoint_override=ironic.url,
+                baremetal_api_version='1')
+            memory = Memory(server)
+            memory.start()
+            common.say('Trying the rules by this project')
+            ours = measure(count, server, lambda: evaluate(
+                cloud.baremetal, rules, jobs))
+            rule_set.replace_inspection_rules(cloud.baremetal, rules[1:])
+            compared = measure(count, server, lambda: evaluate(
+                cloud.baremetal, rules, jobs, compare=True))
+            most = memory.stop()
+        with serving(ironic, arguments.processes, queue.STOCK) as server:
+            common.say('Trying the rules by the API of stock Ironic')
+            one_by_one = measure(peers, server, lambda: fleet_peer.evaluate(
+                ironic, rules, peers, 1))
+            together = measure(peers, server, lambda: fleet_peer.evaluate(
+                ironic, rules, peers, jobs))
+    if not (len(one_by_one.found) == peers
+            and one_by_one.found == together.found
+            and one_by_one.found.items() <= ours.found.items()):
+        raise SystemExit('The two sides do not find the same changes.')
+    table = common.Table(
+        f'Trying {len(rules)} rules on a fleet '
+        f'({common.server_version("mysql")}, {arguments.processes} processes '
+        'of uWSGI)',
+        ('By', 'Nodes', 'Takes, s', 'A node, ms', 'API, ms', 'Client, ms',
+         'A node of ours is faster'),
+        goal='10,000 nodes in 15 s on two cores, at most 200 MiB of memory, '
+        "and 20 times as fast as stock Ironic's API one by one.")
+    table.add(f'this project, {jobs} pages of {client.PAGE} at a time',
+              *ours.cells(), '')
+    table.add('the same, compared with rules in force', *compared.cells(), '')
+    for name, theirs in (('one by one', one_by_one),
+                         (f'{jobs} at a time', together)):
+        faster = theirs.seconds / peers / (ours.seconds / count)
+        table.add(f"stock Ironic's API, {name}", *theirs.cells(),
+                  f'{faster:.1f} times')
+    table.print()
+    print(f'Memory of the API: at most {most:.0f} MiB above idle.\n',
+          flush=True)
+
+
+def _missing(_arguments: argparse.Namespace) -> str | None:
+    if importlib.util.find_spec('pyuwsgi') is None:
+        return 'there is no uWSGI for this Python: pip install pyuwsgi'
+    return common.missing_database('mysql')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that several parts have."""
+    parser.add_argument('--database', default='mysql',
+                        choices=('sqlite', 'mysql', 'postgresql'),
+                        help='what all parts but "rules" work on')
+
+
+def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--nodes', type=int, default=10_000, metavar='COUNT',
+                       help='number of nodes')
+    group.add_argument('--rules', type=int, default=100, metavar='COUNT',
+                       help='number of rules')
+    group.add_argument('--processes', type=int, default=2, metavar='COUNT',
+                       help='of the API')
+    group.add_argument('--jobs', type=int, default=4, metavar='COUNT',
+                       help='pages at a time; as many as the command has')
+    group.add_argument('--peer', type=int, default=500, metavar='COUNT',
+                       help="nodes that stock Ironic's API is measured on")
+
+
+PARTS = (
+    common.Part('rules', "rules on a fleet, beside stock Ironic's API",
+                try_rules, _add_arguments, _missing),
+    history.PART,
+    traits.PART,
+    rule_sets.PART,
+    hostile.PART,
+)
