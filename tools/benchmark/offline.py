@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measure what works on files: many rules on many inventories.
+
+Both are made in a temporary directory, and the commands called as their users
+do. Beside them stands what there is without them: a loop around the engine of
+stock Ironic that reads the same files, in one process, and says only what each
+rule set. It has to find as many changes as the command.
+"""
+
+import argparse
+from collections.abc import Sequence
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import typing
+
+import psutil
+import yaml
+
+from benchmark import common
+from benchmark import pages
+from benchmark import proofs
+
+Json = dict[str, typing.Any]
+
+_MACHINES = ['--inventory', 'machines']
+
+COMMANDS = {
+    'test': ['test', 'rules.yaml', *_MACHINES],
+    'test as JSON': ['test', 'rules.yaml', *_MACHINES, '-f', 'json'],
+    'test --coverage': ['test', 'rules.yaml', *_MACHINES, '--coverage'],
+    'test --html': ['test', 'rules.yaml', *_MACHINES, '--html', 'page.html'],
+    'diff': ['diff', 'rules.yaml', 'new.yaml', *_MACHINES],
+    'diff --html': ['diff', 'rules.yaml', 'new.yaml', *_MACHINES, '--html',
+                    'page.html'],
+    'lint': ['lint', 'rules.yaml', *_MACHINES],
+}
+"""The arguments of commands, by the names that tables have for them."""
+
+_MATCHING = 10
+"""One rule in so many matches a machine."""
+
+_PERIOD = 0.2
+"""Seconds between two looks at the memory."""
+
+_SCRIPT = ('import sys; from ironic_inspection_rules.command import shell; '
+           'sys.exit(shell.main())')
+_PEER = pathlib.Path(__file__).with_name('offline_peer.py')
+
+
+class Measured(typing.NamedTuple):
+    """What a command took: seconds, and bytes; and what it printed."""
+
+    seconds: float
+    memory: int
+    output: str
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    """Measure all commands on all numbers of inventories."""
+    for count in arguments.inventories:
+        with tempfile.TemporaryDirectory() as name:
+            directory = pathlib.Path(name)
+            common.say(f'Writing {count} inventories')
+            write(directory, arguments.rules, count, arguments.size)
+            compare_on(directory, arguments.rules, count, arguments.size)
+
+
+def compare_on(directory: pathlib.Path, rules: int, count: int, size: int
+               ) -> None:
+    """Measure all commands on the files of a directory."""
+    table = common.Table(
+        f'{rules} rules on {count:,} inventories of {size / 1000:.0f} kB, '
+        f'{os.cpu_count()} processors',
+        ('Command', 'Takes, s', 'Memory, MiB', 'Changes'))
+    changes = {}
+    for name, command in COMMANDS.items():
+        common.say(f'Calling {name}')
+        measured = call(directory, ['-c', _SCRIPT, *command])
+        changes[name] = ''
+        if name == 'test as JSON':
+            changes[name] = str(sum(len(entry['changes']) for entry
+                                    in json.loads(measured.output)))
+        table.add(name, *_cells(measured), changes[name])
+    common.say('Running a loop around the engine of stock Ironic')
+    measured = call(directory, [str(_PEER), 'rules.yaml', 'machines'])
+    found = measured.output.strip()
+    if found != changes['test as JSON']:
+        raise SystemExit('The two sides do not find the same changes: '
+                         f'{changes["test as JSON"]} and {found}')
+    table.add("loop around stock Ironic's engine", *_cells(measured), found)
+    table.print()
+
+
+def _cells(measured: Measured) -> tuple[str, str]:
+    return f'{measured.seconds:.1f}', f'{measured.memory / 2 ** 20:.0f}'
+
+
+def write(directory: pathlib.Path, rules: int, inventories: int, size: int
+          ) -> None:
+    """Write the files that all commands work on.
+
+    :param size: of an inventory, in characters.
+    """
+    old = [make_rule(number) for number in range(rules)]
+    new = [*old[1:], {**old[0], 'conditions': []}]
+    for name, written in (('rules.yaml', old), ('new.yaml', new)):
+        (directory / name).write_text(yaml.safe_dump(written))
+    data = json.loads(common.INVENTORY_FILE.read_text())
+    data['pci_devices'] = []
+    while len(json.dumps(data)) < size // 2:
+        data['pci_devices'].append({
+            'vendor_id': '8086', 'product_id': '2026', 'class': '088000',
+            'revision': '04', 'bus': f'{len(data["pci_devices"]):04}:00.0',
+            'numa_node_id': 0})
+    interface = data['inventory']['interfaces'][0]
+    interface['lldp'] = [[127, '0123456789abcdef' * 4]
+                         for _number in range(size // 2 // 80)]
+    machines = directory / 'machines'
+    machines.mkdir()
+    for number in range(inventories):
+        vendor = data['inventory']['system_vendor']
+        vendor['serial_number'] = f'S{number:06}-{number % 100:02}'
+        (machines / f'{number:06}.json').write_text(json.dumps(data))
+
+
+def make_rule(number: int) -> Json:
+    """Return a rule with three conditions, which one in ten meets.
+
+    Others fail at the second on most machines, at the third on the rest.
+    """
+    matches = number % _MATCHING == 0
+    return {
+        'description': f'rule {number}',
+        'conditions': [
+            {'op': 'eq', 'args': {'values': [
+                '{inventory[cpu][architecture]}', 'x86_64']}},
+            {'op': 'contains', 'args': {
+                'value': '{inventory[system_vendor][serial_number]}',
+                'regex': '^S' if matches else f'-{number % 100:02}$'}},
+            {'op': 'contains', 'args': {
+                'value': '{inventory[cpu][model_name]}',
+                'regex': '.' if matches else '^nothing$'}}],
+        'actions': [{'op': 'set-attribute', 'args': {
+            'path': f'/extra/rule{number}',
+            'value': '{inventory[cpu][architecture]}'}}]}
+
+
+def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
+    """Call Python with a script of its own and measure it.
+
+    :raises: SystemExit when it ends with 1, which means an error; with lint
+        it means that there are findings, and rules that match nothing are.
+    """
+    started = time.monotonic()
+    with (directory / 'output').open('w+') as output:
+        process = psutil.Popen([sys.executable, *arguments], cwd=directory,
+                               stdout=output)
+        most = 0
+        status = None
+        while status is None:
+            most = max(most, memory(process))
+            try:
+                status = process.wait(_PERIOD)
+            except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
+                pass
+        seconds = time.monotonic() - started
+        if status == 1 and 'lint' not in arguments:
+            raise SystemExit(f'{" ".join(arguments[2:])} fails')
+        output.seek(0)
+        return Measured(seconds, most, output.read())
+
+
+def memory(process: psutil.Process) -> int:
+    """Return what a process and those below it have in memory, in bytes.
+
+    What processes share is shared out among them.
+    """
+    total = 0
+    for member in [process, *process.children(recursive=True)]:
+        try:
+            total += member.memory_full_info().pss
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            pass
+    return total
+
+
+def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--inventories', type=int, nargs='+', default=[2000],
+                       metavar='COUNT', help='numbers of inventories; several '
+                       'show whether memory grows with them')
+    group.add_argument('--rules', type=int, default=100, metavar='COUNT',
+                       help='number of rules')
+    group.add_argument('--size', type=int, default=40_000, metavar='BYTES',
+                       help='of an inventory, about')
+
+
+PARTS = (
+    common.Part('commands', "commands beside a loop around Ironic's engine",
+                compare, _add_arguments),
+    pages.PART,
+    proofs.PART,
+)

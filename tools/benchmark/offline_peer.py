@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a user does who is to try rules on files without this project.
+
+    python offline_peer.py RULES MACHINES
+
+Every inventory is read, and the rules run on it by the engine of stock Ironic.
+Prints how many attributes they set.
+"""
+
+import json
+import pathlib
+import sys
+
+import yaml
+
+# The directory of this script is the first where modules are looked for, and
+# has a "queue", which is also the name of a module of Python.
+sys.path[0] = str(pathlib.Path(__file__).parents[1])
+
+from benchmark import engine  # noqa: E402
+
+
+def main(rules_file: str, directory: str) -> None:
+    """Run the command."""
+    engine.prepare_stock()
+    rules = [{'uuid': str(number), 'priority': 0, 'phase': 'main',
+              'sensitive': False, **rule} for number, rule in enumerate(
+                  yaml.safe_load(pathlib.Path(rules_file).read_text()))]
+    changes = 0
+    for path in sorted(pathlib.Path(directory).iterdir()):
+        inventory = json.loads(path.read_text())['inventory']
+        changes += len(engine.run_stock(rules, inventory))
+    print(changes)
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
