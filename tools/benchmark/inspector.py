@@ -80,9 +80,11 @@ def run_peer(python: str, rules: list[Json], repeats: int) -> Json:
     :returns: its ``seconds``, and the ``extra`` of the node afterwards.
     """
     script = pathlib.Path(__file__).with_name('inspector_peer.py')
+    # Beside the script is a "queue", which is also a module of Python: the
+    # directory of the script is no place to look for modules.
     done = subprocess.run(
-        [python, '-W', 'ignore', str(script)], check=True,
-        capture_output=True, text=True, input=json.dumps({
+        [python, '-P', '-W', 'ignore', str(script)], check=True,
+        stdout=subprocess.PIPE, text=True, input=json.dumps({
             'rules': rules, 'data': DATA, 'node': NODE,
             'repeats': repeats}))
     return json.loads(done.stdout)

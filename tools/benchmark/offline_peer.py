@@ -2,7 +2,7 @@
 
 """What a user does who is to try rules on files without this project.
 
-    python offline_peer.py RULES MACHINES
+    python -m benchmark.offline_peer RULES MACHINES
 
 Every inventory is read, and the rules run on it by the engine of stock Ironic.
 Prints how many attributes they set.
@@ -14,11 +14,7 @@ import sys
 
 import yaml
 
-# The directory of this script is the first where modules are looked for, and
-# has a "queue", which is also the name of a module of Python.
-sys.path[0] = str(pathlib.Path(__file__).parents[1])
-
-from benchmark import engine  # noqa: E402
+from benchmark import engine
 
 
 def main(rules_file: str, directory: str) -> None:
