@@ -14,6 +14,7 @@ import importlib
 import shlex
 import sys
 import types
+import warnings
 
 BENCHMARKS = {
     'engine': 'the rule engine beside those of Ironic and ironic-inspector',
@@ -32,6 +33,8 @@ def main(argv: Sequence[str]) -> int:
     :returns: with what it ends.
     """
     name = _choose(argv)
+    # A library of Ironic warns whoever imports it.
+    warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     # Ironic takes seconds to import: only what is asked for is.
     module = importlib.import_module(f'benchmark.{name}')
     arguments = _parse(module, name, argv[1:])

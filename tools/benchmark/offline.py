@@ -161,8 +161,8 @@ def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
     path = os.pathsep.join([str(_TOOLS), os.environ.get('PYTHONPATH', '')])
     started = time.monotonic()
     with (directory / 'output').open('w+') as output:
-        process = psutil.Popen([sys.executable, *arguments], cwd=directory,
-                               stdout=output,
+        process = psutil.Popen([sys.executable, '-W', 'ignore', *arguments],
+                               cwd=directory, stdout=output,
                                env={**os.environ, 'PYTHONPATH': path})
         most = 0
         status = None
