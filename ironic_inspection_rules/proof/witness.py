@@ -133,8 +133,9 @@ class Witness:
         for kind, data in written:
             path = folder / kind / f'{name}.json'
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(data, indent=2, ensure_ascii=False)
-                            + '\n', encoding='utf-8')
+            text = json.dumps(data, indent=2, ensure_ascii=False)
+            with exceptions.naming(str(path)):
+                path.write_text(f'{text}\n', encoding='utf-8')
             paths.append(str(path))
         return paths[0], paths[1] if paths[1:] else None
 

@@ -47,14 +47,21 @@ class Guard:
         return getattr(self.unguarded, name)
 
     def write(self, text: str) -> int:
-        """Write a text, escaped; its colours go to a terminal only."""
+        """Write a text, escaped; its colours go to a terminal only.
+
+        :raises: OSError with the name of the stream.
+        """
         if not self.unguarded.isatty():
-            return self.unguarded.write(shown(text))
+            return self._write(shown(text))
         rest = map(shown, _OURS.split(text))
         written = next(rest)
         for colour, piece in zip(_OURS.findall(text), rest, strict=True):
             written += colour + piece
-        return self.unguarded.write(written)
+        return self._write(written)
+
+    def _write(self, text: str) -> int:
+        with exceptions.naming(getattr(self.unguarded, 'name', '')):
+            return self.unguarded.write(text)
 
     def writelines(self, lines: typing.Iterable[str]) -> None:
         """Write texts, escaped."""

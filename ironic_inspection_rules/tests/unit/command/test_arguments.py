@@ -10,6 +10,7 @@ import itertools
 import os
 
 from ironic_inspection_rules.command import arguments
+from ironic_inspection_rules.command import shell
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.command import test_profile
 from ironic_inspection_rules.tests.unit.command import test_shell
@@ -152,6 +153,20 @@ class CommandTestCase(test_shell.CallTestCase):
                 code, _output = self.call(*words)
             self.assertEqual(1, code, words)
             self.assertIn(full, errors.getvalue())
+
+    def test_full_standard_output_is_told_by_its_name(self):
+        full = '/dev/full'
+        if not os.path.exists(full):
+            self.skipTest('no device that is always full')
+        # Longer than what is kept back until the end.
+        with open(full, 'w', buffering=1024) as stream:
+            with contextlib.redirect_stdout(stream), (
+                    contextlib.redirect_stderr(io.StringIO())) as errors:
+                code = shell.main(['schema'])
+            self.assertEqual(1, code)
+            self.assertIn(full, errors.getvalue())
+            # What is left cannot be written when it is closed.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
     def test_a_dash_is_standard_output(self):
         self.assertEqual(

@@ -5,6 +5,7 @@
 import contextlib
 import io
 import json
+import os
 import unittest
 
 import fixtures
@@ -110,6 +111,20 @@ class ProveTestCase(test_shell.CallTestCase):
         self.assertEqual('prove needs z3-solver: pip install '
                          '"ironic-inspection-rules[prove]"\n',
                          stderr.getvalue())
+
+    def test_a_full_disk_is_told_with_the_file(self):
+        full = '/dev/full'
+        if not os.path.exists(full):
+            self.skipTest('no device that is always full')
+        folder = self.directory / 'found'
+        file = folder / 'inventories' / '001-conflict.json'
+        file.parent.mkdir(parents=True)
+        file.symlink_to(full)
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
+            code, _output = self.call('prove', self.rules, '--ask',
+                                      'conflict', '--witness', str(folder))
+        self.assertEqual(1, code)
+        self.assertIn(str(file), stderr.getvalue())
 
     def test_out_of_time_is_unknown(self):
         code, answers = self.ask(self.rules, '--ask', 'conflict',
