@@ -2,10 +2,13 @@
 
 """Running a phase of rules on the node of a task."""
 
+from collections.abc import Iterator
+import contextlib
 import time
 
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
+from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
@@ -20,6 +23,7 @@ from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
@@ -82,7 +86,8 @@ class PhaseRunner:
              plugin_data: dict, phase: str) -> None:
         run = current.run
         if run.rules is None:
-            run.rules = self._rules.refresh(task.context)
+            with _without_tables():
+                run.rules = self._rules.refresh(task.context)
         rules = run.rules
         plans = rules.plans(phase)
         saved = current.has_checkpoint(phase)
@@ -111,6 +116,27 @@ class PhaseRunner:
         finally:
             run.set_aside(before, plugin_data)
             redfish.reconcile_properties(task)
+
+
+@contextlib.contextmanager
+def _without_tables() -> Iterator[None]:
+    """Say which command makes the plugin's tables where they are missing.
+
+    :raises: HardwareInspectionFailure for an error of the database if they
+        are missing or too old. Another error of the database stays what it
+        is: durable inspection waits until it is over.
+    """
+    try:
+        yield
+    except db_exc.DBError as exc:
+        try:
+            tables.check()
+        except exceptions.DatabaseNotReady as problem:
+            if isinstance(problem.__cause__, db_exc.DBError):
+                raise exc from problem
+            raise ironic_exception.HardwareInspectionFailure(
+                error=str(problem)) from exc
+        raise
 
 
 def _read_previous(run: recorder.Run, rules: repository.Snapshot, phase: str,

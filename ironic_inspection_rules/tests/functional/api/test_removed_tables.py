@@ -17,7 +17,12 @@ CALLS = (('GET', '/v1/inspection_rules', None),
          ('POST', '/v1/inspection_rules', {'actions': [
              {'op': 'fail', 'args': {'msg': 'no'}}]}),
          ('PUT', '/v1/inspection_rules', {'rules': []}),
-         ('DELETE', '/v1/inspection_rules', None))
+         ('DELETE', '/v1/inspection_rules', None),
+         ('POST', '/v1/inspection_rules/evaluate', {'inventory': {}}),
+         ('POST', '/v1/continue_inspection', {'inventory': {
+             'bmc_address': '192.0.2.1', 'cpu': {}, 'boot': {}, 'memory': {},
+             'disks': [], 'interfaces': [
+                 {'name': 'a', 'mac_address': '52:54:00:12:34:56'}]}}))
 
 
 class RemovedTablesTestCase(base.TestCase):

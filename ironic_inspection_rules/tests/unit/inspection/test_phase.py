@@ -4,9 +4,12 @@
 
 import fixtures
 from ironic.common import exception as ironic_exception
+from oslo_db import exception as db_exc
 
+from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
@@ -66,6 +69,34 @@ class PhaseRunnerTestCase(base.GlueTestCase):
                 runner.preprocess(self.task, {}, {})
                 runner.apply(self.task, {}, {}, 'main')
         self.assertEqual(2, len(asked))
+
+    def test_tables_that_were_removed_are_told_in_plain_words(self):
+        runner = phase.PhaseRunner(start.load())
+        runner.preprocess(self.task, {}, {})
+        migration.drop()
+        for inspect in (
+                lambda: runner.preprocess(self.task, {}, {}),
+                lambda: runner.apply(self.task, {}, {}, 'main')):
+            told = str(self.assertRaises(
+                ironic_exception.HardwareInspectionFailure, inspect))
+            self.assertIn('tables of the inspection rules are missing, run '
+                          '"ironic-inspection-rules-dbsync upgrade"', told)
+            self.assertNotIn('SELECT', told)
+
+    def test_a_database_that_is_away_is_no_failed_inspection(self):
+        runner = phase.PhaseRunner(start.load())
+        away = db_exc.DBConnectionError('gone')
+
+        def fail(*_args):
+            raise away
+
+        # What durable inspection waits for has to reach it as it is.
+        for name in ('inspection.start.ObjectStore.revision',
+                     'db.migration.version'):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'ironic_inspection_rules.{name}', fail))
+        self.assertIs(away, self.assertRaises(
+            db_exc.DBConnectionError, runner.preprocess, self.task, {}, {}))
 
     def test_rules_see_what_was_stored_before(self):
         reads = base.rule(('set-attribute', [
