@@ -46,7 +46,7 @@ def install(app: Callable) -> Callable:
     with start.required():
         name.check(NAMES)
     rules = start.rules()
-    announcement.announce('API', rules)
+    announcement.announce(announcement.API, rules)
     if start.is_all_in_one():
         # Its conductor may have no interface that loads the hook. An API of
         # its own loads nothing of what conductors need.

@@ -22,6 +22,7 @@ from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
@@ -29,6 +30,8 @@ from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import repository
 
 LOG = log.getLogger(__name__)
+
+API = 'API'
 
 HOOK = 'inspection hook'
 """Name of the service that runs rules on nodes."""
@@ -53,7 +56,8 @@ def announce(service: str, rules: repository.Repository) -> None:
             if tables.are_here() else '?',
             'interfaces': CONF.inspection_rules.supported_interfaces,
             'queue': 'on' if CONF.inspection_queue.enabled else 'off'})
-    for message in (*switches.problems(), *switches.empty_file(rules),
+    conducts = service != API or start.is_all_in_one()
+    for message in (*switches.problems(conducts), *switches.empty_file(rules),
                     *out_of_reach(),
                     *(of_conductor() if service == HOOK else ())):
         LOG.warning('%s', message)

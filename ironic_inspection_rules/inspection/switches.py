@@ -15,6 +15,7 @@ from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import config_file
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.rule_set import repository
 
 PLUGIN = config_file.PLUGIN
@@ -36,19 +37,26 @@ _NO_RULES = 'no-inspect'
 """The inspect interface of nodes that are not inspected."""
 
 
-def problems() -> Iterator[str]:
-    """Yield a warning for each value that switches rules off."""
-    yield from off()
+def problems(conducts: bool = True) -> Iterator[str]:
+    """Yield a warning for each value that switches rules off.
+
+    :param conducts: whether a conductor has this configuration. An API on
+        another host needs neither the hooks nor the interfaces of conductors.
+    """
+    yield from off(conducts)
     yield from config_file.unknown()
 
 
-def off() -> Iterator[str]:
-    """Yield the warnings for which no file has to be read."""
-    yield from missing()
-    yield from unknown_hooks()
+def off(conducts: bool = True) -> Iterator[str]:
+    """Yield the warnings for which no file has to be read.
+
+    :param conducts: see :func:`problems`.
+    """
+    yield from missing(conducts)
+    yield from unknown_hooks(conducts)
     yield from near_middleware()
     yield from without_defaults()
-    yield from unmatched_interfaces()
+    yield from unmatched_interfaces(conducts)
 
 
 def hook_names(group: str) -> list[str]:
@@ -74,12 +82,17 @@ def is_configured() -> bool:
                       *hook_names('redfish'))
 
 
-def missing() -> Iterator[str]:
-    """Yield a warning for each option that does not name this plugin."""
+def missing(conducts: bool = True) -> Iterator[str]:
+    """Yield a warning for each option that does not name this plugin.
+
+    :param conducts: see :func:`problems`.
+    """
     in_band = hook_names('inspector')
     out_of_band = hook_names('redfish')
-    is_agent_enabled = 'agent' in CONF.enabled_inspect_interfaces
-    if not start.is_all_in_one() and not is_agent_enabled:
+    is_agent_enabled = start.is_all_in_one() or 'agent' in (
+        CONF.enabled_inspect_interfaces) or (
+            not conducts and 'agent' in enabled_by_conductors())
+    if not is_agent_enabled:
         if not _has_plugin(out_of_band):
             yield _('[DEFAULT]enabled_inspect_interfaces does not name agent: '
                     'a conductor with this configuration runs no inspection '
@@ -98,17 +111,23 @@ def _has_plugin(names: Iterable[str]) -> bool:
     return any(map(config_file.is_near_plugin, names))
 
 
-def unknown_hooks() -> Iterator[str]:
+def unknown_hooks(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for each hook that is not installed.
 
-    A conductor with such a hook does not start.
+    A conductor with such a hook does not start. Where there is no conductor,
+    only one with a near name is a mistake: the hooks of others need not be
+    installed there.
+
+    :param conducts: see :func:`problems`.
     """
     installed = _installed('ironic.inspection.hooks')
     for group, (option, defaults) in _HOOKS.items():
         # For names that begin with "$".
         known = {*installed, f'${defaults}'}
         for name in _names(group, option):
-            if name not in installed:
+            if name in installed:
+                continue
+            if conducts or suggestion.nearest(name, known):
                 yield f'[{group}]{option}: ' + suggestion.unknown(
                     _('hook'), name, known)
 
@@ -149,11 +168,16 @@ def without_defaults() -> Iterator[str]:
                         'default_option': default_option}
 
 
-def unmatched_interfaces() -> Iterator[str]:
-    """Yield a warning if rules run on no enabled inspect interface."""
+def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
+    """Yield a warning if rules run on no enabled inspect interface.
+
+    :param conducts: see :func:`problems`.
+    """
     enabled = [name for name in CONF.enabled_inspect_interfaces
                if name != _NO_RULES]
     if any(map(is_supported, enabled)):
+        return
+    if not conducts and any(map(is_supported, enabled_by_conductors())):
         return
     yield _('[inspection_rules]supported_interfaces is "%(value)s", which '
             'matches none of [DEFAULT]enabled_inspect_interfaces, %(enabled)s:'
@@ -161,6 +185,21 @@ def unmatched_interfaces() -> Iterator[str]:
                 'value': CONF.inspection_rules.supported_interfaces,
                 'enabled': ', '.join(CONF.enabled_inspect_interfaces),
                 'hint': _hint_of_pattern(enabled)}
+
+
+def enabled_by_conductors() -> set[str]:
+    """Return the inspect interfaces of all conductors that are up.
+
+    There are none for an API that does not reach the database itself.
+    """
+    if not tables.are_here():
+        return set()
+    database = ironic_db.get_instance()
+    types = list(database.get_active_hardware_type_dict())
+    return {row.interface_name
+            for row in database.list_hardware_type_interfaces(types)
+            if row.interface_type == 'inspect'
+            and row.interface_name != _NO_RULES}
 
 
 def is_supported(interface: str | None) -> bool:
@@ -198,7 +237,7 @@ def of_node(interface: str | None) -> Iterator[str]:
                 '[inspection_rules]supported_interfaces, "%(value)s"') % {
                     'interface': interface,
                     'value': CONF.inspection_rules.supported_interfaces}
-    yield from problems()
+    yield from problems(start.is_all_in_one())
 
 
 def unused_scope() -> Iterator[str]:

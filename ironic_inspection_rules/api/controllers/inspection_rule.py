@@ -72,7 +72,7 @@ def get_all(query: Answer) -> Answer:
         most=limit + 1, marker=query['marker'])
     answer = view.page(view.RESOURCE, rules, limit,
                        lambda rule: view.represent(rule, fields))
-    warnings = [*switches.off()]
+    warnings = [*switches.off(start.is_all_in_one())]
     return {**answer, 'warnings': warnings} if warnings else answer
 
 

@@ -7,6 +7,7 @@ import pathlib
 
 import fixtures
 from ironic.conf import CONF
+from ironic.db import api as ironic_db
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
@@ -162,6 +163,54 @@ class InterfacesTestCase(SwitchesTestCase):
         said, = switches.of_node('no-inspect')
         self.assertIn('no-inspect', said)
         self.assertIn('supported_interfaces', said)
+
+
+class ConductorsElsewhereTestCase(glue.GlueTestCase):
+    """An API on a host whose configuration no conductor has."""
+
+    def setUp(self):
+        super().setUp()
+        self.config(group='api', middleware=['inspection-rules'])
+        self.config(group='inspector', hooks='ports,inspection-rules')
+        self.config(group='redfish', inspection_hooks='ports')
+        self.config(rpc_transport='oslo',
+                    enabled_inspect_interfaces=['no-inspect', 'redfish'])
+        self.config(group='inspection_rules', supported_interfaces='^agent$')
+
+    def said(self):
+        return list(switches.off(conducts=False))
+
+    def register(self, *interfaces):
+        database = ironic_db.get_instance()
+        conductor = database.register_conductor({
+            'hostname': 'one', 'drivers': ['fake-hardware']})
+        database.register_conductor_hardware_interfaces(conductor.id, [
+            {'hardware_type': 'fake-hardware', 'interface_type': kind,
+             'interface_name': name, 'default': False}
+            for kind, name in (('power', 'agent'),
+                               *(('inspect', name) for name in interfaces))])
+
+    def test_interfaces_are_those_of_conductors(self):
+        self.register('no-inspect', 'agent')
+        self.assertEqual([], self.said())
+        self.assertEqual([], list(switches.of_node('agent')))
+        self.assertEqual(2, len(list(switches.off())))
+
+    def test_interfaces_of_no_conductor_are_told(self):
+        self.register('no-inspect', 'redfish')
+        agent, supported = self.said()
+        self.assertIn('does not name agent', agent)
+        self.assertIn('supported_interfaces', supported)
+
+    def test_hooks_of_others_need_not_be_installed(self):
+        self.register('agent')
+        self.config(group='inspector',
+                    hooks='ports,zzz,inspection-rules')
+        self.assertEqual([], self.said())
+        self.assertIn('unknown hook "zzz"', ' '.join(switches.off()))
+        self.config(group='inspector',
+                    hooks='ports,prots,inspection-rules')
+        self.assertIn('did you mean "ports"?', ' '.join(self.said()))
 
 
 class FilesTestCase(SwitchesTestCase):
