@@ -71,7 +71,7 @@ def load(path: str) -> list[dict[str, typing.Any]]:
     try:
         with open(path, encoding='utf-8') as file:
             entries = yaml.safe_load(file)
-    except (OSError, UnicodeError, yaml.YAMLError) as exc:
+    except (OSError, ValueError, LookupError, yaml.YAMLError) as exc:
         raise ValueError(f'{path}: {exc}') from exc
     if not isinstance(entries, list) or not all(
             isinstance(entry, dict)

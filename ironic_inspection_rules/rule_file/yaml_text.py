@@ -34,6 +34,7 @@ _PAIR = re.compile(r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
 _TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 _TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
+_LONG_NUMBER = re.compile('[-+]?[0-9][0-9A-Fa-f_x:]{1000,}')
 
 _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 _FIELD = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
@@ -254,11 +255,35 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
     written = text[node.start_mark.index:node.end_mark.index]
     if node.style == '"' and _PAIR.search(written) and '\ufffd' in node.value:
         return json.loads(written)
-    value = yaml.constructor.SafeConstructor().construct_document(node)
+    value = _construct_scalar(node, written)
     if isinstance(value, bytes) or (
             isinstance(value, float) and not math.isfinite(value)):
         raise yaml.MarkedYAMLError(problem=NOT_JSON % written,
                                    problem_mark=node.start_mark)
+    return value
+
+
+def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
+    """Return the value of what is neither a mapping nor a list.
+
+    :param written: as it stands in the file.
+    :raises: MarkedYAMLError where it is not of the type that YAML takes it
+        for, or a number that Python cannot write.
+    """
+    try:
+        value = yaml.constructor.SafeConstructor().construct_document(node)
+        # Python reads long numbers to the base 16, and cannot write them.
+        str(value)
+    except (yaml.constructor.ConstructorError, ValueError, LookupError) as exc:
+        if _LONG_NUMBER.fullmatch(written):
+            problem = _('the number has too many digits')
+        elif written.startswith('!') and isinstance(exc, yaml.YAMLError):
+            # YAML's own words name the tag.
+            raise
+        else:
+            problem = _quote(written)
+        raise yaml.MarkedYAMLError(
+            problem=problem, problem_mark=node.start_mark) from exc
     return value
 
 

@@ -199,6 +199,31 @@ data:
         read = document.parse('r.yaml', '- !!map {actions: !!seq [!!str 5]}')
         self.assertEqual(({'actions': ['5']},), read.entries)
 
+    def test_what_is_not_of_its_type_is_refused_with_its_place(self):
+        for value, said in (
+                ('0x_', 'must be in quotes: write "0x_"'),
+                ('=', 'must be in quotes: write "="'),
+                ('<<', 'must be in quotes: write "<<"'),
+                ('!!int abc', 'must be in quotes: write "!!int abc"'),
+                ('!!int ""', 'must be in quotes'),
+                ('!!bool maybe', 'must be in quotes'),
+                ('!!float x', 'must be in quotes'),
+                ('9' * 5000, 'the number has too many digits'),
+                (f'-{"9" * 5000}', 'the number has too many digits'),
+                (f'0x{"f" * 9000}', 'the number has too many digits'),
+                (f'1{":59" * 9000}', 'the number has too many digits')):
+            exc = self.assertRaises(
+                exceptions.InvalidDocument, self.load,
+                f'- description: a\n  actions: [{{op: {value}}}]\n')
+            self.assertIn(said, exc.reason)
+            self.assertEqual((2, 18), exc.place)
+
+    def test_a_machine_has_no_number_that_cannot_be_written(self):
+        exc = self.assertRaises(
+            exceptions.InvalidDocument, document.load_mapping, 'machine',
+            f'{{"inventory": {{"a": {"9" * 5000}}}}}')
+        self.assertIn('the number has too many digits', exc.reason)
+
     def test_what_is_in_a_machine_is_no_rule(self):
         text = ('inventory: {}\n'
                 'plugin_data: {inspection_rules: {main: []}, a: {actions: 1}}')
