@@ -62,8 +62,9 @@ def check_always(rule: Rule) -> checked_rule.Found:
         elif condition.inverted and _differing(condition):
             one, other = _differing(condition) or ('', '')
             yield condition.pointer, _(
-                'this condition always holds: each value is compared with '
-                'the next, and "%(one)s" with "%(other)s"; use !one-of') % {
+                'this condition always holds where its fields exist: each '
+                'value is compared with the next, and "%(one)s" with '
+                '"%(other)s"; use !one-of') % {
                     'one': one, 'other': other}
         elif _covers(rule, condition) and condition.inverted is (
                 _holds(condition) == 'none') or (

@@ -29,6 +29,10 @@ _ROOTS = {'node': ('node',), 'port': ('ports', 'port'),
 """Where a value is from that may hold what was there before."""
 
 
+_APPENDED = '-'
+"""The step of a path to the place behind the last item of a list."""
+
+
 class Write(typing.NamedTuple):
     """Value that an action leaves at a place; ``value`` may be ABSENT.
 
@@ -136,12 +140,19 @@ def placed_writes(action: file_rule.Operation) -> Iterator[Write]:
                 continue
         if each.kind == 'port':
             place = (str(each.owner).lower(), *place)
-        value = each.value
+        value, extends = each.value, each.extends
+        if each.kind in _ROOTS and _APPENDED in place and (
+                value is not _REMOVED):
+            # What is below the new item is part of its value.
+            before = place.index(_APPENDED)
+            for step in reversed(place[before + 1:]):
+                value = {step: value}
+            place, extends = place[:before], True
         if each.kind == 'traits':
             if not isinstance(value, list):
                 continue
             value = sorted(map(str, value))
-        yield Write(action.pointer, each.kind, place, value, each.extends)
+        yield Write(action.pointer, each.kind, place, value, extends)
 
 
 def _differ(one: Write, other: Write) -> bool:

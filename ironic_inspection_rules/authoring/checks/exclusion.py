@@ -42,11 +42,20 @@ class Claim:
 
     @functools.cached_property
     def says(self) -> tuple[str, str]:
-        """The op and its arguments in one form, equal if they are."""
-        return self.condition.op.name, json.dumps(
-            [self.condition.arguments,
-             self.condition.written.get('conditions')],
-            sort_keys=True, default=str)
+        """The op and its arguments in one form, equal if they are.
+
+        Two values may stand on either side: ``lt`` of them is ``gt`` of them
+        the other way round.
+        """
+        name, arguments = self.condition.op.name, self.condition.arguments
+        turned = facts.from_the_right(name)
+        compared = arguments.get('values')
+        if turned and isinstance(compared, list) and len(compared) == 2:
+            ways = [(name, compared), (turned, compared[::-1])]
+            name, compared = min(ways, key=_as_text)
+            arguments = {**arguments, 'values': compared}
+        return name, _as_text([arguments,
+                               self.condition.written.get('conditions')])
 
     @property
     def identity(self) -> tuple[typing.Any, ...]:
@@ -71,6 +80,10 @@ class Claim:
               for field in interpolation.fields(each.arguments)),
             *(fact.field for fact in facts.of(each, looped=True)))) or (
                 frozenset([self.says]))
+
+
+def _as_text(value: typing.Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:

@@ -52,6 +52,19 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     return found
 
 
+def from_the_right(name: str) -> str | None:
+    """Return the comparison that says the same with its sides exchanged.
+
+    :param name: of a condition.
+    :returns: None where the condition compares no two sides.
+    """
+    plain = name.removeprefix(plugin.VERSION)
+    turned = _FROM_THE_RIGHT.get(plain)
+    if turned is None:
+        return None
+    return name.removesuffix(plain) + turned
+
+
 def is_field(value: typing.Any) -> typing.TypeGuard[str]:
     """Return whether a value is exactly one replacement field."""
     return interpolation.sole_field(value) is not None

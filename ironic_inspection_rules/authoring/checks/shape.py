@@ -15,6 +15,7 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import reads
+from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
@@ -24,6 +25,8 @@ _BARE = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
 _OPENED = re.compile(rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
                      rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)')
 _DOUBLED = re.compile(rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}')
+_OUTSIDE = re.compile(rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
+                      r'((?:\s*\|\s*[a-z_0-9]+(?:\([^(){}]*\))?)+)\s*')
 _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 _SHELL_BARE = re.compile(rf'\$(?=(?:{_ROOTS})[.\[])')
 
@@ -121,6 +124,11 @@ def _as_field(text: str) -> str | None:
                 inventory_fields.find(inventory_fields.known(), steps),
                 inventory_fields.Field):
             return f'{{{plain}}}'
+    outside = _OUTSIDE.fullmatch(text)
+    if outside:
+        names = re.findall(r'\|\s*(\w+)', outside[2])
+        if registry.filters().keys() >= set(names):
+            return f'{{{outside[1].rstrip()}{outside[2]}}}'
     if _SHELL.search(text):
         return _SHELL.sub(r'\1', text)
     opened = _OPENED.fullmatch(text)

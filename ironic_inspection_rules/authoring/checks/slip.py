@@ -10,6 +10,9 @@ from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.authoring.checks import known_values
 from ironic_inspection_rules.i18n import _
 
+_PART_OF_MAC = re.compile(r'\^?[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2})*'
+                          r'[:-]?\$?')
+_SLASHES = re.compile(r'/([^/]+)/(?:i|gi|ig)')
 _MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
 _VERSION = re.compile(r'[vV]?\d+(?:\.\d+)+')
 _BOOLEANS = {'true': True, 'yes': True, 'on': True,
@@ -148,13 +151,20 @@ def _form(subject: Subject, value: str) -> Slip | None:
     return None
 
 
+def is_mac(steps: field_value.Steps | None) -> bool:
+    """Return whether a field is a MAC address."""
+    if not steps:
+        return False
+    return steps[-1] in ('mac_address', 'bmc_mac') or (
+        steps[0] == 'ports' and steps[-1] == 'address')
+
+
 def _mac(subject: Subject, value: str) -> Slip | None:
     steps = subject.steps
     plain = value.lower().replace('-', ':')
     if not steps or plain == value or not _MAC.fullmatch(value):
         return None
-    if steps[-1] in ('mac_address', 'bmc_mac') or (
-            steps[0] == 'ports' and steps[-1] == 'address'):
+    if is_mac(steps):
         return Slip.of(_('{%(field)s} is in lower case with colons, never '
                          '"%(value)s"; did you mean "%(meant)s"?'), subject,
                        plain, value=value)
@@ -234,6 +244,17 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
         found = _form(subject, regex)
         if found:
             return found
+    if is_mac(subject.steps) and _PART_OF_MAC.fullmatch(regex):
+        meant = regex.lower().replace('-', ':')
+        if meant != regex:
+            return Slip.of(_('{%(field)s} is in lower case with colons, and '
+                             '"%(regex)s" matches none; did you mean '
+                             '"%(meant)s"?'), subject, meant, regex=regex)
+    slashes = _SLASHES.fullmatch(regex)
+    if slashes:
+        return Slip.of(_('a slash is text, and no letters follow a regular '
+                         'expression; did you mean "%(meant)s"?'), subject,
+                       f'(?i){slashes[1]}')
     if whole and _GLOB.fullmatch(regex):
         return Slip.of(_('the star in "%(regex)s" repeats the letter before '
                          'it; did you mean "%(meant)s"?'), subject,

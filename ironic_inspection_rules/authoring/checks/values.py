@@ -158,6 +158,9 @@ def _net(rule: checked_rule.CheckedRule, address: typing.Any,
     if not facts.is_field(address) or interpolation.fields(subnet):
         return None
     about = subject(rule, facts.field_name(address), item)
+    if slip.is_mac(about.steps):
+        return slip.Slip.of(_('{%(field)s} is a MAC address, which is in no '
+                              'subnet'), about)
     version = _ADDRESSES.get(about.steps[-1]) if about.steps else None
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)

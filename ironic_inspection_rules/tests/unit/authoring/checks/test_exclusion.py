@@ -54,6 +54,21 @@ class CheckTestCase(base.CheckTestCase):
         self.assertIn('condition 8', found[0][1])
         self.assertEqual(1, compare.call_count)
 
+    def test_sides_may_be_exchanged(self):
+        def says(op, *values):
+            condition, = self.of([{'op': op, 'args': {
+                'values': [*values]}}]).conditions
+            return exclusion.Claim(condition).says
+
+        count = '{inventory.cpu.count}'
+        for op, turned in (('eq', 'eq'), ('ne', 'ne'), ('lt', 'gt'),
+                           ('ge', 'le'), ('version-le', 'version-ge')):
+            self.assertEqual(says(op, count, '4'), says(turned, '4', count))
+        self.assertNotEqual(says('lt', count, 4), says('lt', 4, count))
+        self.assertNotEqual(says('lt', count, 4), says('le', count, 4))
+        # Of three values the middle one is compared twice.
+        self.assertNotEqual(says('ne', 1, count, 2), says('ne', 2, 1, count))
+
     def test_one_field_is_not_taken_for_another(self):
         for other in 'ac':
             self.assertEqual([], list(certainty.check_never(self.of([
