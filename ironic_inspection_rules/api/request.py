@@ -118,6 +118,14 @@ def body(*, any_type: bool = False) -> Any:
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
     unusual = []
 
+    def parse_integer(text: str) -> int:
+        try:
+            return int(text)
+        except ValueError as exc:
+            # The digits that Python converts are limited.
+            raise ValueError(_('a number of %d characters has too many '
+                               'digits') % len(text)) from exc
+
     def parse(text: str) -> float:
         number = float(text)
         if not math.isfinite(number):
@@ -127,8 +135,9 @@ def body(*, any_type: bool = False) -> Any:
     try:
         # A byte order mark may be ignored (RFC 8259).
         text = api.request.body.decode('utf-8-sig')
-        document = json.loads(text, parse_float=parse, parse_constant=parse
-                              ) if text else None
+        document = json.loads(
+            text, parse_float=parse, parse_constant=parse,
+            parse_int=parse_integer) if text else None
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc

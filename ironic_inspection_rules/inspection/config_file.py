@@ -119,8 +119,7 @@ def settings() -> Iterator[Setting]:
             if group != 'DEFAULT':
                 group = group.lower()
             for name, values in options.items():
-                yield Setting(str(path), group, name.replace('-', '_'),
-                              values[-1])
+                yield Setting(str(path), group, name, values[-1])
     for variable, value in os.environ.items():
         group, is_option, name = variable.partition('__')
         if is_option and group.startswith('OS_'):

@@ -59,6 +59,9 @@ class BodyTestCase(base.TestCase):
     def test_very_long_numbers_and_deep_documents_are_invalid(self):
         for text in (b'9' * 5000, b'[' * 100_000):
             self.assertRaises(exceptions.Invalid, self.read, text)
+        self.assertIn('a number of 5001 characters has too many digits', str(
+            self.assertRaises(exceptions.Invalid, self.read,
+                              b'{"a": -' + b'9' * 5000 + b'}')))
 
     def test_a_byte_order_mark_is_ignored(self):
         self.assertEqual({}, self.read(b'\xef\xbb\xbf{}'))

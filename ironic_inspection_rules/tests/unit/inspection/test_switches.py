@@ -216,6 +216,15 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
 class FilesTestCase(SwitchesTestCase):
     """Sections and options that nobody reads."""
 
+    def test_an_option_with_dashes(self):
+        """oslo.config does not read it."""
+        for name, near in (('keep-runs', 'keep_runs'),
+                           ('built-in', 'built_in')):
+            self.one({'inspection_rules': {name: '3'}},
+                     f'unknown option in [inspection_rules] "{name}"; did '
+                     f'you mean "{near}"?')
+        self.assertEqual(5, CONF.inspection_rules.keep_runs)
+
     def test_a_section_with_a_name_near_ours(self):
         for near, section in (
                 ('inspection-rules', 'inspection_rules'),
@@ -237,7 +246,7 @@ class FilesTestCase(SwitchesTestCase):
 
     def test_an_unknown_option_in_our_sections(self):
         self.one({'inspection_rules': {'built-ins': '/rules'}},
-                 'unknown option in [inspection_rules] "built_ins"',
+                 'unknown option in [inspection_rules] "built-ins"',
                  'did you mean "built_in"?')
 
     def test_our_option_in_another_section(self):
