@@ -21,6 +21,9 @@ MOST_ASKED = 100
 """How many names one request may ask for."""
 
 STANDARD = frozenset(os_traits.get_traits())
+_SIMILAR = 0.8
+"""Least similarity to a standard name; what is farther is a custom one."""
+
 _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
 
 
@@ -43,7 +46,10 @@ def problem(name: object) -> str | None:
                  'letters, digits and underscores') % name
         form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
         near = form if _CUSTOM.match(form) else suggestion.nearest(
-            name, STANDARD)
+            name, STANDARD, _SIMILAR)
+        custom = f'{os_traits.CUSTOM_NAMESPACE}{form}'
+        if near is None and form not in ('', 'CUSTOM') and _is_good(custom):
+            near = custom
         return f'{text}; ' + _('did you mean "%s"?') % near if near else text
     return None
 

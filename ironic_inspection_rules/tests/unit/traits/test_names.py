@@ -9,6 +9,14 @@ from ironic_inspection_rules.traits import names
 
 class ProblemTestCase(base.TestCase):
 
+    def test_a_name_of_nothing_that_is_known_was_to_be_a_custom_one(self):
+        for name, meant in (('lower-case', 'CUSTOM_LOWER_CASE'),
+                            ('gpu', 'CUSTOM_GPU'),
+                            ('HW_CPU_X86_VMXX', 'HW_CPU_X86_VMX')):
+            self.assertIn(f'did you mean "{meant}"?', names.problem(name))
+        for name in ('', '-', 'CUSTOM_', 'x' * 250):
+            self.assertNotIn('did you mean', names.problem(name))
+
     def test_standard_and_custom_names_are_good(self):
         for name in (os_traits.HW_CPU_X86_VMX, 'CUSTOM_A', 'CUSTOM_1_B',
                      'CUSTOM__', 'CUSTOM_' + 'A' * 248):
