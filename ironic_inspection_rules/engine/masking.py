@@ -198,8 +198,8 @@ def differs(key: typing.Any, value: typing.Any, real: typing.Any,
             allowance.spend(1 + (len(seen) >> 2))
             if seen.keys() != real.keys():
                 return True
-            ahead += [(name, item, real[name]) for name, item in seen.items()
-                      if item is not real[name]]
+            # Mappings of the old language make their values when asked.
+            ahead += [(name, seen[name], real[name]) for name in seen]
         elif isinstance(seen, list):
             allowance.spend(1 + (len(seen) >> 2))
             if len(seen) != len(real):

@@ -48,7 +48,7 @@ def problem(name: object) -> str | None:
         near = form if _CUSTOM.match(form) else suggestion.nearest(
             name, STANDARD, _SIMILAR)
         custom = f'{os_traits.CUSTOM_NAMESPACE}{form}'
-        if near is None and form not in ('', 'CUSTOM') and _is_good(custom):
+        if near is None and form not in ('', 'CUSTOM') and is_good(custom):
             near = custom
         return f'{text}; ' + _('did you mean "%s"?') % near if near else text
     return None
