@@ -14,6 +14,7 @@ from ironic.common import context
 from oslo_serialization import jsonutils
 from oslo_utils import timeutils
 
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import rule_statistics
@@ -238,8 +239,9 @@ class InspectionRuns(fixture.GabbiFixture):
         main = {'rules': [rule, withheld],
                 'reverted': [], 'audit': [], 'saved': True, 'seconds': 0.01}
         for number, result in enumerate(('ok', 'ok', 'failed')):
-            failed = {'error': 'too small', 'inventory': {'cpu': {'count': 2}},
-                      'plugin_data': {'kept': True}}
+            failed = {'error': 'too small', 'content': content.store({
+                'inventory': {'cpu': {'count': 2}},
+                'plugin_data': {'kept': True}})}
             database.record_run({
                 'uuid': f'0000000{number}{RULE[8:]}', 'node_uuid': NODE,
                 'event': 'inspection', 'inspect_interface': 'agent',
@@ -251,7 +253,7 @@ class InspectionRuns(fixture.GabbiFixture):
             # It is known that the rule was never sensitive.
             session.add(models.RuleVersion(
                 uuid=RULE, first_revision=3, end_revision=3, rule_revision=3,
-                sensitive=False, fields={}))
+                sensitive=False, position=1.0, fields={}))
         rule_statistics.add_statistics([{
             'rule_uuid': BUILT_IN_RULES[2]['uuid'],
             'since': datetime.datetime(2026, 11, 1), 'runs': 7, 'matched': 5,

@@ -12,6 +12,7 @@ from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 import webob
 
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
@@ -202,8 +203,9 @@ class EntryTestCase(FleetTestCase):
             database.record_run({
                 'uuid': uuid_of(10 + number), 'node_uuid': uuid_of(number),
                 'event': 'inspection', 'result': 'failed', 'phases': {},
-                'inventory': {'cpu': {'count': 99}}, 'plugin_data': {}},
-                keep=5)
+                'content': content.store({
+                    'inventory': {'cpu': {'count': 99}},
+                    'plugin_data': {}})}, keep=5)
         self.assert_as_alone(rules=ALL)
         found = self.entries({}, rules=ALL)['n6']
         self.assertEqual(('inspection_run', uuid_of(16)),
@@ -228,7 +230,7 @@ class EntryTestCase(FleetTestCase):
             ['ok', 'error', 'error', 'ok', 'ok', 'ok'],
             [found[f'n{number}']['result'] for number in range(6)])
         self.assertIn('slow', found['n1']['error'])
-        self.assertEqual(7, found['n0']['changes'][2]['value'])
+        self.assertEqual(7, found['n0']['changes'][0]['value'])
 
     def test_what_a_sensitive_rule_sets_does_not_show(self):
         for members in ({}, {'compare': True}):

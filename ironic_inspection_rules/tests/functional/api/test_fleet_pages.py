@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import inspection_data
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import test_fleet
@@ -153,7 +154,8 @@ class PageTestCase(test_fleet.FleetTestCase):
         database.record_run({
             'uuid': test_fleet.UNKNOWN, 'node_uuid': uuid_of(3),
             'event': 'inspection', 'result': 'failed', 'phases': {},
-            'inventory': {'x': 'x' * 9000}, 'plugin_data': {}}, keep=5)
+            'content': content.store({
+                'inventory': {'x': 'x' * 9000}, 'plugin_data': {}})}, keep=5)
         self.patch('fleet.trial._DATA', 5000)
         read = self.spy_on_data()
         self.page([f'n{number}' for number in range(6)])

@@ -217,7 +217,10 @@ def _make_runs() -> None:
         'uuid': NODES[0], 'node_uuid': NODES[0], 'event': 'inspection',
         'inspect_interface': 'agent', 'result': 'failed', 'error': 'no',
         'revision': 1, 'started_at': datetime.datetime(2026, 11, 1),
-        'phases': {'main': {'rules': []}}}
+        'phases': {'main': {
+            'rules': [{'uuid': NODES[2], 'matched': True, 'withheld': True}],
+            'reverted': [], 'audit': [], 'saved': True, 'seconds': 0.5}},
+        'places': {'main': {NODES[2]: [['node', '/extra/x']]}}}
     database.record_run({**values, 'content': content.store(document)}, 5)
     database.record_run({
         **values, 'uuid': NODES[1], 'node_uuid': NODES[1], 'result': 'ok',
