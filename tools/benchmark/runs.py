@@ -16,7 +16,6 @@ from oslo_utils import uuidutils
 from benchmark import common
 from benchmark import engine
 from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import recorder
@@ -31,21 +30,21 @@ NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
 
 
 def run_phase(plans: list[compiler.CompiledRule], keep: bool
-              ) -> tuple[runner.Outcome, journal.Journal]:
+              ) -> runner.Outcome:
     """Run the rules on a machine."""
     target = working_copy.WorkingCopy(working_copy.Facts(
         engine.INVENTORY, {}, engine.NODE))
-    return runner.run(plans, target, keep=keep), target.journal
+    return runner.run(plans, target, keep=keep)
 
 
 def keep_run(plans: list[compiler.CompiledRule],
              counter: statistics.RuleCounter) -> None:
     """Run the rules and keep what they did."""
-    outcome, written = run_phase(plans, keep=True)
+    outcome = run_phase(plans, keep=True)
     run = recorder.Run(recorder.INSPECTION)
     run.begin(engine.INVENTORY, {})
     run.run_rules(1)
-    run.add('main', outcome, 0.0, written)
+    run.add('main', outcome, 0.0)
     counter.count(outcome, NODE.uuid)
     store = recorder.prepare(run, NODE, None, KEPT, mask=True)
     assert store is not None
