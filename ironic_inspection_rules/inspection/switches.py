@@ -3,6 +3,7 @@
 """Values of options that switch inspection rules off, perhaps unmeant."""
 
 from collections.abc import Iterable, Iterator
+import functools
 import importlib.metadata
 import re
 
@@ -144,9 +145,12 @@ def near_middleware() -> Iterator[str]:
                 _('middleware'), name, (PLUGIN,))
 
 
-def _installed(group: str) -> set[str]:
+# Reading what is installed takes milliseconds, and lists of rules ask.
+@functools.cache
+def _installed(group: str) -> frozenset[str]:
+    """Return the names of entry points, as they are when first asked for."""
     found = importlib.metadata.entry_points(group=group)
-    return {entry.name for entry in found} - NEAR_NAMES
+    return frozenset(entry.name for entry in found) - NEAR_NAMES
 
 
 def without_defaults() -> Iterator[str]:

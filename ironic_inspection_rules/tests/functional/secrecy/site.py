@@ -6,7 +6,6 @@ What a ramdisk posts goes through API, queue, worker, and Ironic's own
 inspection, all in this process.
 """
 
-import functools
 import io
 import json
 import logging
@@ -24,7 +23,6 @@ from oslo_config import fixture as config_fixture
 import webob
 
 from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import service
@@ -77,10 +75,7 @@ class Site(fixtures.Fixture):
                 ('ironic.common.metrics_collector.STATISTIC_DATA',
                  self.metrics),
                 ('ironic_inspection_rules.patches.conductor.before_stop',
-                 lambda flush: None),
-                # Reading what is installed takes long, and nothing changes.
-                ('ironic_inspection_rules.inspection.switches._installed',
-                 functools.cache(switches._installed))):
+                 lambda flush: None)):
             self.useFixture(fixtures.MonkeyPatch(name, value))
         # Tests have another one in its place.
         make_counter = keeping.counter.__wrapped__
