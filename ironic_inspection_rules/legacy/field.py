@@ -50,8 +50,10 @@ def split(field: str) -> tuple[str, str]:
     return (scheme, path) if separator else ('data', field)
 
 
+# The library makes its tables anew for each path, which takes 10 ms.
+@text_cache.for_short(maxsize=4096, longest=256)
 def parse(path: str) -> Path:
-    """Return the syntax tree of a JSON path.
+    """Return the syntax tree of a JSON path, which must not be changed.
 
     :raises: :class:`.exceptions.OperationError` if it is invalid, or so long
         that its tree would be too deep.
