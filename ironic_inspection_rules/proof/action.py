@@ -12,6 +12,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import origin
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import cell as cells
@@ -126,8 +127,7 @@ class Actions:
                 when = self._unless(when, logic.disj(
                     values.failed(each), self._machine.may_fail(each),
                     self._machine.may_lack(each)))
-            when = self._unless(when, secret.read_in(
-                self._machine, action.get('args'), scope.roots))
+            when = self._unless(when, self._reads_secret(action, scope))
             _TRANSLATIONS[name](self, when, given)
 
     def _cannot_be_told(self, action: typing.Mapping[str, typing.Any],
@@ -152,9 +152,14 @@ class Actions:
                     self._machine.guess(f'the argument {name}', 'fails',
                                         self._op.name, name, found))
         if not tells:
-            broken = logic.disj(broken, secret.read_in(
-                self._machine, action.get('args'), scope.roots))
+            broken = logic.disj(broken, self._reads_secret(action, scope))
         return broken
+
+    def _reads_secret(self, action: typing.Mapping[str, typing.Any],
+                      scope: expression.Scope) -> Formula:
+        made = origin.Origins(self._passed.rule.vars, action.get('loop'))
+        return secret.read_in(self._machine, action.get('args'), scope.roots,
+                              made)
 
     def _argument(self, name: str, written: typing.Any,
                   scope: expression.Scope) -> Value:

@@ -16,6 +16,7 @@ import z3
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import origin
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.proof import logic
@@ -136,24 +137,67 @@ def _inside(machine: Machine, name: str, entry: Value) -> Value:
 
 
 def read_in(machine: Machine, written: typing.Any,
-            roots: typing.Mapping[str, Value]) -> logic.Formula:
-    """Return when a field somewhere is or has a secret.
+            roots: typing.Mapping[str, Value], made: origin.Origins
+            ) -> logic.Formula:
+    """Return when a field somewhere is, has or is made of a secret.
 
     An action does not write that.
 
     :param written: the arguments of an action.
+    :param made: finds what the values of its rule are made of.
     """
-    return logic.disj(*(
-        _is_read(machine, field, roots) for field in reads.fields(written)
-        if field.root in roots))
+    parts = []
+    for field in reads.fields(written):
+        if field.root in OWN and field.root in roots:
+            parts.append(_is_made(machine, field, roots, made))
+        elif field.root in roots:
+            parts.append(_is_at(machine, field, field.steps, roots))
+    return logic.disj(*parts)
 
 
-def _is_read(machine: Machine, field: interpolation.Field,
-             roots: typing.Mapping[str, Value]) -> logic.Formula:
-    root, steps = field.root or '', field.steps
-    if root in OWN:
-        found = step(machine, roots[root], *steps, own=True)
-        return _any(machine, found, True)
+def _is_made(machine: Machine, field: interpolation.Field,
+             roots: typing.Mapping[str, Value], made: origin.Origins
+             ) -> logic.Formula:
+    """Return when a value of the rule has or is made of a secret."""
+    root = field.root or ''
+    sources = made.of(root, field.steps)
+    if not sources:
+        # It is the rule's own, even if it reads "******".
+        return logic.FALSE
+    parts = [_any(machine, step(machine, roots[root], *field.steps, own=True),
+                  True)]
+    for source in sources:
+        if source.root not in roots:
+            continue
+        there = _is_at(machine, source.field, source.steps, roots)
+        if source.is_kept:
+            # A masked text is seen in the value; a filter may take it for a
+            # list of characters.
+            found = values.step(roots[source.root], *source.steps)
+            there = logic.conj(there, _is_plain(machine, found))
+        parts.append(there)
+    return logic.disj(*parts)
+
+
+def _is_plain(machine: Machine, value: Value) -> logic.Formula:
+    """Return when a value is neither a mapping nor a list."""
+    parts = []
+    for guard, alternative in value:
+        if isinstance(alternative, values.Unknown):
+            parts.append(logic.conj(guard, machine.guess(
+                alternative.reason, 'plain', alternative)))
+        elif isinstance(alternative, values.Term) or (
+                isinstance(alternative, values.Const)
+                and not isinstance(alternative.value, dict | list)):
+            parts.append(guard)
+    return logic.disj(*parts)
+
+
+def _is_at(machine: Machine, field: interpolation.Field,
+           steps: data_path.Path, roots: typing.Mapping[str, Value]
+           ) -> logic.Formula:
+    """Return when a value of the machine is or has a secret."""
+    root = field.root or ''
     if root in ('ports', 'port_groups') and steps and (
             data_path.index(steps[0]) is None):
         return machine.guess(f'the port of {{{field.text}}}', 'secret',

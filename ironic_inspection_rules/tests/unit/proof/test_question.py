@@ -546,6 +546,19 @@ class QuestionTestCase(base.TestCase):
                 self.assertEqual('yes', self.one(
                     'dead', {'priority': 5, **first}, later)['1',], first)
 
+    def test_what_a_rule_makes_of_a_secret_is_not_written(self):
+        later = {'actions': [{'op': 'log', 'args': ['x']}], 'conditions': [
+            {'op': '!is-empty', 'args': ['{node.driver_info.x_password}']}]}
+        for value, dead in (
+                ('******', 'no'),
+                ('{node.driver_info.x_password}', 'yes'),
+                ('{node.driver_info.x_password | length}', 'yes'),
+                ('{inventory.cpu.count}', 'no')):
+            makes = {'priority': 5, 'vars': {'password': value}, 'actions': [
+                {'op': 'set-plugin-data', 'args': ['/n', '{vars.password}']}]}
+            self.assertEqual(dead, self.one('dead', makes, later)['1',],
+                             value)
+
     def test_capabilities_that_are_no_text_end_an_inspection(self):
         later = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}]}
         path = '/properties/capabilities'
