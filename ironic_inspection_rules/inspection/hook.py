@@ -52,8 +52,9 @@ class InspectionRulesHook(base.InspectionHook):
     """Runs the rules of the preprocess phase; the last hook in the list.
 
     So they run after the preprocess of all hooks (spec 003 "Phases"). Rules
-    of the main phase run where Ironic applies its own, wherever the hook is
-    in the list.
+    of the main phase run where Ironic applies its own, after it has powered
+    the machine off. A node that was just discovered gets its credentials from
+    these rules, so for such a node they run here, after all other hooks.
     """
 
     def __init__(self) -> None:
@@ -68,7 +69,8 @@ class InspectionRulesHook(base.InspectionHook):
         self._runner.preprocess(task, inventory, plugin_data)
 
     def __call__(self, task, inventory, plugin_data) -> None:
-        """Do nothing; the main phase comes after all hooks."""
+        """Run the main phase for a node that was just discovered."""
+        self._runner.finish_discovery(task, inventory, plugin_data)
 
 
 class NearNameHook(base.InspectionHook):

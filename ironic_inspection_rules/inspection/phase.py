@@ -57,6 +57,27 @@ class PhaseRunner:
                     task.node.save()
             self._run(current, task, inventory, plugin_data, model.PREPROCESS)
 
+    def finish_discovery(self, task, inventory: dict,
+                         plugin_data: dict) -> None:
+        """Run the main phase for a node that auto-discovery has enrolled.
+
+        Ironic powers the machine off next. It can do so only with the driver,
+        the address and the credentials that these rules set (spec 003 "Use
+        Cases"). For all other nodes this does nothing.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
+        if not facts.is_auto_discovered(task.node, plugin_data):
+            return
+        with keeping.run_of(task, inventory, plugin_data) as current, (
+                current.guard()):
+            self._run(current, task, inventory, plugin_data, model.MAIN)
+            current.run.main_is_over = True
+            # The task has loaded the driver that the node was enrolled with.
+            task.driver = None
+            task.load_driver()
+
     def apply(self, task, inventory: dict, plugin_data: dict,
               phase: str) -> None:
         """Run rules instead of Ironic's own.
@@ -78,6 +99,8 @@ class PhaseRunner:
         with keeping.run_of(task, inventory, plugin_data,
                             is_inspection=False) as current, (
                                 current.guard()):
+            if phase == model.MAIN and current.run.main_is_over:
+                return
             self._run(current, task, inventory, plugin_data, phase)
             if plugin_data != before:
                 redfish.store_again(task, inventory, plugin_data)

@@ -58,6 +58,8 @@ class Run:
         # What sensitive rules set, by phase; no part of what is shown.
         self.places: dict[str, record.Places] = {}
         self.has_run = False
+        # Rules of a node that was just discovered run before the power-off.
+        self.main_is_over = False
         self.facts: dict[str, dict[str, str]] = {}
         self.errors: dict[str, Data] = {}
         # What the inspection before has stored, once a rule asks for it.

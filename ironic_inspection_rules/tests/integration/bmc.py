@@ -14,6 +14,9 @@ from typing import Any
 import fixtures
 
 _SYSTEM = '/redfish/v1/Systems/1'
+_POWER = {'On': 'On', 'ForceOff': 'Off'}
+"""The state of power after a reset."""
+
 _WELL = {'State': 'Enabled', 'Health': 'OK'}
 
 
@@ -67,6 +70,7 @@ class RedfishBmc(fixtures.Fixture):
 
     :param mac: of the server's network interface.
     :ivar driver_info: how Ironic reaches it.
+    :ivar resets: the resets that it was asked for.
     """
 
     def __init__(self, mac: str) -> None:
@@ -75,6 +79,7 @@ class RedfishBmc(fixtures.Fixture):
 
     def _setUp(self) -> None:
         resources = _resources(self._mac)
+        resets = self.resets = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -86,6 +91,14 @@ class RedfishBmc(fixtures.Fixture):
                 self.send_header('Content-Length', str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers['Content-Length']))
+                reset = json.loads(body)['ResetType']
+                resets.append(reset)
+                resources[_SYSTEM]['PowerState'] = _POWER[reset]
+                self.send_response(204)
+                self.end_headers()
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Keep requests out of the test's output."""

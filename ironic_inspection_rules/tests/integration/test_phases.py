@@ -3,6 +3,7 @@
 """When rules run, in which order, and for which nodes."""
 
 from ironic_inspection_rules.tests.integration import base
+from ironic_inspection_rules.tests.integration import bmc
 from ironic_inspection_rules.tests.integration.base import action
 
 
@@ -135,13 +136,14 @@ class DiscoveryTestCase(base.TestCase):
         self.assertEqual({'fresh': False}, node['extra'])
 
     def test_a_new_node_may_be_given_another_driver(self) -> None:
+        mac = base.new_mac()
+        controller = self.useFixture(bmc.RedfishBmc(mac))
         self.create_rule(
             action('set-attribute', '/driver', 'redfish'),
-            action('set-attribute', '/driver_info/redfish_address',
-                   '{inventory[bmc_address]}'))
-        node = self.client.discover(base.ramdisk_data(base.new_mac()))
+            action('set-attribute', '/driver_info', controller.driver_info))
+        node = self.client.discover(base.ramdisk_data(mac))
         self.assertEqual('redfish', node['driver'])
-        self.assertEqual('192.0.2.10', node['driver_info']['redfish_address'])
+        self.assertEqual(['ForceOff'], controller.resets)
 
     def test_an_early_fail_enrolls_nothing(self) -> None:
         self.create_rule(action('fail', 'go away'), phase='early')

@@ -7,6 +7,42 @@ from ironic_inspection_rules.tests.integration import bmc
 from ironic_inspection_rules.tests.integration.base import action
 
 
+class DiscoveryTestCase(base.TestCase):
+    """A machine that nobody has enrolled, behind a controller."""
+
+    overrides = {'auto_discovery': {'enabled': True, 'driver': 'redfish'},
+                 'inspector': {'require_managed_boot': False}}
+
+    def test_it_is_powered_off_with_what_rules_have_set(self) -> None:
+        mac = base.new_mac()
+        controller = self.useFixture(bmc.RedfishBmc(mac))
+        self.create_rule(
+            *(action('set-attribute', f'/driver_info/{name}', value)
+              for name, value in controller.driver_info.items()),
+            conditions=[{'op': 'is-true',
+                         'args': ['{node.auto_discovered}']}])
+
+        node = self.client.discover(base.ramdisk_data(mac))
+
+        self.assertIsNone(node['last_error'])
+        self.assertEqual(['ForceOff'], controller.resets)
+        self.assertEqual(('enroll', 'power off'),
+                         (node['provision_state'], node['power_state']))
+        self.assertEqual(['main'], [*self.client.trace(node['uuid'])])
+
+    def test_the_cause_is_kept_where_it_cannot_be_powered_off(self) -> None:
+        node = self.client.discover(base.ramdisk_data(base.new_mac()))
+        self.assertIn('redfish_address', node['last_error'])
+        self.assertEqual('enroll', node['provision_state'])
+
+
+class QueuedDiscoveryTestCase(DiscoveryTestCase):
+    """The same with durable inspection."""
+
+    overrides = {**DiscoveryTestCase.overrides,
+                 'inspection_queue': {'enabled': True}}
+
+
 class RedfishTestCase(base.TestCase):
     """A server of its own, behind a controller."""
 

@@ -2,6 +2,8 @@
 
 """What tests of the runtime glue stand on: a node in a real database."""
 
+import types
+
 import fixtures
 from ironic import objects
 from ironic.common import context
@@ -26,7 +28,14 @@ class Task:
     def __init__(self, admin_context, node):
         self.context = admin_context
         self.node = node
+        self.driver = None
+        self.load_driver()
         self.ports = self.portgroups = None
+
+    def load_driver(self):
+        """Load the driver of the node, unless one is loaded."""
+        if self.driver is None:
+            self.driver = types.SimpleNamespace(name=self.node.driver)
 
     @property
     def ports(self):

@@ -62,6 +62,20 @@ class DeliveryTestCase(base.GlueTestCase):
         self.assertEqual({'marks': ['x', 'x']}, self.stored_node().extra)
         self.assertEqual({'marks': ['x', 'x']}, self.stored_port().extra)
 
+    def test_rules_of_a_discovered_node_happen_once(self):
+        self.use(base.rule(MARK))
+        self.task.node.provision_state = 'enroll'
+        self.task.node.save()
+
+        def discovered(task, inventory, plugin_data):
+            plugin_data['auto_discovered'] = True
+            self.runner.finish_discovery(task, inventory, plugin_data)
+
+        self.deliver(self.runner.preprocess, discovered)
+        for _delivery in range(2):
+            self.deliver(self.runner.preprocess, discovered, self.main)
+        self.assertEqual({'marks': ['x']}, self.stored_node().extra)
+
     def test_the_next_delivery_goes_on_with_the_next_phase(self):
         self.use(base.rule(MARK, phase='preprocess'), base.rule(MARK))
         self.deliver(self.runner.preprocess)

@@ -8,6 +8,7 @@ from oslo_db import exception as db_exc
 
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.rule_set import repository
@@ -243,6 +244,32 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         self.assertEqual({'found': True}, self.stored_node().extra)
         self.assertEqual({'inspection_scope': 'new'},
                          self.stored_node().properties)
+
+    def test_rules_of_a_discovered_node_run_before_the_power_off(self):
+        self.task.node.provision_state = 'enroll'
+        self.plugin_data['auto_discovered'] = True
+        runner = phase.PhaseRunner(base.rules(base.rule(
+            ('extend-attribute', ['/extra/marks', 'x']))))
+        enrolled_with = self.task.driver
+
+        with keeping.run_of(self.task, {}, self.plugin_data):
+            runner.preprocess(self.task, {}, self.plugin_data)
+            runner.finish_discovery(self.task, {}, self.plugin_data)
+            self.assertEqual({'marks': ['x']}, self.stored_node().extra)
+            # What powers the machine off is loaded again.
+            self.assertIsNot(enrolled_with, self.task.driver)
+            self.assertIsNotNone(self.task.driver)
+            runner.apply(self.task, {}, self.plugin_data, 'main')
+
+        self.assertEqual({'marks': ['x']}, self.stored_node().extra)
+        self.assertEqual(['main'], [*self.plugin_data['inspection_rules']])
+
+    def test_rules_of_other_nodes_run_where_ironic_applies_its_own(self):
+        self.plugin_data['auto_discovered'] = True
+        runner = phase.PhaseRunner(base.rules(base.rule(
+            ('set-attribute', ['/extra/ran', 1]))))
+        runner.finish_discovery(self.task, {}, self.plugin_data)
+        self.assertEqual({}, self.stored_node().extra)
 
     def test_a_node_that_was_known_is_not_discovered(self):
         self.config(group='auto_discovery', inspection_scope='new')
