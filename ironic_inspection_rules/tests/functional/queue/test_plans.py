@@ -23,11 +23,11 @@ _NUMBER = ' + '.join(f't{10 ** place}.n' for place in range(DIGITS))
 _FILL = (f"""
     INSERT INTO ir_requests (
         uuid, node_uuid, open_node_uuid, event, state, attempts, token,
-        worker, due_at, finished_at, progress)
+        lock_failures, worker, due_at, finished_at, progress)
     SELECT CONCAT('request-', number), CONCAT('node-', number),
         CASE WHEN part < 50 THEN CONCAT('node-', number) END, 'continue',
         CASE WHEN part < 49 THEN 'waiting' WHEN part = 49 THEN 'processing'
-            ELSE 'finished' END, 0, 0,
+            ELSE 'finished' END, 0, 0, 0,
         CASE WHEN part > 48 THEN 'w1' END, CASE WHEN part < 50 THEN number END,
         CASE WHEN part > 49 THEN TIMESTAMP '9000-01-01 00:00:00' END, '{{}}'
     FROM (SELECT {_NUMBER} AS number, MOD({_NUMBER}, 100) AS part
