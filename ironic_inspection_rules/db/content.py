@@ -56,7 +56,7 @@ _LINKS: Any = models.ContentSection.__table__
 _SECTIONS: Any = models.Section.__table__
 _INVENTORIES: Any = models.KeptInventory.__table__
 _RUNS: Any = models.Run.__table__
-_ARCHIVED: Any = models.ArchivedData.__table__
+_UNPROCESSED: Any = models.InspectionData.__table__
 
 _DIGESTS: Any = sa.bindparam('digests', expanding=True)
 _READ = sa.union_all(
@@ -139,7 +139,7 @@ def sweep(grace: float = GRACE) -> int:
     """
     named = [sa.exists().where(column == _CONTENTS.c.digest)
              for column in (_INVENTORIES.c.content, _INVENTORIES.c.parts,
-                            _RUNS.c.content, _ARCHIVED.c.content)]
+                            _RUNS.c.content, _UNPROCESSED.c.content)]
     removed = 0
     for table, unnamed in (
             (_CONTENTS, sa.not_(sa.or_(*named))),

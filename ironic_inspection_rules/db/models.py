@@ -204,9 +204,11 @@ class Request(models.TimestampMixin, Base):
 class InspectionData(models.TimestampMixin, Base):
     """Inspection data as they came, before any hook or rule has seen them.
 
-    They are of open requests, and of ended ones until the leader moves them to
-    :class:`ArchivedData`. ``posted`` is true where the ramdisk posted them;
-    others are for a single reapplication. A node has the last of each kind.
+    ``posted`` is true where the ramdisk posted them; others are for a single
+    reapplication. A node has the last of each kind. Data of an open request
+    are in the row itself. Some time after the request has ended, the leader
+    stores them by content: then ``content`` is the digest of a document with
+    ``inventory`` and ``plugin_data``, and these two columns are empty.
     """
 
     __tablename__ = 'ir_unprocessed'
@@ -216,22 +218,7 @@ class InspectionData(models.TimestampMixin, Base):
     posted = sa.Column(sa.Boolean, nullable=False)
     inventory = sa.Column(_DICT, nullable=False)
     plugin_data = sa.Column(_DICT, nullable=False)
-
-
-class ArchivedData(Base):
-    """What the ramdisk of a node posted last, by content.
-
-    ``content`` is the digest of a document with ``inventory`` and
-    ``plugin_data``. A row of :class:`InspectionData` is newer. These are not
-    in that table, since a service that is still to be upgraded would take a
-    row without data for a machine without any.
-    """
-
-    __tablename__ = 'ir_archived'
-
-    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
-    content = sa.Column(DIGEST, nullable=False, index=True)
+    content = sa.Column(DIGEST, nullable=True, index=True)
 
 
 class Run(models.TimestampMixin, Base):

@@ -33,17 +33,10 @@ def remove_unlocked(table: Any, ids: Sequence[int],
     if not ids:
         return 0
     with transaction.writer_without_gaps() as session:
-        return remove_unlocked_within(session, table, ids, *conditions)
-
-
-def remove_unlocked_within(session: orm.Session, table: Any,
-                           ids: Sequence[int],
-                           *conditions: sa.ColumnElement[bool]) -> int:
-    """Do the same within a transaction that locks no gaps."""
-    unlocked = session.execute(
-        sa.select(table.id).where(table.id.in_(ids), *conditions)
-        .with_for_update(skip_locked=True)).scalars().all()
-    remove(session, table, unlocked)
+        unlocked = session.execute(
+            sa.select(table.id).where(table.id.in_(ids), *conditions)
+            .with_for_update(skip_locked=True)).scalars().all()
+        remove(session, table, unlocked)
     return len(unlocked)
 
 

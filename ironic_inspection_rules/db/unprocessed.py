@@ -2,9 +2,9 @@
 
 """Reading and writing inspection data as they came.
 
-Those of open requests are rows of their own, which a claim reads with the
-request. After a request has ended, the data that the ramdisk posted are
-stored by content, so that inspections of the same machine share it.
+A claim reads the row of an open request with its data in it. After a request
+has ended, the data that the ramdisk posted are stored by content, so that
+inspections of the same machine share them, and the row only names them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,13 +22,13 @@ CHUNK = 500
 """How many data a round of the leader looks at in one go."""
 
 _CHUNKS = 10
-"""How many chunks a round of the leader looks at to find some to archive."""
+"""How many chunks a round of the leader looks at to find some to move."""
 
 _ENDED = sa.not_(sa.exists().where(
     models.Request.open_node_uuid == models.InspectionData.node_uuid))
 """Holds where the node of the data has no open request."""
 
-_TABLES = (models.Request, models.InspectionData, models.ArchivedData)
+_TABLES = (models.Request, models.InspectionData)
 """Tables whose rows are removed with their node."""
 
 
@@ -61,37 +61,34 @@ def get(id_: int | None) -> dict[str, Any] | None:
     :param id_: ``unprocessed_id`` of the request.
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
-    row: Any = models.InspectionData
-    for found in transaction.read_rows(
-            sa.select(row.inventory, row.plugin_data).where(row.id == id_)):
-        return found
-    return None
+    return _read(models.InspectionData.id == id_)
 
 
-@transaction.retried
 def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
     """Read what the ramdisk of a node posted last.
 
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
-    row, archived = models.InspectionData, models.ArchivedData
+    row: Any = models.InspectionData
+    return _read(row.node_uuid == node_uuid, row.posted)
+
+
+@transaction.retried
+def _read(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
+    row: Any = models.InspectionData
     with transaction.reader() as session:
         last = session.execute(
-            sa.select(row).where(row.node_uuid == node_uuid, row.posted)
+            sa.select(row).where(*conditions)
             .order_by(row.id.desc()).limit(1)).scalar_one_or_none()
-        if last is not None:
-            return {'inventory': last.inventory,
-                    'plugin_data': last.plugin_data}
-        digest = session.execute(
-            sa.select(archived.content)
-            .where(archived.node_uuid == node_uuid)
-            .order_by(archived.id.desc()).limit(1)).scalar_one_or_none()
-        if digest is None:
+        if last is None:
             return None
-        return content.get(session.connection(), [digest]).get(digest)
+        if last.content is not None:
+            documents = content.get(session.connection(), [last.content])
+            return documents.get(last.content)
+        return {'inventory': last.inventory, 'plugin_data': last.plugin_data}
 
 
-def archive(limit: int, after: int = 0) -> int:
+def store_by_content(limit: int, after: int = 0) -> int:
     """Store by content what ramdisks posted, where no request is open.
 
     Data of a single reapplication are removed, as nobody reads them again.
@@ -115,7 +112,7 @@ def archive(limit: int, after: int = 0) -> int:
         _ENDED, sa.not_(models.InspectionData.posted))
     for row in ended:
         if row.posted:
-            _archive(row.id)
+            _store_by_content(row.id)
     return after
 
 
@@ -124,7 +121,8 @@ def _look_at(after: int) -> Sequence[Any]:
     row: Any = models.InspectionData
     request: Any = models.Request
     data = (sa.select(row.id, row.node_uuid, row.posted)
-            .where(row.id > after).order_by(row.id).limit(CHUNK).subquery())
+            .where(row.content.is_(None), row.id > after)
+            .order_by(row.id).limit(CHUNK).subquery())
     with transaction.reader() as session:
         return session.execute(
             sa.select(data.c.id, data.c.posted,
@@ -135,17 +133,16 @@ def _look_at(after: int) -> Sequence[Any]:
 
 
 @transaction.retried
-def _archive(id_: int) -> None:
-    """Move a row, unless it is gone by now, or just about to be.
+def _store_by_content(id_: int) -> None:
+    """Move the data of a row, unless it is gone by now, or just about to be.
 
     SQLite reuses the id of a row that is gone, so the row is compared with
-    what was read before it is removed.
+    what was read before its data are removed.
     """
     row: Any = models.InspectionData
-    kept: Any = models.ArchivedData
     with transaction.reader() as session:
         data = session.get(row, id_)
-    if data is None:
+    if data is None or data.content is not None:
         return
     digest = content.store({'inventory': data.inventory,
                             'plugin_data': data.plugin_data})
@@ -157,14 +154,8 @@ def _archive(id_: int) -> None:
                 getattr(present, name) != getattr(data, name)
                 for name in ('node_uuid', 'inventory', 'plugin_data')):
             return
-        # By primary key, as in put(). One that is locked stays until the
-        # next time: what is newer is read before it.
-        old = session.execute(sa.select(kept.id).where(
-            kept.node_uuid == data.node_uuid)).scalars().all()
-        removal.remove_unlocked_within(session, kept, old)
-        session.execute(sa.insert(kept).values(
-            node_uuid=data.node_uuid, content=digest))
-        session.execute(sa.delete(row).where(row.id == id_))
+        present.content = digest
+        present.inventory = present.plugin_data = {}
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

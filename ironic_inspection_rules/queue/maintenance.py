@@ -32,8 +32,8 @@ LOG = log.getLogger(__name__)
 _CHUNK = 500
 """Most nodes that one round checks."""
 
-_ARCHIVED = 100
-"""Most data that one round archives, each in about 20 milliseconds."""
+_STORED = 100
+"""Most data that one round stores by content, in 20 milliseconds each."""
 
 
 @dataclasses.dataclass
@@ -71,7 +71,7 @@ class QueueMaintenance:
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
-        self._archived = 0
+        self._stored = 0
         self._records = (_Records('requests', unprocessed.list_nodes,
                                   unprocessed.destroy_nodes),
                          _Records('runs', run.list_nodes, recorder.forget))
@@ -81,7 +81,7 @@ class QueueMaintenance:
         """All tasks, in their order."""
         return (self.return_requests, self.unlock_nodes, self.settle_nodes,
                 self.put_timeouts, self.forget_requests,
-                self.remove_deleted_nodes, self.archive_data)
+                self.remove_deleted_nodes, self.store_data_by_content)
 
     def return_requests(self) -> None:
         """Return the requests of dead workers to the queue."""
@@ -136,9 +136,9 @@ class QueueMaintenance:
         if put:
             self._wake()
 
-    def archive_data(self) -> None:
-        """Archive the data of ended requests by content, some a round."""
-        self._archived = unprocessed.archive(_ARCHIVED, self._archived)
+    def store_data_by_content(self) -> None:
+        """Store the data of ended requests by content, a few in a round."""
+        self._stored = unprocessed.store_by_content(_STORED, self._stored)
 
     def forget_requests(self) -> None:
         """Remove requests that ended ``report_expiration`` ago."""

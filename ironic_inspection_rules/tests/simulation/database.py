@@ -17,8 +17,8 @@ from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.tests.simulation import scheduler
 from ironic_inspection_rules.tests.simulation import waiting
 
-_TABLES = ('ir_requests', 'ir_unprocessed', 'ir_archived', 'ir_runs',
-           'ir_inventories', 'ir_parts', 'ir_content_sections', 'ir_contents',
+_TABLES = ('ir_requests', 'ir_unprocessed', 'ir_runs', 'ir_inventories',
+           'ir_parts', 'ir_content_sections', 'ir_contents',
            'ir_sections', 'node_history', 'node_traits', 'node_inventory',
            'ports', 'nodes')
 

@@ -146,18 +146,11 @@ def make_requests():
         sa.Column('posted', sa.Boolean(), nullable=False),
         sa.Column('inventory', JSON, nullable=False),
         sa.Column('plugin_data', JSON, nullable=False),
+        sa.Column('content', DIGEST, nullable=True),
         sa.PrimaryKeyConstraint('id'),
         **TABLE_ARGS)
     make_index('ir_unprocessed', 'node_uuid')
-    op.create_table(
-        'ir_archived',
-        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column('node_uuid', UUID, nullable=False),
-        sa.Column('content', DIGEST, nullable=False),
-        sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
-    make_index('ir_archived', 'node_uuid')
-    make_index('ir_archived', 'content')
+    make_index('ir_unprocessed', 'content')
 
 
 def make_runs():

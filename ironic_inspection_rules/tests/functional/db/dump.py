@@ -201,7 +201,7 @@ def _make_requests() -> None:
                          sender='192.0.2.1')
     post(NODES[0])
     queue.consume(queue.begin(queue.get('worker'), state.PROCESSING))
-    unprocessed.archive(9)
+    unprocessed.store_by_content(9)
     post(NODES[1])
     failed = queue.begin(queue.get('worker'), state.PROCESSING)
     queue.consume(failed, 'it failed')

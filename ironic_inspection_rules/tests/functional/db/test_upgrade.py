@@ -19,7 +19,6 @@ from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -28,7 +27,7 @@ from ironic_inspection_rules.tests.functional.db import test_servers
 
 DUMPS = dump.load_all()
 LEASE = 60.0
-NEVER_SET = {('ir_runs', 'updated_at'), ('ir_unprocessed', 'updated_at')}
+NEVER_SET = {('ir_runs', 'updated_at')}
 """Columns that no code gives a value."""
 
 
@@ -313,17 +312,6 @@ class SideBySideMixin:
         self.assertEqual({lost.delivery}, queue.heartbeat([lost]))
         self.assertRaises(exceptions.LeaseLost, queue.consume, lost)
         self.assertTrue(self.change(claimed, state=state.FINISHED))
-
-    def test_the_old_api_takes_no_data_for_none(self) -> None:
-        queue = self.upgrade()
-        self.put()
-        queue.consume(queue.begin(queue.get('new'), state.PROCESSING))
-        unprocessed.archive(9)
-        self.assertEqual(0, self.execute(sa.delete(self.data)).rowcount)
-        self.put()
-        self.assertEqual({'cpu': 1}, queue.get('new').inventory)
-        self.assertEqual({'inventory': {'cpu': 1}, 'plugin_data': {}},
-                         unprocessed.get_unprocessed(self.node_uuid))
 
 
 class SQLiteSideBySideTestCase(SideBySideMixin, test_servers.ServerTestCase):

@@ -37,6 +37,11 @@ _FILL = (f"""
     SELECT node_uuid, true, '{}', '{}' FROM ir_requests
     WHERE open_node_uuid IS NOT NULL
     """, """
+    INSERT INTO ir_unprocessed (
+        node_uuid, posted, inventory, plugin_data, content)
+    SELECT node_uuid, true, '{}', '{}', CONCAT('content-', id)
+    FROM ir_requests WHERE open_node_uuid IS NULL
+    """, """
     INSERT INTO nodes (uuid, driver, conductor_group)
     SELECT node_uuid, 'of-others', '' FROM ir_requests
     """)
@@ -45,7 +50,8 @@ _FILL = (f"""
 def fill(engine):
     """Put 100,000 requests; half of them wait, each with data.
 
-    The worker of one of a hundred has died.
+    The data of the others are stored by content. The worker of one of a
+    hundred has died.
 
     :param engine: of a database with the tables of this project and Ironic.
     """
@@ -70,7 +76,7 @@ def questions():
         'unsettled': queue.unsettled,
         'forget': lambda: queue.forget(0.0),
         'list_nodes': lambda: unprocessed.list_nodes('', 500),
-        'archive': lambda: unprocessed.archive(100),
+        'store_by_content': lambda: unprocessed.store_by_content(100),
         'read_neglected': lambda: backlog.read_neglected(60.0),
         'read_unserved': lambda: backlog.read_unserved(
             node_reservation.served_by(['fake-hardware'], []), 60.0),

@@ -134,7 +134,7 @@ class MigrationMixin:
             for name, columns in (
                     ('ir_rules', 'id INTEGER, description VARCHAR(255)'),
                     ('ir_requests', 'id INTEGER, worker VARCHAR(255)'),
-                    ('ir_archived', 'id INTEGER'),
+                    ('ir_unprocessed', 'id INTEGER'),
                     (migration.VERSION_TABLE, 'version_num VARCHAR(32)')):
                 connection.execute(sa.text(
                     f'CREATE TABLE {name} ({columns})'))

@@ -42,9 +42,13 @@ class UnprocessedMixin:
                 sa.select(sa.func.count()).select_from(table)).scalar()
 
     def counts(self):
-        """How many data are rows, how many are archived."""
-        return (self.rows(models.InspectionData),
-                self.rows(models.ArchivedData))
+        """How many data are in their rows, how many are by content."""
+        content_of = models.InspectionData.content
+        with transaction.reader() as session:
+            whole, stored = session.execute(sa.select(
+                sa.func.count(), sa.func.count(content_of)).select_from(
+                    models.InspectionData)).one()
+        return whole - stored, stored
 
     def post(self, number=0, node=NODE):
         return self.queue.put(node, queue_request.CONTINUE, inventory(number),
@@ -78,47 +82,67 @@ class UnprocessedMixin:
         while content.sweep():
             pass
 
-    def test_data_of_an_ended_request_are_archived(self):
+    def test_data_of_an_ended_request_are_stored_by_content(self):
         self.post()
         before = unprocessed.get_unprocessed(NODE)
         self.work()
 
-        self.assertEqual(0, unprocessed.archive(9))
+        self.assertEqual(0, unprocessed.store_by_content(9))
         self.assertEqual((0, 1), self.counts())
         self.assertEqual(before, unprocessed.get_unprocessed(NODE))
 
     def test_data_of_an_open_request_stay_where_they_are(self):
         self.post()
 
-        self.assertEqual(0, unprocessed.archive(9))
+        self.assertEqual(0, unprocessed.store_by_content(9))
         self.assertEqual((1, 0), self.counts())
         self.assertEqual(inventory(), self.queue.get('w').inventory)
 
-    def test_equal_machines_share_what_is_archived(self):
+    def test_stored_data_are_not_looked_at_again(self):
+        self.post()
+        self.work()
+        unprocessed.store_by_content(9)
+
+        self.assertEqual([], unprocessed._look_at(0))
+
+    def test_data_are_read_by_the_number_that_a_request_has(self):
+        self.post()
+        with transaction.reader() as session:
+            number = session.execute(
+                sa.select(models.Request.unprocessed_id)).scalar_one()
+        before = unprocessed.get(number)
+        self.work()
+        unprocessed.store_by_content(9)
+
+        self.assertEqual(inventory(), before['inventory'])
+        self.assertEqual(before, unprocessed.get(number))
+        self.assertIsNone(unprocessed.get(number + 1))
+
+    def test_equal_machines_share_what_is_stored(self):
         for number in range(3):
             self.post(node=f'node-{number}')
             self.work()
-        unprocessed.archive(9)
+        unprocessed.store_by_content(9)
 
         self.assertEqual((0, 3), self.counts())
         self.assertEqual(1, self.rows(models.Content))
 
-    def test_archived_data_stay_however_old_they_are(self):
+    def test_stored_data_stay_however_old_they_are(self):
         self.post()
         self.work()
-        unprocessed.archive(9)
+        unprocessed.store_by_content(9)
         self.sweep()
 
         self.assertEqual(inventory(), self.read())
 
-    def test_archived_data_are_reapplied(self):
+    def test_stored_data_are_reapplied(self):
         self.post()
         self.work()
-        unprocessed.archive(9)
+        unprocessed.store_by_content(9)
         self.queue.put(NODE, queue_request.REAPPLY)
 
         self.assertEqual(inventory(), self.work().inventory)
-        unprocessed.archive(9)
+        unprocessed.store_by_content(9)
         self.assertEqual((0, 1), self.counts())
         self.assertEqual(inventory(), self.read())
 
@@ -127,7 +151,7 @@ class UnprocessedMixin:
         self.work()
         self.reapply(5)
         self.work()
-        unprocessed.archive(9)
+        unprocessed.store_by_content(9)
 
         self.assertEqual((0, 1), self.counts())
         self.assertEqual(inventory(), self.read())
@@ -141,20 +165,20 @@ class UnprocessedMixin:
             self.assertEqual({}, taken.inventory)
             self.queue.consume(self.queue.begin(taken, state.PROCESSING))
 
-    def test_posted_data_take_the_place_of_archived_ones(self):
+    def test_posted_data_take_the_place_of_stored_ones(self):
         for number in (1, 2):
             self.post(number)
             self.assertEqual(inventory(number), self.read())
             self.work()
-            unprocessed.archive(9)
+            unprocessed.store_by_content(9)
         self.assertEqual(inventory(2), self.read())
         self.sweep()
 
         self.assertEqual((0, 1), self.counts())
         self.assertEqual(1, self.rows(models.Content))
 
-    def archive_while(self, happens):
-        """Archive; something happens between the copy and the removal."""
+    def store_while(self, happens):
+        """Something happens between the copy and the removal of data."""
         store = content.store
 
         def store_slowly(document):
@@ -163,12 +187,12 @@ class UnprocessedMixin:
             return digest
 
         with mock.patch.object(content, 'store', store_slowly):
-            unprocessed.archive(9)
+            unprocessed.store_by_content(9)
 
     def test_data_that_come_meanwhile_stay_where_they_are(self):
         self.post()
         self.work()
-        self.archive_while(lambda: self.post(1))
+        self.store_while(lambda: self.post(1))
 
         self.assertEqual((1, 0), self.counts())
         self.assertEqual(inventory(1), self.work().inventory)
@@ -176,30 +200,30 @@ class UnprocessedMixin:
     def test_data_that_come_and_are_processed_meanwhile_stay(self):
         self.post()
         self.work()
-        self.archive_while(lambda: (self.post(1), self.work()))
+        self.store_while(lambda: (self.post(1), self.work()))
 
         self.assertEqual((1, 0), self.counts())
         self.assertEqual(inventory(1), self.read())
 
-    def archive_too_late(self):
-        """Return a function that archives what was read and is gone."""
+    def store_too_late(self):
+        """Return a function that stores what was read and is gone."""
         looked_at = unprocessed._look_at(0)
         with transaction.writer() as session:
             session.execute(sa.delete(models.InspectionData))
 
-        def archive():
+        def store():
             with mock.patch.object(unprocessed, '_look_at',
                                    lambda after: looked_at):
-                unprocessed.archive(9)
-        return archive
+                unprocessed.store_by_content(9)
+        return store
 
     def test_data_that_come_in_the_place_of_a_copy_stay(self):
         self.reapply(1)
         self.work()
-        archive = self.archive_too_late()
+        store = self.store_too_late()
         self.post(2)
         self.work()
-        archive()
+        store()
 
         self.assertEqual((1, 0), self.counts())
         self.assertEqual(inventory(2), self.read())
@@ -207,27 +231,27 @@ class UnprocessedMixin:
     def test_a_copy_in_use_that_comes_in_the_place_of_another_stays(self):
         self.reapply(1)
         self.work()
-        archive = self.archive_too_late()
+        store = self.store_too_late()
         self.reapply(2)
-        archive()
+        store()
 
         self.assertEqual(inventory(2), self.work().inventory)
 
-    def test_a_copy_that_comes_in_the_place_of_data_is_not_archived(self):
+    def test_a_copy_that_comes_in_the_place_of_data_is_not_stored(self):
         self.post()
         self.work()
-        archive = self.archive_too_late()
+        store = self.store_too_late()
         self.reapply(5)
         self.work()
-        archive()
+        store()
 
         self.assertEqual((1, 0), self.counts())
 
-    def test_archived_data_go_with_their_node(self):
+    def test_stored_data_go_with_their_node(self):
         for node in ('a', 'b'):
             self.post(node=node)
             self.work()
-        unprocessed.archive(9)
+        unprocessed.store_by_content(9)
         with transaction.writer() as session:
             session.execute(sa.delete(models.Request))
         self.assertEqual(['a', 'b'], unprocessed.list_nodes('', 9))
@@ -238,14 +262,14 @@ class UnprocessedMixin:
         self.assertEqual(inventory(), self.read('b'))
         self.assertEqual(['b'], unprocessed.list_nodes('', 9))
 
-    def test_a_round_archives_a_bounded_number(self):
+    def test_a_round_stores_a_bounded_number(self):
         for number in range(3):
             self.post(node=f'node-{number}')
             self.work()
 
         after, left = 0, []
         for _round in range(2):
-            after = unprocessed.archive(2, after)
+            after = unprocessed.store_by_content(2, after)
             left.append(self.counts())
         self.assertEqual([(1, 2), (0, 3)], left)
         self.assertEqual(0, after)
@@ -259,7 +283,7 @@ class UnprocessedMixin:
         with mock.patch.object(unprocessed, '_CHUNKS', 2), \
                 mock.patch.object(unprocessed, 'CHUNK', 1):
             for _round in range(4):
-                after = unprocessed.archive(9, after)
+                after = unprocessed.store_by_content(9, after)
                 left.append((self.counts(), bool(after)))
         self.assertEqual([((6, 0), True), ((6, 0), True), ((5, 1), True),
                           ((5, 1), False)], left)
@@ -273,10 +297,10 @@ class UnprocessedMixin:
                 self.work()
             self.assertEqual(inventory(turn % 3), self.read(node))
 
-    def archive_until(self, done, in_use):
+    def store_until(self, done, in_use):
         while not done.wait(0.01):
             with in_use:
-                unprocessed.archive(9)
+                unprocessed.store_by_content(9)
 
     def sweep_until(self, done, in_use):
         while not done.wait(0.01):
@@ -289,14 +313,14 @@ class UnprocessedMixin:
         done, in_use = threading.Event(), [threading.Lock(), threading.Lock()]
         with futures.ThreadPoolExecutor(6) as pool:
             others = [pool.submit(self.sweep_until, done, in_use), *(
-                pool.submit(self.archive_until, done, lock)
+                pool.submit(self.store_until, done, lock)
                 for lock in in_use)]
             problems = [each.exception() for each in [
                 pool.submit(self.post_and_work, number)
                 for number in range(3)]]
             done.set()
             problems += [each.exception() for each in others]
-        while unprocessed.archive(9):
+        while unprocessed.store_by_content(9):
             pass
         self.sweep()
 

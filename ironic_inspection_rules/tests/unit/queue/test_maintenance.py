@@ -194,10 +194,10 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
             left.append(len(unprocessed.list_nodes('', 9)))
         self.assertEqual([3, 1, 0, 0], left)
 
-    def test_data_of_ended_requests_are_archived(self):
+    def test_data_of_ended_requests_are_stored_by_content(self):
         self.queue.consume(self.take())
-        self.maintenance.archive_data()
-        self.assertEqual(0, unprocessed.archive(9))
+        self.maintenance.store_data_by_content()
+        self.assertEqual(0, unprocessed.store_by_content(9))
         self.assertEqual({'inventory': {}, 'plugin_data': {}},
                          unprocessed.get_unprocessed(self.node.uuid))
 
