@@ -161,7 +161,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
                 continue
             yield title % _name(rule)
             changes = [*rule['changes'], *rule.get('confirmed', ())]
-            for line in (*_why(rule.get('conditions') or (), rule),
+            for line in (*_why(rule['conditions'], rule),
                          *map(change_line, changes)):
                 yield f'  {line}'
             if not changes:

@@ -37,16 +37,13 @@ class Finding:
 def find(runs: collections.abc.Iterable[
         tuple[typing.Any, collections.abc.Mapping[str, record.Record],
               collections.abc.Mapping[str, record.Places]]],
-        place: Place, present: typing.Any = recorded_change.UNKNOWN
-) -> Finding | tuple[str, ...]:
+        place: Place) -> Finding | tuple[str, ...]:
     """Find the change that last set a value, or removed it.
 
     An action that set the value that was there already counts as well.
 
     :param runs: the caller's name of a run, its records by phase, and the
         places that sensitive rules set by phase; newest first.
-    :param present: what is there now. By it an item that was appended to a
-        list is recognized, if an older release recorded that.
     :returns: if there is none, the UUIDs of such sensitive rules.
     """
     sensitive: dict[str, None] = {}
@@ -64,14 +61,14 @@ def find(runs: collections.abc.Iterable[
                     elif recorded_change.is_among(kept, place):
                         return Finding(run, phase, rule, None, place, ())
                     continue
-                change, place = _last_change(rule, place, present)
+                change, place = _last_change(rule, place)
                 if change is not None:
                     return Finding(run, phase, rule, change, place,
                                    tuple(sensitive))
     return tuple(sensitive)
 
 
-def _last_change(rule: record.Record, place: Place, present: typing.Any
+def _last_change(rule: record.Record, place: Place
                  ) -> tuple[record.Record | None, Place]:
     """Find the change of a rule that last set a value.
 
@@ -81,7 +78,7 @@ def _last_change(rule: record.Record, place: Place, present: typing.Any
     changes = rule['changes']
     places = [place]
     for change in reversed(changes):
-        if recorded_change.sets(change, place, present):
+        if recorded_change.sets(change, place):
             return change, place
         place = recorded_change.place_before(change, place)
         places.append(place)

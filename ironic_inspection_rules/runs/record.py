@@ -28,7 +28,7 @@ The record is plain JSON data:
     Likewise the rules of mode ``audit`` that matched, with what they would
     have done, and ``error``: what they would have had inspection fail with.
     ``matched`` is false for one that had an error before it was decided, or
-    that would have been undone; older releases did not record it.
+    that would have been undone.
 ``saved``
     Whether the changes were saved.
 ``seconds``
@@ -281,11 +281,9 @@ def was_matched(kind: str, rule: Record) -> bool:
 
     :param kind: the list of the record that it is in.
     """
-    if kind != 'audit':
-        return kind == 'rules'
-    known = rule.get(MATCHED)
-    # Older releases recorded the actions only.
-    return bool(rule.get('actions') if known is None else known)
+    if kind == 'audit':
+        return bool(rule[MATCHED])
+    return kind == 'rules'
 
 
 def _change(change: journal.Change, op: str, room: _Room) -> Record:

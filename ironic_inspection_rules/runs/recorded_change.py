@@ -17,8 +17,6 @@ from ironic_inspection_rules.runs import shortening
 
 CAPABILITIES = ('properties', 'capabilities')
 
-_APPENDED = f'/{data_path.APPEND}'
-
 UNKNOWN: typing.Any = object()
 """In the place of a value that is not known."""
 
@@ -37,12 +35,10 @@ class Place:
     alias: str | None = None
 
 
-def sets(change: record.Record, place: Place, present: typing.Any) -> bool:
+def sets(change: record.Record, place: Place) -> bool:
     """Check if a change set the value at a place, or removed it.
 
     :param place: where the value is after the change.
-    :param present: what is there now, by which an item that was appended is
-        recognized if the record lacks its index.
     """
     if not _is_of(change, place):
         return False
@@ -50,14 +46,11 @@ def sets(change: record.Record, place: Place, present: typing.Any) -> bool:
     if item is not None:
         # The items behind the removed one moved; the last place is empty.
         return bool(item.asked == change['left'])
-    path, asked = _path(change, place), place.path
+    path, asked = _path(change), place.path
     if _is_below(path, asked):
         return True
     if asked[:len(path)] != path:
         return False
-    if change['path'].endswith(_APPENDED) and 'at' not in change:
-        made = _at(change, place, 'after')
-        return UNKNOWN in (made, present) or data_path.same(made, present)
     if asked == path:
         return True
     before = _at(change, place, 'before')
@@ -69,8 +62,7 @@ def sets(change: record.Record, place: Place, present: typing.Any) -> bool:
 
 def confirms(change: record.Record, place: Place) -> bool:
     """Check if an action set a value, or a part of it, as it was already."""
-    path = data_path.parse(change.get('at') or change['path'])
-    return _is_of(change, place) and _are_related(path, place.path)
+    return _is_of(change, place) and _are_related(_path(change), place.path)
 
 
 def is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
@@ -120,7 +112,7 @@ def still_holds(change: record.Record, place: Place,
         return (change['op'] == 'add') is (present is not data_path.ABSENT)
     if present is UNKNOWN:
         return None
-    if _is_below(_path(change, place), place.path):
+    if _is_below(_path(change), place.path):
         return None if _part_may_hold(change, place, present) else False
     made = _at(change, place, 'after')
     if made is UNKNOWN:
@@ -193,14 +185,12 @@ def _is_interface(place: Place) -> bool:
 def _part_may_hold(change: record.Record, place: Place,
                    present: typing.Any) -> bool:
     """Check if the part of a value that was changed may still be the same."""
-    path = _path(change, place)
+    path = _path(change)
     above = path[:-1]
-    if data_path.APPEND in above:
-        return True
     if above != CAPABILITIES and not isinstance(
             look_up(present, place.path, above), dict | list):
         return False
-    if 'left' in change or path[-1] == data_path.APPEND:
+    if 'left' in change:
         # Another item may be there now.
         return True
     made = data_path.ABSENT if change['op'] == 'remove' else change['after']
@@ -208,20 +198,9 @@ def _part_may_hold(change: record.Record, place: Place,
         made, look_up(present, place.path, path))
 
 
-def _path(change: record.Record, place: Place) -> data_path.Path:
-    """Return where a change was.
-
-    An item that was appended to a list is where it is asked for, if the
-    record lacks its index.
-    """
-    if 'at' in change:
-        return data_path.parse(change['at'])
-    path = data_path.parse(change['path'])
-    asked = place.path[:len(path)]
-    if (change['path'].endswith(_APPENDED) and len(asked) == len(path)
-            and asked[:-1] == path[:-1] and asked[-1].isdigit()):
-        return asked
-    return path
+def _path(change: record.Record) -> data_path.Path:
+    """Return where a change was, with the index of an appended item."""
+    return data_path.parse(change.get('at', change['path']))
 
 
 def _at(change: record.Record, place: Place, side: str) -> typing.Any:
@@ -229,7 +208,7 @@ def _at(change: record.Record, place: Place, side: str) -> typing.Any:
 
     :param place: that of the change, or one below it.
     """
-    path = _path(change, place)
+    path = _path(change)
     absent = 'add' if side == 'before' else 'remove'
     if change['op'] == absent:
         return data_path.ABSENT

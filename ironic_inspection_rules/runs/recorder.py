@@ -143,8 +143,7 @@ class Run:
         """
         if saved and saved['record']:
             self.run_rules(saved['revision'])
-            # An older release does not note all of it.
-            self.phases.update(saved.get('earlier', ()))
+            self.phases.update(saved['earlier'])
             self.phases[phase] = saved['record']
             self.places.update(saved['places'])
 

@@ -100,7 +100,7 @@ class Past:
 
     def error(self, phase: str) -> Data | None:
         """Return what the rules of a phase ended with, as it is kept."""
-        error: Data | None = self._document['facts'][phase].get('error')
+        error: Data | None = self._document['facts'][phase]['error']
         return error
 
     @property
@@ -133,8 +133,7 @@ class Past:
         text = error['text'] if error and not error['saving'] else None
         made = str(end.outcome.error) if end.outcome.error else None
         again = record.of_phase(end.outcome, 0.0)
-        idle = _idle(again)
-        if text == made and _essence(kept, idle) == _essence(again, idle):
+        if text == made and _essence(kept) == _essence(again):
             return None
         if error and text != made and error['limit']:
             raise Incomparable(_('it took as long as it may'))
@@ -219,35 +218,24 @@ def nature(error: exceptions.RuleError | None) -> typing.Any:
     return error and (type(error), error.op, error.reason)
 
 
-def _idle(phase: record.Record) -> set[tuple[str, str]]:
-    """Return UUIDs of rules with their actions that did not run."""
-    return {(rule['uuid'], action['action'])
-            for kind in record.KINDS for rule in phase[kind]
-            for action in rule.get('when', ()) if not action['ran']}
+def _essence(phase: record.Record) -> typing.Any:
+    """Return what the rules of a phase did, without times and reasons."""
+    return json.loads(json.dumps(
+        {kind: [_without_reasons(rule) for rule in phase[kind]]
+         for kind in record.KINDS}, default=str))
 
 
-def _essence(phase: record.Record, idle: set[tuple[str, str]]) -> typing.Any:
-    """Return what the rules of a phase did, without times and texts.
-
-    :param idle: the actions that do not count, with the UUIDs of their rules:
-        older releases recorded an action that did not run like one that did.
-    """
-    return json.loads(json.dumps({kind: [
-        {**rule, 'when': None, record.MATCHED: None, 'conditions': [
-            (each['op'], each['result'])
-            for each in rule.get('conditions', ())],
-         'actions': [op for op in rule.get('actions', ())
-                     if (rule['uuid'], op) not in idle],
-         **{name: [_change(each) for each in rule.get(name, ())]
-            for name in ('changes', 'confirmed')}}
-        for rule in phase[kind]] for kind in record.KINDS},
-        default=str))
-
-
-def _change(change: record.Record) -> record.Record:
-    """Return a change without what older releases did not record."""
-    return {name: value for name, value in change.items()
-            if name not in ('at', 'left', 'earlier', 'port')}
+def _without_reasons(rule: record.Record) -> record.Record:
+    # A sensitive rule has no conditions, most rules have no actions with some.
+    conditions = [
+        (condition['op'], condition['result'])
+        for condition in rule.get('conditions', ())]
+    actions = [
+        {**action, 'reason': None, 'conditions': [
+            {**condition, 'reason': None}
+            for condition in action['conditions']]}
+        for action in rule.get('when', ())]
+    return {**rule, 'conditions': conditions, 'when': actions}
 
 
 def _rebased(facts: working_copy.Facts, one: working_copy.Facts,

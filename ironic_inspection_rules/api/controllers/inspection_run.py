@@ -120,7 +120,7 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
     """
     place, present = _place(node, path, trait, port)
     found = run_explain.find(
-        ((run, run.phases, run.places) for run in runs), place, present)
+        ((run, run.phases, run.places) for run in runs), place)
     if not isinstance(found, run_explain.Finding):
         raise _not_found(node, len(runs), trait or path, port, found)
     change, rule = found.change, found.rule

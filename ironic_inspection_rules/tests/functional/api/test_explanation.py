@@ -147,7 +147,7 @@ class ExplanationTestCase(base.TestCase):
                   'before': None, 'after': 1, 'action': 'set-plugin-data'}
         kept = {'uuid': RULE, 'description': None, 'revision': 1,
                 'conditions': [], 'actions': ['set-plugin-data'],
-                'changes': [change]}
+                'changes': [change], 'matched': True}
         for kind, matched in (('rules', True), ('reverted', False),
                               ('audit', True)):
             self.run_was(kept, kind=kind, saved=kind == 'rules')

@@ -17,7 +17,7 @@ RUN = {'uuid': 'r', 'node_uuid': 'n', 'event': 'inspection',
        'error': 'too small', 'revision': 3, 'created_at': 'today',
        'started_at': None, 'links': []}
 WHOLE = {**RUN, 'phases': {'main': test_inspection_run_lines.phase(
-    rules=[{'uuid': 'a', 'description': 'big', 'changes': []}])}}
+    rules=[{**test_inspection_run_lines.RULE, 'changes': []}])}}
 STATISTICS = {
     'uuid': 'a', 'description': 'big', 'phase': 'main', 'mode': 'enforce',
     'runs': 7, 'matched': 5, 'failed': 1, 'audited': 0,

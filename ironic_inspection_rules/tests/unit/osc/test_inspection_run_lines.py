@@ -7,7 +7,7 @@ from ironic_inspection_rules.tests.unit import base
 
 CHANGE = {'object': 'node', 'op': 'replace', 'path': '/extra/rack',
           'before': None, 'after': 'a1', 'action': 'set-attribute'}
-RULE = {'uuid': 'a', 'description': 'big', 'revision': 3}
+RULE = {'uuid': 'a', 'description': 'big', 'revision': 3, 'conditions': []}
 RUN = {'uuid': 'r', 'created_at': 'today', 'event': 'inspection',
        'result': 'ok'}
 ANSWER = {**CHANGE, 'rule': RULE, 'revision': 3, 'phase': 'main',

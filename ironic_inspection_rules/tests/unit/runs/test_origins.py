@@ -129,7 +129,7 @@ class OriginTestCase(base.TestCase):
                 f'port {data[root]["address"]}', tuple(path), f'port {root}')
         if root != 'traits':
             present = recorded_change.look_up(data[root], (), tuple(path))
-        return explain.find(history.runs, asked, present), present
+        return explain.find(history.runs, asked), present
 
     def test_who_set_a_value_and_whether_it_still_is_so(self):
         told = collections.Counter()

@@ -180,10 +180,6 @@ class RecordTestCase(base.TestCase):
         self.assertTrue(record.was_matched('audit', audited))
         self.assertFalse(record.was_matched('audit', {
             **audited, 'matched': False}))
-        # An older release recorded what it would have done, or nothing.
-        for actions, matched in ((['log'], True), ([], False)):
-            self.assertIs(matched, record.was_matched(
-                'audit', {'uuid': 'a', 'actions': actions}))
 
     def test_reasons_and_errors_are_cut(self):
         condition, = self.record(reason=LONG)['rules'][0]['conditions']
