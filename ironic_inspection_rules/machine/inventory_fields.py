@@ -11,6 +11,7 @@ import functools
 import re
 import typing
 
+from ironic_inspection_rules import releases
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
@@ -66,10 +67,8 @@ class Target:
         if self.interface and source.kind != 'hook' and (
                 (source.kind == 'interface') is (self.interface == AGENT)):
             return False
-        wanted = _number(self.release) if self.release else ()
-        return not (
-            source.since and wanted < _number(source.since)[:len(wanted)]
-            or source.until and wanted > _number(source.until)[:len(wanted)])
+        return self.release is None or releases.is_between(
+            self.release, source.since, source.until)
 
 
 ANY = Target()
@@ -160,13 +159,12 @@ def needs(steps: typing.Iterable[str]) -> list[str]:
             said = [_(' or ').join(said)]
         if 'interface' in kinds:
             said = [_('%s, or Redfish') % said[0]]
-    if all(each.since for each in found):
-        said.append(_('from %s on') % min(
-            (each.since or '' for each in found), key=_number
-        ).partition('.')[0])
-    if all(each.until for each in found):
-        said.append(_('up to %s') % max(
-            (each.until or '' for each in found), key=_number))
+    since = [each.since for each in found if each.since]
+    if len(since) == len(found):
+        said.append(_('from %s on') % min(map(releases.major, since)))
+    until = [each.until for each in found if each.until]
+    if len(until) == len(found):
+        said.append(_('up to %s') % max(until, key=releases.numbers))
     return said
 
 
@@ -179,10 +177,6 @@ def sources(steps: typing.Iterable[str]) -> tuple[Source, ...]:
             break
         field, found = below, below.sources or found
     return found
-
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(map(int, release.split('.')))
 
 
 @functools.cache

@@ -77,6 +77,30 @@ class ReleasesTestCase(base.TestCase):
                  if re.fullmatch(r'ironic-[\d.]+', each)], name)
 
 
+class BetweenTestCase(base.TestCase):
+
+    def test_numbers_are_compared_and_no_text(self):
+        self.assertFalse(releases.is_between('9.0.0', '35.0.1', None))
+        self.assertFalse(releases.is_between('100.0.0', None, '39.0.0'))
+
+    def test_first_and_last_are_among_them(self):
+        for release, among in (('36.0.0', False), ('36.0.1', True),
+                               ('37.5.0', True), ('38.1.0', True),
+                               ('38.1.1', False)):
+            self.assertIs(among, releases.is_between(release, '36.0.1',
+                                                     '38.1.0'), release)
+
+    def test_a_series_has_all_its_releases(self):
+        for series, among in (('35', False), ('36', True), ('36.0', True),
+                              ('38', True), ('38.1', True), ('38.2', False),
+                              ('39', False)):
+            self.assertIs(among, releases.is_between(series, '36.0.1',
+                                                     '38.1.0'), series)
+
+    def test_where_there_is_no_bound_all_are_among_them(self):
+        self.assertTrue(releases.is_between('1', None, None))
+
+
 class RequirementsTestCase(base.TestCase):
 
     def test_ironic_is_none(self):
