@@ -17,6 +17,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
@@ -67,10 +68,11 @@ class Attempt(NullAttempt):
     delivery, so a worker that has lost its lease saves neither.
 
     :param requests: the queue.
-    :param request: as :meth:`.request.Queue.begin` returned it.
+    :param request: as :meth:`.DatabaseQueue.begin` returned it.
     """
 
-    def __init__(self, run: recorder.Run, requests: queue_request.Queue,
+    def __init__(self, run: recorder.Run,
+                 requests: database_queue.DatabaseQueue,
                  request: queue_request.Request) -> None:
         super().__init__(run)
         self._queue = requests

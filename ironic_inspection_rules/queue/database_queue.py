@@ -33,7 +33,7 @@ _PRECEDENCE = 600.0
 
 
 class DatabaseQueue:
-    """A :class:`queue_request.Queue` in Ironic's database.
+    """The queue of requests in Ironic's database.
 
     :param lease: seconds without a heartbeat after which a worker counts as
         dead.
@@ -58,10 +58,23 @@ class DatabaseQueue:
             plugin_data: dict | None = None,
             checkpoints: dict | None = None, *, sender: str | None = None,
             trusted: bool = True) -> queue_request.Request:
-        """See :meth:`queue_request.Queue.put`.
+        """Store a request; it is committed when this returns.
 
-        A reapplication without an inventory gets what was posted last.
+        A node has at most one open request. An open one of an earlier
+        inspection ends. A posted inventory ends one that waits for another
+        event, and replaces the data of one that waits for the same event. A
+        timeout renews a waiting timeout. A reapplication with the data that
+        wait already is that request; one without an inventory gets what was
+        posted last.
 
+        :param checkpoints: outcomes of phases that have run already.
+        :param sender: IP address that the data came from.
+        :param trusted: whether the sender has proved to be the machine. If
+            not, different data that wait are not replaced. Who gives data to
+            a reapplication is not the machine.
+        :raises: RequestPending if the node has any other open request.
+        :raises: AnotherSender if different data wait, and the sender is not
+            the machine.
         :raises: Conflict if the node waits for no data.
         """
         data: dict[str, typing.Any] | None = None
@@ -123,7 +136,7 @@ class DatabaseQueue:
         return _request(renewed) if renewed else None
 
     def get(self, worker: str) -> queue_request.Request | None:
-        """See :meth:`queue_request.Queue.get`."""
+        """Lease the request that is due longest, None if none is due."""
         return _claimed(self._posted.claim(worker))
 
     def get_starting(self, worker: str) -> queue_request.Request | None:
@@ -136,7 +149,13 @@ class DatabaseQueue:
 
     def begin(self, request: queue_request.Request,
               reached: str) -> queue_request.Request:
-        """See :meth:`queue_request.Queue.begin`."""
+        """Save the state in which processing begins; count the attempt.
+
+        Renews the lease.
+
+        :returns: the changed request.
+        :raises: LeaseLost if this delivery is not the last one.
+        """
         begun = dataclasses.replace(request, state=reached, lock_failures=0,
                                     attempts=request.attempts + 1)
         with fence.suspended():
@@ -150,9 +169,14 @@ class DatabaseQueue:
     def save_checkpoints(self, request: queue_request.Request,
                          checkpoints: dict, transaction: typing.Any = None
                          ) -> queue_request.Request:
-        """See :meth:`queue_request.Queue.save_checkpoints`.
+        """Save the checkpoints of an attempt, for later attempts.
 
-        :param transaction: a session of SQLAlchemy.
+        Renews the lease.
+
+        :param transaction: the session of SQLAlchemy to save them in; None for
+            a new one.
+        :returns: the changed request.
+        :raises: LeaseLost if this delivery is not the last one.
         """
         _require(request, db_request.change_request(
             request.uuid, request.token, {'checkpoints': checkpoints},
@@ -160,7 +184,10 @@ class DatabaseQueue:
         return dataclasses.replace(request, checkpoints=checkpoints)
 
     def heartbeat(self, requests: Iterable[queue_request.Request]) -> set[str]:
-        """See :meth:`queue_request.Queue.heartbeat`."""
+        """Renew leases.
+
+        :returns: the names of deliveries that have lost their lease.
+        """
         held = {(request.uuid, request.token): request.delivery
                 for request in requests}
         if not held:
@@ -171,9 +198,14 @@ class DatabaseQueue:
     def consume(self, request: queue_request.Request,
                 error: str | None = None, transaction: typing.Any = None
                 ) -> queue_request.Request:
-        """See :meth:`queue_request.Queue.consume`.
+        """End a request, and remove its checkpoints.
 
-        :param transaction: a session of SQLAlchemy.
+        :param error: why it failed, None if it did not.
+        :param transaction: the session of SQLAlchemy that ends it; it also
+            unlocks the node, in a final state. None for a new one: the leader
+            settles the node later.
+        :returns: the ended request.
+        :raises: LeaseLost if this delivery is not the last one.
         """
         reached = state.FINISHED if error is None else state.ERROR
         with fence.suspended():
@@ -185,7 +217,14 @@ class DatabaseQueue:
     def retry(self, request: queue_request.Request, delay: float,
               error: str | None = None, of_surroundings: bool = False
               ) -> None:
-        """See :meth:`queue_request.Queue.retry`."""
+        """Return a request to the queue, to be delivered again.
+
+        :param request: its ``attempts`` are stored.
+        :param delay: seconds before the next delivery.
+        :param error: what went wrong, None to keep the last error.
+        :param of_surroundings: whether the surroundings caused it.
+        :raises: LeaseLost if this delivery is not the last one.
+        """
         # It ends this delivery, which the fence would take for another's.
         with fence.suspended():
             _require(request, db_request.change_request(
@@ -196,7 +235,11 @@ class DatabaseQueue:
                  'last_error': error or request.last_error}, due_in=delay))
 
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
-        """See :meth:`queue_request.Queue.abort`."""
+        """Abort a request that no worker has begun to process.
+
+        :param reason: stored as the error of the request.
+        :raises: RequestNotFound, RequestNotWaiting
+        """
         row = db_request.get_request_by_uuid(uuid)
         step = state.advance(row.state, state.ABORT)
         # A claimed power-on request remains in the state "starting".
@@ -221,12 +264,20 @@ class DatabaseQueue:
             state.ERROR, queue_request.OVERTAKEN)
 
     def forgive(self, request: queue_request.Request) -> None:
-        """See :meth:`queue_request.Queue.forgive`."""
+        """Uncount an attempt that the surroundings cut off.
+
+        :param request: a delivery that has lost its lease, with the
+            ``attempts`` before it.
+        """
         with fence.suspended():
             db_request.uncount_attempt(request.uuid, request.attempts)
 
     def expire(self) -> list[queue_request.ExpiredLease]:
-        """See :meth:`queue_request.Queue.expire`."""
+        """Take requests from workers whose lease expired.
+
+        :returns: those whose processing had begun; others become due by
+            themselves.
+        """
         # Claimed requests that were not begun become due by themselves.
         rows: typing.Any = leases.expire_leases(self._lease,
                                                 (state.PROCESSING,))
@@ -234,26 +285,36 @@ class DatabaseQueue:
                 for row in rows]
 
     def unsettled(self) -> list[queue_request.Request]:
-        """See :meth:`queue_request.Queue.unsettled`."""
+        """Lease ended requests whose nodes may not be in a final state."""
         return [_request(row) for row in leases.claim_unsettled(
             self._lease, sorted(state.TERMINAL))]
 
     def settle(self, request: queue_request.Request,
                transaction: typing.Any = None) -> None:
-        """See :meth:`queue_request.Queue.settle`.
+        """Store that the node of an ended request is in a final state.
 
-        :param transaction: a session of SQLAlchemy.
+        :param transaction: a session of SQLAlchemy, None for a new one.
         """
         with fence.suspended():
             db_request.settle_request(request.uuid, request.token, transaction)
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
-        """See :meth:`queue_request.Queue.is_held`."""
+        """Return whether the holder of a node's lock may still work on it.
+
+        It may while its delivery is the last one of an open request. After
+        the end of the request it may until the lease expires: the node may
+        not be unlocked yet.
+
+        :param holder: name of a delivery.
+        """
         return any(holder == _request(row).delivery
                    for row in leases.list_held_requests(node_uuid))
 
     def find(self, uuid: str) -> queue_request.Request:
-        """See :meth:`queue_request.Queue.find`; without its data."""
+        """Return a request, without its data.
+
+        :raises: RequestNotFound
+        """
         return _request(db_request.get_request_by_uuid(uuid))
 
     def forget(self, age: float, limit: int = 10000) -> int:
@@ -267,7 +328,10 @@ class DatabaseQueue:
             timeutils.utcnow() - datetime.timedelta(seconds=age), limit)
 
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
-        """See :meth:`queue_request.Queue.find_open`; without its data."""
+        """Return the open request of a node, without its data.
+
+        :returns: None if the node has none.
+        """
         row = db_request.get_open_request(node_uuid)
         return _request(row) if row else None
 

@@ -16,6 +16,7 @@ import typing
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -150,9 +151,9 @@ class Deliverer:
         worker stops.
     """
 
-    def __init__(self, requests: queue_request.Queue, processor: Processor,
-                 max_attempts: int, retry_interval: float,
-                 pause: Callable[[float], bool]) -> None:
+    def __init__(self, requests: database_queue.DatabaseQueue,
+                 processor: Processor, max_attempts: int,
+                 retry_interval: float, pause: Callable[[float], bool]) -> None:
         self._queue = requests
         self._processor = processor
         self._max_attempts = max_attempts
@@ -162,7 +163,7 @@ class Deliverer:
     def deliver(self, request: queue_request.Request) -> Outcome:
         """Carry out one delivery.
 
-        :param request: as :meth:`.request.Queue.get` returned it.
+        :param request: as :meth:`.DatabaseQueue.get` returned it.
         """
         try:
             try:

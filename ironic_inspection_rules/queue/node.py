@@ -27,6 +27,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -121,7 +122,8 @@ class DeliveryTask(task_manager.TaskManager):
     def settle(self, note: Callable[..., None]) -> None:
         """Unlock the node, and store that it is in a final state.
 
-        :param note: called with the transaction; see :meth:`.Queue.settle`.
+        :param note: called with the transaction; see
+            :meth:`.DatabaseQueue.settle`.
         """
         with fence.suspended(), transaction.writer() as session:
             self.shared = node_reservation.release(session, self.node.uuid,
@@ -145,7 +147,7 @@ class DeliveryTask(task_manager.TaskManager):
 
 
 @contextlib.contextmanager
-def locked(requests: queue_request.Queue,
+def locked(requests: database_queue.DatabaseQueue,
            request: queue_request.Request) -> Iterator[Any]:
     """Lock the node of a request while the context lasts.
 
@@ -177,7 +179,7 @@ def locked(requests: queue_request.Queue,
                         {'node': request.node_uuid, 'error': exc})
 
 
-def _acquire(requests: queue_request.Queue,
+def _acquire(requests: database_queue.DatabaseQueue,
              request: queue_request.Request) -> DeliveryTask:
     context = ironic_context.get_admin_context()
     is_again = False
@@ -192,7 +194,7 @@ def _acquire(requests: queue_request.Queue,
         is_again = True
 
 
-def _unlock_dead_holder(context, requests: queue_request.Queue,
+def _unlock_dead_holder(context, requests: database_queue.DatabaseQueue,
                         request: queue_request.Request) -> bool:
     """Unlock the node of a request if its holder is a dead worker.
 
@@ -203,7 +205,7 @@ def _unlock_dead_holder(context, requests: queue_request.Queue,
             or unlock_if_over(requests, node.uuid, node.reservation))
 
 
-def unlock_if_over(requests: queue_request.Queue, node_uuid: str,
+def unlock_if_over(requests: database_queue.DatabaseQueue, node_uuid: str,
                    holder: str) -> bool:
     """Unlock a node if its lock is that of a delivery which has ended.
 

@@ -139,30 +139,18 @@ class Throttle:
                   'on.'))
 
 
-class PacedQueue:
-    """The power-on requests of a queue, at the pace of the throttle.
+def claim(requests: database_queue.DatabaseQueue,
+          make_turn: Callable[[], Any],
+          worker: str) -> queue_request.Request | None:
+    """Lease the next power-on request when the throttle allows it.
 
-    :param requests: the queue of all requests.
     :param make_turn: see :meth:`.Throttle.turn`.
+    :raises: Stopping, TemporaryFailure
     """
-
-    def __init__(self, requests: database_queue.DatabaseQueue,
-                 make_turn: Callable[[], Any]) -> None:
-        self._queue = requests
-        self._make_turn = make_turn
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._queue, name)
-
-    def get(self, worker: str) -> queue_request.Request | None:
-        """Lease the next power-on request when the throttle allows it.
-
-        :raises: Stopping, TemporaryFailure
-        """
-        if not self._queue.is_any_starting():
-            return None
-        with self._make_turn():
-            return self._queue.get_starting(worker)
+    if not requests.is_any_starting():
+        return None
+    with make_turn():
+        return requests.get_starting(worker)
 
 
 def make_throttle(wait: Callable[[float], bool]) -> Throttle:

@@ -26,6 +26,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import inspection as patch
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
@@ -56,7 +57,8 @@ class RequestProcessor:
     :param timeout: seconds that a node may be in "inspect wait".
     """
 
-    def __init__(self, requests: queue_request.Queue, timeout: float) -> None:
+    def __init__(self, requests: database_queue.DatabaseQueue,
+                 timeout: float) -> None:
         self._queue = requests
         self._timeout = timeout
 

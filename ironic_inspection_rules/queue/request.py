@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of the queue of inspection requests.
+"""Requests of inspection, and what becomes of them in the queue.
 
 A request is *put* once and leased to one worker at a time. It stays in the
 queue until it is *consumed*, so it is delivered at least once (spec 001 "HA
@@ -12,7 +12,6 @@ would not do: a worker that stalled for longer than a lease may have a second
 delivery of the same request.
 """
 
-from collections.abc import Iterable
 import dataclasses
 import datetime
 import typing
@@ -101,132 +100,6 @@ class ExpiredLease(typing.NamedTuple):
     uuid: str
     node_uuid: str
     worker: str
-
-
-class Queue(typing.Protocol):
-    """A queue of requests, shared by all processes that use it."""
-
-    def put(self, node_uuid: str, event: str, inventory: dict | None = None,
-            plugin_data: dict | None = None,
-            checkpoints: dict | None = None, *, sender: str | None = None,
-            trusted: bool = True) -> Request:
-        """Store a request; it is committed when this returns.
-
-        A node has at most one open request. An open one of an earlier
-        inspection ends. A posted inventory ends one that waits for another
-        event, and replaces the data of one that waits for the same event. A
-        timeout renews a waiting timeout. A reapplication with the data that
-        wait already is that request.
-
-        :param checkpoints: outcomes of phases that have run already.
-        :param sender: IP address that the data came from.
-        :param trusted: whether the sender has proved to be the machine. If
-            not, different data that wait are not replaced. Who gives data to
-            a reapplication is not the machine.
-        :raises: RequestPending if the node has any other open request.
-        :raises: AnotherSender if different data wait, and the sender is not
-            the machine.
-        """
-
-    def get(self, worker: str) -> Request | None:
-        """Lease the request that is due longest, None if none is due."""
-
-    def begin(self, request: Request, reached: str) -> Request:
-        """Save the state in which processing begins; count the attempt.
-
-        Renews the lease.
-
-        :returns: the changed request.
-        :raises: LeaseLost if this delivery is not the last one.
-        """
-
-    def save_checkpoints(self, request: Request, checkpoints: dict,
-                         transaction: typing.Any = None) -> Request:
-        """Save the checkpoints of an attempt, for later attempts.
-
-        Renews the lease.
-
-        :param transaction: to be part of, of the queue's own kind; None for
-            a new one.
-        :returns: the changed request.
-        :raises: LeaseLost if this delivery is not the last one.
-        """
-
-    def heartbeat(self, requests: Iterable[Request]) -> set[str]:
-        """Renew leases.
-
-        :returns: the names of deliveries that have lost their lease.
-        """
-
-    def consume(self, request: Request, error: str | None = None,
-                transaction: typing.Any = None) -> Request:
-        """End a request, and remove its checkpoints.
-
-        :param error: why it failed, None if it did not.
-        :param transaction: to be part of, of the queue's own kind; it also
-            unlocks the node, in a final state. None for a new one: the leader
-            settles the node later.
-        :returns: the ended request.
-        :raises: LeaseLost if this delivery is not the last one.
-        """
-
-    def retry(self, request: Request, delay: float,
-              error: str | None = None, of_surroundings: bool = False
-              ) -> None:
-        """Return a request to the queue, to be delivered again.
-
-        :param request: its ``attempts`` are stored.
-        :param delay: seconds before the next delivery.
-        :param error: what went wrong, None to keep the last error.
-        :param of_surroundings: whether the surroundings caused it.
-        :raises: LeaseLost if this delivery is not the last one.
-        """
-
-    def abort(self, uuid: str, reason: str) -> Request:
-        """Abort a request that no worker has begun to process.
-
-        :param reason: stored as the error of the request.
-        :raises: RequestNotFound, RequestNotWaiting
-        """
-
-    def forgive(self, request: Request) -> None:
-        """Uncount an attempt that the surroundings cut off.
-
-        :param request: a delivery that has lost its lease, with the
-            ``attempts`` before it.
-        """
-
-    def expire(self) -> list[ExpiredLease]:
-        """Take requests from workers whose lease expired.
-
-        :returns: those whose processing had begun; others become due by
-            themselves.
-        """
-
-    def unsettled(self) -> list[Request]:
-        """Lease ended requests whose nodes may not be in a final state."""
-
-    def settle(self, request: Request, transaction: typing.Any = None) -> None:
-        """Store that the node of an ended request is in a final state."""
-
-    def is_held(self, node_uuid: str, holder: str) -> bool:
-        """Return whether the holder of a node's lock may still work on it.
-
-        It may while its delivery is the last one of an open request. After
-        the end of the request it may until the lease expires: the node may
-        not be unlocked yet.
-
-        :param holder: name of a delivery.
-        """
-
-    def find(self, uuid: str) -> Request:
-        """Return a request.
-
-        :raises: RequestNotFound
-        """
-
-    def find_open(self, node_uuid: str) -> Request | None:
-        """Return the open request of a node, None if it has none."""
 
 
 def displaces(event: str, present: Request) -> bool:

@@ -81,11 +81,12 @@ class WorkerService:
             time_limit=options.processing_time_limit)
         self._worker = worker.Worker(name, requests, inspector, settings,
                                      count_delivery)
+        throttle = power_on.make_throttle(
+            lambda seconds: self._starter.pause(seconds))
         self._starter = worker.Worker(
-            f'{name}:power-on', power_on.PacedQueue(
-                requests, power_on.make_throttle(
-                    lambda seconds: self._starter.pause(seconds)).turn),
-            inspector, dataclasses.replace(settings, threads=1))
+            f'{name}:power-on', requests, inspector,
+            dataclasses.replace(settings, threads=1),
+            claim=functools.partial(power_on.claim, requests, throttle.turn))
         self._leader_tasks = maintenance.LeaderTasks(
             functools.partial(election.make, CONF, ELECTION_NAME, name),
             (*maintenance.QueueMaintenance(

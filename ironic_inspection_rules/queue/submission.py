@@ -14,6 +14,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 
 LOG = log.getLogger(__name__)
@@ -28,7 +29,7 @@ class RequestSubmitter:
         takes requests.
     """
 
-    def __init__(self, requests: queue_request.Queue,
+    def __init__(self, requests: database_queue.DatabaseQueue,
                  wake: Callable[[], None],
                  check_workers: Callable[[], None] = lambda: None) -> None:
         self._queue = requests
@@ -45,7 +46,7 @@ class RequestSubmitter:
         :param posted: plugin data as the ramdisk posted them.
         :param plugin_data: plugin data after the early rules.
         :param sender: IP address that the data came from.
-        :param trusted: see :meth:`.request.Queue.put`.
+        :param trusted: see :meth:`.DatabaseQueue.put`.
         :raises: RequestPending, AnotherSender, Conflict
         """
         try:

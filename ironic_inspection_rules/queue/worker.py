@@ -13,6 +13,7 @@ from oslo_utils import uuidutils
 import tenacity
 
 from ironic_inspection_rules.coordination import watchdog
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
 
@@ -75,12 +76,16 @@ class Worker:
     :param requests: the queue.
     :param processor: processes a request.
     :param observe: called with the outcome of each delivery.
+    :param claim: leases the next request for the worker of a name; None to
+        take those of posted inventories.
     """
 
-    def __init__(self, name: str, requests: queue_request.Queue,
+    def __init__(self, name: str, requests: database_queue.DatabaseQueue,
                  processor: delivery.Processor, settings: Settings,
                  observe: Callable[[delivery.Outcome], None] = (
-                     lambda outcome: None)) -> None:
+                     lambda outcome: None),
+                 claim: Callable[[str], queue_request.Request | None] | None
+                 = None) -> None:
         self.name = name
         self._queue = requests
         self._stop = threading.Event()
@@ -89,6 +94,7 @@ class Worker:
             settings.retry_interval, self._stop.wait)
         self._settings = settings
         self._observe = observe
+        self._claim = claim
         self._bell = threading.Event()
         self._drained = threading.Event()
         self._in_hand: dict[str, _InHand] = {}
@@ -266,7 +272,8 @@ class Worker:
             self._outage.failed(failure)
 
         def ask() -> queue_request.Request | None:
-            request = self._queue.get(self.name)
+            claim = self._claim or self._queue.get
+            request = claim(self.name)
             self._outage.over()
             return request
 

@@ -89,7 +89,7 @@ class WatchedQueue(database_queue.DatabaseQueue):
 class WatchedProcessor(processor.RequestProcessor):
     """The processor, reporting to the invariants who works on a node."""
 
-    def __init__(self, requests: queue_request.Queue, timeout: float,
+    def __init__(self, requests: database_queue.DatabaseQueue, timeout: float,
                  watch: invariants.Invariants,
                  turns: scheduler.Scheduler) -> None:
         super().__init__(requests, timeout)

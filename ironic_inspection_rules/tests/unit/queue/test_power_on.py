@@ -5,6 +5,7 @@
 import contextlib
 import dataclasses
 import datetime
+import functools
 import logging
 import threading
 import types
@@ -42,7 +43,6 @@ class PowerOnTestCase(glue.GlueTestCase):
         self.queue = database_queue.DatabaseQueue(
             queue_base.LEASE, node_reservation.stop_clock)
         self.turns = []
-        self.paced = power_on.PacedQueue(self.queue, self.turn)
         self.powered = []
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.patches.inspection.power_on',
@@ -55,6 +55,9 @@ class PowerOnTestCase(glue.GlueTestCase):
     def turn(self):
         self.turns.append(self.queue.is_any_starting())
         yield
+
+    def claim(self, worker_name):
+        return power_on.claim(self.queue, self.turn, worker_name)
 
     def set_node(self, **fields):
         node = self.stored_node()
@@ -70,7 +73,7 @@ class PowerOnTestCase(glue.GlueTestCase):
     def deliver(self):
         return delivery.Deliverer(
             self.queue, processor.RequestProcessor(self.queue, 900), 3, 1.0,
-            lambda seconds: True).deliver(self.paced.get('w1'))
+            lambda seconds: True).deliver(self.claim('w1'))
 
     def test_the_conductor_is_done_at_once(self):
         self.config(enabled=True, reboot_throttle=1.0,
@@ -91,7 +94,7 @@ class PowerOnTestCase(glue.GlueTestCase):
         self.assertEqual([], self.powered)
 
     def test_no_turn_is_taken_for_nobody(self):
-        self.assertIsNone(self.paced.get('w1'))
+        self.assertIsNone(self.claim('w1'))
         self.assertEqual([], self.turns)
 
     def test_a_machine_is_powered_on_in_its_turn(self):
@@ -126,7 +129,7 @@ class PowerOnTestCase(glue.GlueTestCase):
         self.assertEqual(waiting.inspection_began_at,
                          posted.inspection_began_at)
         self.assertIsNotNone(posted.inspection_began_at)
-        self.assertIsNone(self.paced.get('w1'))
+        self.assertIsNone(self.claim('w1'))
 
     def test_an_aborted_inspection_is_not_begun(self):
         self.put()
@@ -141,7 +144,7 @@ class PowerOnTestCase(glue.GlueTestCase):
 
         self.queue.abort(waiting.uuid, 'not this one')
 
-        self.assertIsNone(self.paced.get('w1'))
+        self.assertIsNone(self.claim('w1'))
         queue_base.pass_time(queue_base.LEASE)
         for request in self.queue.unsettled():
             processor.RequestProcessor(self.queue, 900).settle(request)
@@ -151,7 +154,7 @@ class PowerOnTestCase(glue.GlueTestCase):
 
     def test_whose_turn_it_is_cannot_be_aborted(self):
         waiting = self.put()
-        self.paced.get('w1')
+        self.claim('w1')
 
         self.assertRaises(exceptions.RequestNotWaiting, self.queue.abort,
                           waiting.uuid, 'too late')
@@ -195,11 +198,11 @@ class PowerOnTestCase(glue.GlueTestCase):
                                      retries=2, retry_interval=0.01)
         done = threading.Event()
         starter = worker.Worker(
-            'w1', power_on.PacedQueue(self.queue, throttle.turn),
-            processor.RequestProcessor(self.queue, 900),
+            'w1', self.queue, processor.RequestProcessor(self.queue, 900),
             dataclasses.replace(test_worker.SETTINGS, threads=1,
                                 lease=limit, time_limit=limit),
-            lambda outcome: done.set())
+            lambda outcome: done.set(),
+            functools.partial(power_on.claim, self.queue, throttle.turn))
         thread = threading.Thread(target=starter.run)
         thread.start()
         self.addCleanup(thread.join)
