@@ -3,11 +3,10 @@
 """One delivery of a request, from the node's lock to the end.
 
 The steps are those of spec 001 ("HA worker"): lock, check the state, run,
-consume, unlock. A :class:`Processor` does the work on the node.
+consume, unlock. A :class:`.RequestProcessor` does the work on the node.
 """
 
 from collections.abc import Callable
-import contextlib
 import dataclasses
 import enum
 import functools
@@ -17,6 +16,8 @@ from oslo_log import log
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import node as queue_node
+from ironic_inspection_rules.queue import processor as processors
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -76,58 +77,6 @@ def retry_delay(failures: int, interval: float) -> float:
     return min(interval * 2 ** doublings, MAX_DELAY)
 
 
-class NodeCheck(typing.NamedTuple):
-    """Result of checking the state of a node for a request.
-
-    ``done``: an earlier attempt has finished it. ``obstacle``: why it must
-    not be processed. ``superseded``: the node is in a newer inspection, and
-    stays as it is.
-    """
-
-    done: bool = False
-    obstacle: str | None = None
-    superseded: bool = False
-
-
-class Processor(typing.Protocol):
-    """The work on requests; ``node`` is a locked node."""
-
-    def lock(self, request: queue_request.Request
-             ) -> contextlib.AbstractContextManager[typing.Any]:
-        """Lock the node of a request, for as long as the context lasts.
-
-        :raises: NodeBusy, NodeGone
-        """
-
-    def check(self, node: typing.Any,
-              request: queue_request.Request) -> NodeCheck:
-        """Check whether the state of the node allows processing."""
-
-    def run(self, node: typing.Any,
-            request: queue_request.Request) -> str | None:
-        """Process a request.
-
-        :returns: why the request has failed for good, as recorded on the
-            node; None if it succeeded.
-        :raises: TemporaryFailure if another attempt may succeed.
-        """
-
-    def fail(self, node: typing.Any, request: queue_request.Request,
-             reason: str) -> None:
-        """Record on the node that the request cannot be carried out."""
-
-    def end(self, node: typing.Any,
-            consume: Callable[[typing.Any], queue_request.Request]
-            ) -> queue_request.Request:
-        """Unlock the node, and end its request in the same transaction.
-
-        :param consume: ends the request in the given transaction; called
-            again if the transaction is retried.
-        :returns: the result of ``consume``.
-        :raises: any error of ``consume``; then nothing is changed.
-        """
-
-
 class Outcome(enum.Enum):
     """How a delivery ended.
 
@@ -152,8 +101,9 @@ class Deliverer:
     """
 
     def __init__(self, requests: database_queue.DatabaseQueue,
-                 processor: Processor, max_attempts: int,
-                 retry_interval: float, pause: Callable[[float], bool]) -> None:
+                 processor: processors.RequestProcessor, max_attempts: int,
+                 retry_interval: float, pause: Callable[[float], bool]
+                 ) -> None:
         self._queue = requests
         self._processor = processor
         self._max_attempts = max_attempts
@@ -167,8 +117,8 @@ class Deliverer:
         """
         try:
             try:
-                with self._processor.lock(request) as node:
-                    return self._settle(node, request)
+                with self._processor.lock(request) as task:
+                    return self._settle(task, request)
             except exceptions.NodeGone as exc:
                 return self._end(request, str(exc))
             except exceptions.LeaseLost:
@@ -180,54 +130,54 @@ class Deliverer:
             log_request(LOG.warning, request, str(exc))
             return Outcome.LOST
 
-    def _settle(self, node: typing.Any,
+    def _settle(self, task: queue_node.DeliveryTask,
                 request: queue_request.Request) -> Outcome:
         """Process a request whose node is locked, or refuse it."""
-        check = self._processor.check(node, request)
+        check = self._processor.check(task, request)
         if check.done:
             log_request(LOG.info, request,
                         'an earlier attempt has finished it')
-            return self._end(request, None, node)
+            return self._end(request, None, task)
         if check.superseded:
-            return self._end(request, queue_request.OVERTAKEN, node)
+            return self._end(request, queue_request.OVERTAKEN, task)
         decided = decide(request, self._max_attempts)
         refusal = check.obstacle or decided.refusal
         if refusal:
-            return self._fail_node(node, request, refusal)
+            return self._fail_node(task, request, refusal)
         begun = self._queue.begin(request, decided.state)
         log_request(LOG.info, begun, 'processing begins')
         try:
-            error = self._processor.run(node, begun)
-            return self._end(begun, error, node)
+            error = self._processor.run(task, begun)
+            return self._end(begun, error, task)
         except exceptions.LeaseLost:
             raise
         except Exception as exc:
             return self._give_back(request, begun, exc)
 
-    def _fail_node(self, node: typing.Any, request: queue_request.Request,
-                   refusal: str) -> Outcome:
+    def _fail_node(self, task: queue_node.DeliveryTask,
+                   request: queue_request.Request, refusal: str) -> Outcome:
         """Fail the node of a request that is refused."""
         if self._queue.heartbeat([request]):
             raise exceptions.LeaseLost(request.uuid)
         try:
-            self._processor.fail(node, request, refusal)
+            self._processor.fail(task, request, refusal)
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise
             log_request(LOG.exception, request,
                         'its node is left to the leader')
             return self._end(request, refusal)
-        return self._end(request, refusal, node)
+        return self._end(request, refusal, task)
 
     def _end(self, request: queue_request.Request, error: str | None,
-             node: typing.Any = None) -> Outcome:
+             task: queue_node.DeliveryTask | None = None) -> Outcome:
         """End a request, and unlock its node.
 
-        :param node: None if it is not locked; the leader settles it then.
+        :param task: None if the node is not locked; the leader settles it
+            then.
         """
         consume = functools.partial(self._queue.consume, request, error)
-        ended = (consume() if node is None
-                 else self._processor.end(node, consume))
+        ended = consume() if task is None else task.end(consume)
         if error is None:
             log_request(LOG.info, ended, 'done')
             return Outcome.FINISHED

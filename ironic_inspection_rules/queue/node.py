@@ -9,7 +9,7 @@ own names, as several run on one host.
 from collections.abc import Callable, Iterator
 import contextlib
 import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironic import objects
 from ironic.common import context as ironic_context
@@ -28,7 +28,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -60,6 +59,19 @@ _MOST_OVERDUE = 500
 """Most overdue nodes that one round lists."""
 
 
+class NodeCheck(NamedTuple):
+    """Result of checking the state of a node for a request.
+
+    ``done``: an earlier attempt has finished it. ``obstacle``: why it must
+    not be processed. ``superseded``: the node is in a newer inspection, and
+    stays as it is.
+    """
+
+    done: bool = False
+    obstacle: str | None = None
+    superseded: bool = False
+
+
 class DeliveryTask(task_manager.TaskManager):
     """Ironic's task, with an exclusive lock in the name of a delivery.
 
@@ -89,7 +101,10 @@ class DeliveryTask(task_manager.TaskManager):
 
         If the run cannot be stored, the other two are done without it.
 
-        :param consume: see :meth:`.delivery.Processor.end`.
+        :param consume: ends the request in the given transaction; called
+            again if the transaction is retried.
+        :returns: the result of ``consume``.
+        :raises: any error of ``consume``; then nothing is changed.
         """
         try:
             ended = self._end(consume, *[self.run] if self.run else [])
@@ -222,26 +237,26 @@ def unlock_if_over(requests: database_queue.DatabaseQueue, node_uuid: str,
     return True
 
 
-def check(node, request: queue_request.Request) -> delivery.NodeCheck:
+def check(node, request: queue_request.Request) -> NodeCheck:
     """Check whether a request can be processed in the state of its node."""
     present = node.provision_state
     if request.event == queue_request.TIMEOUT:
-        return delivery.NodeCheck(done=present != states.INSPECTWAIT)
+        return NodeCheck(done=present != states.INSPECTWAIT)
     begun = request.state == state.PROCESSING
     if request.event == queue_request.REAPPLY:
         # An inspection that has begun since brings data of its own.
         if present in IN_INSPECTION:
-            return delivery.NodeCheck(superseded=True)
+            return NodeCheck(superseded=True)
         allowed = REAPPLICABLE
     elif present == states.INSPECTWAIT and not _is_of_inspection(node,
                                                                  request):
-        return delivery.NodeCheck(superseded=True)
+        return NodeCheck(superseded=True)
     elif request.event == queue_request.POWER_ON:
         allowed = frozenset({states.INSPECTWAIT})
     elif begun:
         # Only a finished inspection leads from inspecting to manageable.
         if present == states.MANAGEABLE:
-            return delivery.NodeCheck(done=True)
+            return NodeCheck(done=True)
         allowed = _BEGUN
     elif (present == states.INSPECTFAIL
           and request.inspection_began_at is not None
@@ -252,9 +267,8 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
     else:
         allowed = _FRESH
     if present in allowed:
-        return delivery.NodeCheck()
-    return delivery.NodeCheck(obstacle=_('the node is in state "%s"')
-                              % present)
+        return NodeCheck()
+    return NodeCheck(obstacle=_('the node is in state "%s"') % present)
 
 
 def has_timed_out(node) -> bool:

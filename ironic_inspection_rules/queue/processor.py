@@ -27,7 +27,6 @@ from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -49,9 +48,9 @@ _OF_STORING = (db_exc.DBError, db_exc.DBInvalidUnicodeParameter,
 
 
 class RequestProcessor:
-    """A :class:`delivery.Processor` for Ironic's nodes.
+    """The work on requests.
 
-    Its ``node`` is a :class:`.node.DeliveryTask`.
+    ``task`` is a :class:`.node.DeliveryTask`, with the locked node.
 
     :param requests: the queue that the requests come from.
     :param timeout: seconds that a node may be in "inspect wait".
@@ -64,12 +63,15 @@ class RequestProcessor:
 
     def lock(self, request: queue_request.Request
              ) -> contextlib.AbstractContextManager[Any]:
-        """See :meth:`delivery.Processor.lock`."""
+        """Lock the node of a request, for as long as the context lasts.
+
+        :raises: NodeBusy, NodeGone
+        """
         return queue_node.locked(self._queue, request)
 
     def check(self, task,
-              request: queue_request.Request) -> delivery.NodeCheck:
-        """See :meth:`delivery.Processor.check`."""
+              request: queue_request.Request) -> queue_node.NodeCheck:
+        """Check whether the state of the node allows processing."""
         finding = queue_node.check(task.node, request)
         if finding.done and request.event == queue_request.CONTINUE:
             # The attempt that finished it may have died before it stored
@@ -80,7 +82,12 @@ class RequestProcessor:
         return finding
 
     def run(self, task, request: queue_request.Request) -> str | None:
-        """See :meth:`delivery.Processor.run`."""
+        """Process a request.
+
+        :returns: why the request has failed for good, as recorded on the
+            node; None if it succeeded.
+        :raises: TemporaryFailure if another attempt may succeed.
+        """
         carry_out: Callable[[Any, queue_request.Request], str | None] = {
             queue_request.CONTINUE: self._inspect,
             queue_request.REAPPLY: self._reapply,
@@ -186,16 +193,11 @@ class RequestProcessor:
             settle()
 
     def fail(self, task, request: queue_request.Request, reason: str) -> None:
-        """See :meth:`delivery.Processor.fail`."""
+        """Record on the node that the request cannot be carried out."""
         self._fail_node(task, request, reason)
         if request.state == state.PROCESSING and (
                 request.event in _EVENTS_OF_RUNS):
             task.run = keeping.prepare(_taken_up(request), task, reason)
-
-    def end(self, task, consume: Callable[[Any], queue_request.Request]
-            ) -> queue_request.Request:
-        """See :meth:`delivery.Processor.end`."""
-        return task.end(consume)
 
     def _fail_node(self, task, request: queue_request.Request,
                    reason: str) -> None:

@@ -15,6 +15,7 @@ import tenacity
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import processor as processors
 from ironic_inspection_rules.queue import request as queue_request
 
 LOG = log.getLogger(__name__)
@@ -81,7 +82,7 @@ class Worker:
     """
 
     def __init__(self, name: str, requests: database_queue.DatabaseQueue,
-                 processor: delivery.Processor, settings: Settings,
+                 processor: processors.RequestProcessor, settings: Settings,
                  observe: Callable[[delivery.Outcome], None] = (
                      lambda outcome: None),
                  claim: Callable[[str], queue_request.Request | None] | None

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -29,6 +30,17 @@ class Killed(BaseException):
     """The process ends here: nothing after this line of it happens."""
 
 
+class FakeTask:
+    """Ends the request of a locked node."""
+
+    def __init__(self, node_uuid):
+        self.node_uuid = node_uuid
+
+    def end(self, consume):
+        with transaction.writer() as session:
+            return consume(session)
+
+
 class FakeProcessor:
     """Nodes as a dictionary of marks; dies or fails where it is told to."""
 
@@ -36,7 +48,7 @@ class FakeProcessor:
         self.calls = []
         self.locked = set()
         self.failed = {}
-        self.finding = delivery.NodeCheck()
+        self.finding = queue_node.NodeCheck()
         self.trouble = {}
 
     def _reach(self, step):
@@ -48,25 +60,21 @@ class FakeProcessor:
     def lock(self, request):
         self._reach('lock')
         self.locked.add(request.node_uuid)
-        yield request.node_uuid
+        yield FakeTask(request.node_uuid)
         self._reach('unlock')
         self.locked.discard(request.node_uuid)
 
-    def check(self, node, request):
+    def check(self, task, request):
         self._reach('check')
         return self.finding
 
-    def run(self, node, request):
+    def run(self, task, request):
         self._reach('run')
-        return self.failed.get(node)
+        return self.failed.get(task.node_uuid)
 
-    def fail(self, node, request, reason):
+    def fail(self, task, request, reason):
         self._reach('fail')
-        self.failed[node] = reason
-
-    def end(self, node, consume):
-        with transaction.writer() as session:
-            return consume(session)
+        self.failed[task.node_uuid] = reason
 
 
 class DelivererTestCase(base.QueueTestCase):
@@ -182,19 +190,19 @@ class DelivererTestCase(base.QueueTestCase):
         return [request.uuid for request in self.queue.unsettled()]
 
     def test_a_node_that_cannot_be_failed_is_left_to_the_leader(self):
-        self.processor.finding = delivery.NodeCheck(obstacle='no way')
+        self.processor.finding = queue_node.NodeCheck(obstacle='no way')
         self.processor.trouble['fail'] = [ValueError('surprise')]
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 0, 'no way'), self.outcome())
         self.assertEqual([self.request.uuid], self.left())
 
     def test_a_node_that_was_failed_is_not(self):
-        self.processor.finding = delivery.NodeCheck(obstacle='no way')
+        self.processor.finding = queue_node.NodeCheck(obstacle='no way')
         self.deliver()
         self.assertEqual([], self.left())
 
     def test_a_superseded_request_leaves_its_node_alone(self):
-        self.processor.finding = delivery.NodeCheck(superseded=True)
+        self.processor.finding = queue_node.NodeCheck(superseded=True)
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 0, queue_request.OVERTAKEN),
                          self.outcome())
@@ -206,14 +214,14 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertEqual((state.ERROR, 0, 'gone'), self.outcome())
 
     def test_a_wrong_state_of_the_node_fails_the_request(self):
-        self.processor.finding = delivery.NodeCheck(obstacle='it is active')
+        self.processor.finding = queue_node.NodeCheck(obstacle='it is active')
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 0, 'it is active'), self.outcome())
         self.assertEqual({'node': 'it is active'}, self.processor.failed)
         self.assertNotIn('run', self.processor.calls)
 
     def test_what_was_finished_before_is_only_consumed(self):
-        self.processor.finding = delivery.NodeCheck(done=True)
+        self.processor.finding = queue_node.NodeCheck(done=True)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
         self.assertNotIn('run', self.processor.calls)
         self.assertEqual((state.FINISHED, 0, None), self.outcome())
@@ -285,7 +293,7 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertIn('none of the workers lived', self.outcome()[2])
 
     def test_who_wakes_up_too_late_does_not_fail_the_node(self):
-        self.processor.finding = delivery.NodeCheck(obstacle='it is active')
+        self.processor.finding = queue_node.NodeCheck(obstacle='it is active')
         late = self.queue.get('w1')
         base.pass_time(base.LEASE)
         self.queue.get('w2')

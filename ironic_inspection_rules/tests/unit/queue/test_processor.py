@@ -77,7 +77,7 @@ class InspectorTestCase(base.GlueTestCase):
             return error
 
     def unlock(self, task, consume=lambda transaction: None):
-        return self.inspector.end(task, consume)
+        return task.end(consume)
 
 
 class InspectTestCase(InspectorTestCase):
@@ -447,7 +447,7 @@ class BindingMixin:
         again = self.post(cpu=2)
         self.assertEqual((first.uuid, LONG_AGO),
                          (again.uuid, again.inspection_began_at))
-        self.assertEqual(delivery.NodeCheck(), self.check(again))
+        self.assertEqual(queue_node.NodeCheck(), self.check(again))
 
     def test_old_data_are_not_processed_into_a_newer_inspection(self):
         self.inspect(LONG_AGO)
@@ -467,7 +467,7 @@ class BindingMixin:
             self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
                              (ended.state, ended.last_error))
             self.assertRaises(exceptions.LeaseLost, self.queue.consume, old)
-            self.assertEqual(delivery.NodeCheck(), self.check(new))
+            self.assertEqual(queue_node.NodeCheck(), self.check(new))
             self.assertEqual([], self.settle())
             self.queue.abort(new.uuid, 'out of the way')
             self.settle()
@@ -496,7 +496,7 @@ class BindingTestCase(BindingMixin, BoundTestCase):
         with task_manager.acquire(self.context, self.node.uuid) as task:
             task.process_event('fail')
             conductor_utils.cleanup_inspectwait_timeout(task)
-        self.assertEqual(delivery.NodeCheck(), self.check(accepted))
+        self.assertEqual(queue_node.NodeCheck(), self.check(accepted))
 
     def test_an_aborted_inspection_is_not_processed(self):
         self.inspect(LONG_AGO)
@@ -544,7 +544,7 @@ class BindingTestCase(BindingMixin, BoundTestCase):
         self.queue.abort(self.post(cpu=1).uuid, 'aborted')
         posted = self.post(cpu=2)
         self.assertEqual(1, len(self.settle()))
-        self.assertEqual(delivery.NodeCheck(), self.check(posted))
+        self.assertEqual(queue_node.NodeCheck(), self.check(posted))
         self.assertEqual(states.INSPECTWAIT,
                          self.stored_node().provision_state)
 
@@ -666,7 +666,7 @@ class CheckTestCase(base.base.TestCase):
             if finding.obstacle:
                 self.assertIn(present, finding.obstacle)
         return {present for present, finding in found.items()
-                if finding == delivery.NodeCheck()}
+                if finding == queue_node.NodeCheck()}
 
     def test_posted_data_are_for_nodes_that_wait_for_them(self):
         self.assertEqual({states.INSPECTWAIT, states.ENROLL},

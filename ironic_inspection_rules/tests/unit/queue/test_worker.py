@@ -78,7 +78,7 @@ class WorkerTestCase(base.QueueTestCase):
     def test_it_finishes_what_it_has_and_takes_no_more(self):
         started, go_on = threading.Event(), threading.Event()
 
-        def run(node, request):
+        def run(task, request):
             started.set()
             go_on.wait(PATIENCE)
         self.processor.run = run
@@ -143,7 +143,7 @@ class WorkerTestCase(base.QueueTestCase):
         runs = iter((first, second))
         ends = threading.Semaphore(0)
 
-        def run(node, request):
+        def run(task, request):
             next(runs).set()
             ends.acquire(timeout=PATIENCE)
         self.processor.run = run
@@ -175,8 +175,8 @@ class WorkerTestCase(base.QueueTestCase):
         hangs, go_on = threading.Event(), threading.Event()
         self.addCleanup(go_on.set)
 
-        def hang_in_a_hook(node, request):
-            if node == 'hangs':
+        def hang_in_a_hook(task, request):
+            if task.node_uuid == 'hangs':
                 self.hung.append(threading.current_thread())
                 hangs.set()
                 go_on.wait(PATIENCE)
@@ -276,7 +276,7 @@ class WorkerTestCase(base.QueueTestCase):
                 self.clock.advance(1)
             return heartbeat()
 
-        def run(node, request):
+        def run(task, request):
             self.assertTrue(beaten.wait(PATIENCE))
             base.pass_time(base.LEASE)
             self.assertEqual(request.uuid, get('w2').uuid)
@@ -310,9 +310,9 @@ class WorkerTestCase(base.QueueTestCase):
         begun = {node: threading.Event() for node in 'abc'}
         ends = {node: threading.Event() for node in 'abc'}
 
-        def run(node, request):
-            begun[node].set()
-            self.assertTrue(ends[node].wait(PATIENCE))
+        def run(task, request):
+            begun[task.node_uuid].set()
+            self.assertTrue(ends[task.node_uuid].wait(PATIENCE))
         self.processor.run = run
         claimed = threading.Event()
         get = self.queue.get
