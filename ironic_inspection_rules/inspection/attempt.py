@@ -33,57 +33,35 @@ class Abandoned(BaseException):
     """
 
 
-class NullAttempt:
-    """An inspection without a request, which is never repeated."""
+class Attempt:
+    """One attempt at an inspection.
 
-    def __init__(self, run: recorder.Run) -> None:
-        self.run = run
+    If the inspection has a request, each phase has a checkpoint: its outcome.
+    It is stored with the request, in the transaction that saves the changes
+    of the phase, so that the next attempt does not apply the phase twice.
+    Saving checks the token of the delivery, so a worker that has lost its
+    lease saves neither.
 
-    def has_checkpoint(self, phase: str) -> bool:
-        """Return whether an earlier attempt saved the outcome of a phase."""
-        return False
-
-    def replay(self, phase: str, task, target: working_copy.WorkingCopy,
-               plugin_data: dict) -> None:
-        """Repeat the outcome of a phase."""
-
-    def checkpoint(self, phase: str, target: working_copy.WorkingCopy,
-                   difference: Difference, more: Mapping[str, Any],
-                   error: Exception | None) -> saving.Checkpoint | None:
-        """Prepare the checkpoint of a phase."""
-        return None
-
-    @contextlib.contextmanager
-    def guard(self) -> Iterator[None]:
-        """Leave all errors to Ironic."""
-        yield
-
-
-class Attempt(NullAttempt):
-    """One attempt at a request.
-
-    A checkpoint is the outcome of a phase. It is stored with the request, in
-    the transaction that saves the changes of the phase, so that the next
-    attempt does not apply the phase twice. Saving checks the token of the
-    delivery, so a worker that has lost its lease saves neither.
-
-    :param requests: the queue.
+    :param requests: the queue, None if the inspection has no request.
     :param request: as :meth:`.DatabaseQueue.begin` returned it.
     """
 
     def __init__(self, run: recorder.Run,
-                 requests: database_queue.DatabaseQueue,
-                 request: queue_request.Request) -> None:
-        super().__init__(run)
+                 requests: database_queue.DatabaseQueue | None = None,
+                 request: queue_request.Request | None = None) -> None:
+        self.run = run
         self._queue = requests
         self.request = request
 
     def has_checkpoint(self, phase: str) -> bool:
+        """Return whether an earlier attempt saved the outcome of a phase."""
+        if self.request is None:
+            return False
         return self.request.checkpoints.get(phase) is not None
 
     def replay(self, phase: str, task, target: working_copy.WorkingCopy,
                plugin_data: dict) -> None:
-        """Repeat the outcome of a phase.
+        """Repeat the outcome of a phase that has a checkpoint.
 
         Changed values are set again, as other hooks run in each attempt and
         may have overwritten them.
@@ -91,6 +69,7 @@ class Attempt(NullAttempt):
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule has failed inspection.
         """
+        assert self.request is not None
         outcome = self.request.checkpoints[phase]
         self.run.take_up(phase, outcome.get('run'))
         for root, path, *value in outcome['changes']:
@@ -111,8 +90,10 @@ class Attempt(NullAttempt):
         :param more: further changed attributes of the node.
         :param error: the failure that a rule requested, if any.
         :returns: a function that saves it; raises Abandoned if the request
-            has been delivered again.
+            has been delivered again. None if there is no request.
         """
+        if self.request is None:
+            return None
         return self._checkpoint(phase, {
             'changes': _final_values(target),
             'plugin_data': difference,
@@ -123,6 +104,7 @@ class Attempt(NullAttempt):
     def _checkpoint(self, phase: str, outcome: Mapping[str, Any]
                     ) -> saving.Checkpoint:
         def save(transaction: Any) -> None:
+            assert self._queue is not None and self.request is not None
             try:
                 self.request = self._queue.save_checkpoints(
                     self.request,
@@ -133,11 +115,15 @@ class Attempt(NullAttempt):
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Raise Abandoned for errors of the surroundings."""
+        """Raise Abandoned for errors of the surroundings.
+
+        Without a request, which could be delivered again, all errors are left
+        to Ironic.
+        """
         try:
             yield
         except Exception as exc:
-            if not surroundings.are_to_blame(exc):
+            if self.request is None or not surroundings.are_to_blame(exc):
                 raise
             raise Abandoned() from exc
 
@@ -150,13 +136,13 @@ rules. All of them pass the task on.
 """
 
 
-def of(task: Any) -> NullAttempt | None:
+def of(task: Any) -> Attempt | None:
     """Return the attempt of a task, None if it has none."""
     return getattr(task, _ATTRIBUTE, None)
 
 
 @contextlib.contextmanager
-def handed_over(attempt: NullAttempt, task: Any) -> Iterator[None]:
+def handed_over(attempt: Attempt, task: Any) -> Iterator[None]:
     """Attach an attempt to a task while the context lasts."""
     setattr(task, _ATTRIBUTE, attempt)
     try:
@@ -189,7 +175,7 @@ class GuardedHook:
     :param hook: the stevedore extension.
     """
 
-    def __init__(self, hook: Any, current: NullAttempt) -> None:
+    def __init__(self, hook: Any, current: Attempt) -> None:
         self.name = hook.name
         self.obj = self
         self._hook = hook.obj

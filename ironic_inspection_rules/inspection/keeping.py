@@ -63,7 +63,7 @@ def install() -> None:
 @contextlib.contextmanager
 def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
            plugin_data: dict[str, typing.Any] | None = None,
-           is_inspection: bool = True) -> Iterator[attempt.NullAttempt]:
+           is_inspection: bool = True) -> Iterator[attempt.Attempt]:
     """Store what the rules do to a node in this context as one run.
 
     Within another run it does nothing; that one includes the rules.
@@ -80,7 +80,7 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
     run = recorder.Run(recorder.INSPECTION)
     if inventory is not None:
         run.begin(inventory, plugin_data or {})
-    current = attempt.NullAttempt(run)
+    current = attempt.Attempt(run)
     with attempt.handed_over(current, task):
         try:
             yield current

@@ -105,7 +105,7 @@ class PhaseRunner:
             if plugin_data != before:
                 redfish.store_again(task, inventory, plugin_data)
 
-    def _run(self, current: attempt.NullAttempt, task, inventory: dict,
+    def _run(self, current: attempt.Attempt, task, inventory: dict,
              plugin_data: dict, phase: str) -> None:
         run = current.run
         if run.rules is None:
@@ -180,7 +180,7 @@ def _read_previous(run: recorder.Run, rules: repository.Snapshot, phase: str,
                         or facts.stored_before(task.node, task.context))
 
 
-def _apply(current: attempt.NullAttempt, plans, phase: str, task,
+def _apply(current: attempt.Attempt, plans, phase: str, task,
            target: working_copy.WorkingCopy, plugin_data: dict) -> None:
     run = current.run
     started = time.perf_counter()

@@ -188,13 +188,13 @@ class NoDeliveryTestCase(base.GlueTestCase):
 
     def test_without_a_request_nothing_is_saved(self):
         self.assertIsNone(attempt.of(self.task))
-        current = attempt.NullAttempt(recorder.Run(recorder.INSPECTION))
+        current = attempt.Attempt(recorder.Run(recorder.INSPECTION))
         self.assertFalse(current.has_checkpoint('main'))
         self.assertIsNone(current.checkpoint('main', None, {}, {}, None))
 
     def test_a_lost_database_is_left_to_ironic(self):
         def lose():
-            with attempt.NullAttempt(
+            with attempt.Attempt(
                     recorder.Run(recorder.INSPECTION)).guard():
                 raise db_exc.DBConnectionError()
         self.assertRaises(db_exc.DBConnectionError, lose)
