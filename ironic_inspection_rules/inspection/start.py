@@ -26,16 +26,9 @@ from ironic_inspection_rules.rule_set import repository
 LOG = log.getLogger(__name__)
 
 
-class ObjectStore:
-    """Reads stored rules through the versioned object."""
-
-    def revision(self, context) -> int:
-        """Return the revision of the rule set."""
-        return rule_object.Rule.get_revision(context)
-
-    def rules(self, context) -> list[dict]:
-        """Return all stored rules in creation order."""
-        return [rule.as_dict() for rule in rule_object.Rule.list(context)]
+def read_rules(context) -> list[dict]:
+    """Return all stored rules in creation order."""
+    return [rule.as_dict() for rule in rule_object.Rule.list(context)]
 
 
 @functools.cache
@@ -63,8 +56,8 @@ def load() -> repository.Repository:
         file_rule.load_built_in(options.built_in, ops))
     _refuse_twins(built_in)
     return repository.Repository(
-        ops, built_in, ObjectStore(), options.default_scope,
-        options.mask_secrets)
+        ops, built_in, rule_object.Rule.get_revision, read_rules,
+        options.default_scope, options.mask_secrets)
 
 
 @contextlib.contextmanager

@@ -24,15 +24,12 @@ from ironic_inspection_rules.i18n import _
 LOG = log.getLogger(__name__)
 
 
-class Store(typing.Protocol):
-    """Where stored rules come from."""
+ReadRevision = typing.Callable[[typing.Any], int]
+"""Takes Ironic's context; returns the revision of the rule set."""
 
-    def revision(self, context: typing.Any) -> int:
-        """Return the revision of the rule set."""
-
-    def rules(self, context: typing.Any
-              ) -> typing.Iterable[typing.Mapping[str, typing.Any]]:
-        """Return all stored rules in creation order."""
+ReadRules = typing.Callable[
+    [typing.Any], typing.Iterable[typing.Mapping[str, typing.Any]]]
+"""Takes Ironic's context; returns all stored rules in creation order."""
 
 
 def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
@@ -65,13 +62,15 @@ class Repository:
     """
 
     def __init__(self, ops: registry.Registry,
-                 built_in: typing.Sequence[model.Rule], store: Store,
+                 built_in: typing.Sequence[model.Rule],
+                 read_revision: ReadRevision, read_rules: ReadRules,
                  default_scope: str | None = None,
                  mask_secrets: str = 'always') -> None:
         self.ops = ops
         self.built_in = tuple(built_in)
         self.built_in_uuids = frozenset(rule.uuid for rule in built_in)
-        self._store = store
+        self._read_revision = read_revision
+        self._read_rules = read_rules
         self._default_scope = default_scope or None
         self._mask_secrets = mask_secrets
         self._lock = threading.Lock()
@@ -90,7 +89,8 @@ class Repository:
         read = json.loads(options)
         return Repository(
             self.ops, tuple(map(model.Rule.from_mapping, read['built_in'])),
-            self._store, read['default_scope'], read['mask_secrets'])
+            self._read_revision, self._read_rules,
+            read['default_scope'], read['mask_secrets'])
 
     def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.
@@ -103,19 +103,19 @@ class Repository:
             be compiled, such as after its plugin was removed; the rules of
             before stay.
         """
-        revision = self._store.revision(context)
+        revision = self._read_revision(context)
         with self._lock:
             while revision != self.snapshot.revision:
                 read = Snapshot(revision, self.compile(self.in_force(context)))
                 # Else the rules may have been read after another change.
-                revision = self._store.revision(context)
+                revision = self._read_revision(context)
                 if revision == read.revision:
                     self.snapshot = read
             return self.snapshot
 
     def in_force(self, context: typing.Any) -> list[model.Rule]:
         """Read all rules, also those that never run."""
-        return self.with_stored(self._store.rules(context))
+        return self.with_stored(self._read_rules(context))
 
     def with_stored(self, stored: typing.Iterable[
             typing.Mapping[str, typing.Any]]) -> list[model.Rule]:

@@ -37,10 +37,9 @@ class PostedRulesTestCase(base.TestCase):
         self.use_rules([])
 
     def use_rules(self, built_in, **options):
-        store = types.SimpleNamespace(revision=lambda context: self.revision,
-                                      rules=lambda context: self.stored)
-        rules = repository.Repository(registry.installed(), built_in, store,
-                                      **options)
+        rules = repository.Repository(
+            registry.installed(), built_in, lambda context: self.revision,
+            lambda context: self.stored, **options)
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.inspection.start.rules', lambda: rules))
 

@@ -62,19 +62,6 @@ class Task:
         self._portgroups = portgroups
 
 
-class Store:
-    """Stored rules in memory."""
-
-    def __init__(self, rules):
-        self._rules = rules
-
-    def revision(self, context):
-        return len(self._rules)
-
-    def rules(self, context):
-        return self._rules
-
-
 class GlueTestCase(base.IronicTestCase):
     """A test with a node, its port, and Ironic's tables.
 
@@ -131,10 +118,11 @@ class GlueTestCase(base.IronicTestCase):
 
 def rules(*stored, **options):
     """Make the rules in force of mappings, as the API would store them."""
+    mappings = [{'uuid': uuidutils.generate_uuid(), **fields}
+                for fields in stored]
     return repository.Repository(
-        registry.installed(), (),
-        Store([{'uuid': uuidutils.generate_uuid(), **fields}
-               for fields in stored]), **options)
+        registry.installed(), (), lambda context: len(mappings),
+        lambda context: mappings, **options)
 
 
 def rule(*actions, conditions=(), **fields):

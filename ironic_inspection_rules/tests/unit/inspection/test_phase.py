@@ -92,7 +92,7 @@ class PhaseRunnerTestCase(base.GlueTestCase):
             raise away
 
         # What durable inspection waits for has to reach it as it is.
-        for name in ('inspection.start.ObjectStore.revision',
+        for name in ('db.rule.get_revision',
                      'db.migration.version'):
             self.useFixture(fixtures.MonkeyPatch(
                 f'ironic_inspection_rules.{name}', fail))

@@ -63,8 +63,10 @@ class RepositoryTestCase(base.TestCase):
 
     def repository(self, *stored, built_in=(), **options):
         self.store = FakeStore(*stored)
-        return repository.Repository(registry.installed(), built_in,
-                                     self.store, **options)
+        return repository.Repository(
+            registry.installed(), built_in,
+            lambda context: self.store.revision(context),
+            lambda context: self.store.rules(context), **options)
 
     def in_force(self, rules, phase='main'):
         return [plan.rule for plan in rules.refresh(None).plans(phase)]
