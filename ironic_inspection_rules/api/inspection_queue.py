@@ -18,23 +18,30 @@ from ironic_inspection_rules.patches import controllers
 
 
 @functools.cache
-def submitter() -> Any:
-    """Return what puts requests into the queue; made when the API starts.
+def requests() -> Any:
+    """Return the queue of this process; made when the API starts.
 
     Starts a worker too, where an all-in-one Ironic is to have one.
 
-    :returns: a :class:`.submission.RequestSubmitter`.
+    :returns: a :class:`.DatabaseQueue`.
     """
     from ironic_inspection_rules.queue import service
     from ironic_inspection_rules.queue import submission
     from ironic_inspection_rules.queue import wakeup
     # Without either, workers find requests when they next look for work.
-    wake = (service.start_embedded().wake if service.is_embedded_wanted()
-            else wakeup.WakeupSender().wake if wakeup.is_available()
-            else lambda: None)
-    return submission.RequestSubmitter(
-        service.make_queue(), wake,
-        submission.WorkerAbsence(CONF.inspection_queue.lease).check)
+    wake_workers = None
+    if service.is_embedded_wanted():
+        wake_workers = service.start_embedded().wake
+    elif wakeup.is_available():
+        wake_workers = wakeup.WakeupSender().wake
+    absence = submission.WorkerAbsence(CONF.inspection_queue.lease)
+
+    def wake() -> None:
+        if wake_workers is not None:
+            wake_workers()
+        absence.check()
+
+    return service.make_queue(wake=wake)
 
 
 def install() -> None:
@@ -47,8 +54,8 @@ def install() -> None:
         raise exceptions.Invalid(
             _('[inspection_queue]enabled needs an API that reaches the '
               'database itself, without [DEFAULT]use_rpc_for_database.'))
-    submitter.cache_clear()
-    submitter()
+    requests.cache_clear()
+    requests()
     for ending in ('inventory/reapply', 'data/unprocessed'):
         body_limit.as_inspection_data(ending)
 
@@ -67,5 +74,5 @@ def take_over(posted: dict[str, Any], token: Any) -> None:
                 api.request.context, node_uuid), token))
 
     controllers.hand_over_by(functools.partial(
-        submission.QueueingConductorAPI, submitter=submitter(),
+        submission.QueueingConductorAPI, requests=requests(),
         posted=posted, sender=api.request.client_addr, is_machine=is_machine))

@@ -14,6 +14,7 @@ from typing import Any
 from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.inspection import saving
@@ -199,6 +200,16 @@ def difference(before: Mapping[str, Any],
                     if name not in before
                     or not data_path.same(before[name], value)},
             'unset': [name for name in before if name not in after]}
+
+
+def early_checkpoint(posted: Mapping[str, Any],
+                     plugin_data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checkpoint with which a request is stored.
+
+    :param posted: plugin data as the ramdisk posted them.
+    :param plugin_data: plugin data after the early rules.
+    """
+    return {model.EARLY: difference(posted, plugin_data)}
 
 
 def apply(changes: Difference, plugin_data: dict) -> None:

@@ -13,6 +13,7 @@ import datetime
 import json
 import typing
 
+from oslo_log import log
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
@@ -24,6 +25,8 @@ from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+
+LOG = log.getLogger(__name__)
 
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 
@@ -43,13 +46,16 @@ class DatabaseQueue:
     :param served: an SQL condition on the requests that a worker of this
         process can process, see :func:`.node_reservation.served_by`; None for
         all.
+    :param wake: called when a request has been put; wakes the workers.
     """
 
     def __init__(self, lease: float,
                  accept: Accept = lambda session, node_uuid, starting: None,
-                 served: typing.Any = None) -> None:
+                 served: typing.Any = None,
+                 wake: Callable[[], None] = lambda: None) -> None:
         self._lease = lease
         self._accept = accept
+        self._wake = wake
         self._posted = leases.Search(
             lease, (state.WAITING, state.PROCESSING), served)
         self._starting = leases.Search(lease, (state.STARTING,), served)
@@ -92,6 +98,7 @@ class DatabaseQueue:
         while stored is None:
             # None: another process has changed the open request.
             stored = self._try_put(node_uuid, event, data, values, trusted)
+        self._wake()
         return stored
 
     def _try_put(self, node_uuid: str, event: str,
@@ -125,6 +132,11 @@ class DatabaseQueue:
             if waiting is None and row.unprocessed_id is not None:
                 return None
             if waiting is not None and not _same(waiting, data):
+                LOG.warning('Inspection data of node %(node)s from '
+                            '%(sender)s are refused: other data wait to be '
+                            'processed, which %(present)s posted',
+                            {'node': node_uuid, 'sender': values['sender'],
+                             'present': present.sender})
                 raise exceptions.AnotherSender(node_uuid, present.sender)
             if waiting is not None and event == queue_request.REAPPLY:
                 return present

@@ -43,15 +43,18 @@ _RESTART_DELAY = 1.0
 """Seconds until a thread that failed is started again."""
 
 
-def make_queue(served: typing.Any = None) -> database_queue.DatabaseQueue:
+def make_queue(served: typing.Any = None,
+               wake: Callable[[], None] = lambda: None
+               ) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
     :param served: see :class:`.DatabaseQueue`.
+    :param wake: see :class:`.DatabaseQueue`.
     """
     lease = CONF.inspection_queue.lease
     transaction.bound(enginefacade.writer.get_engine(), lease)
     return database_queue.DatabaseQueue(
-        lease, node_reservation.stop_clock, served)
+        lease, node_reservation.stop_clock, served, wake)
 
 
 class WorkerService:

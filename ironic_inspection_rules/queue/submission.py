@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Storing requests in the queue, from Ironic's API."""
+"""Inspection data that go to the queue, from Ironic's API."""
 
 from collections.abc import Callable
 import threading
@@ -10,9 +10,7 @@ from typing import Any
 from oslo_db import exception as db_exc
 from oslo_log import log
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import backlog
-from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
@@ -20,81 +18,23 @@ from ironic_inspection_rules.queue import request as queue_request
 LOG = log.getLogger(__name__)
 
 
-class RequestSubmitter:
-    """Stores requests in the queue and wakes the workers.
-
-    :param requests: the queue.
-    :param wake: wakes the workers.
-    :param check_workers: called after each request; warns if no worker
-        takes requests.
-    """
-
-    def __init__(self, requests: database_queue.DatabaseQueue,
-                 wake: Callable[[], None],
-                 check_workers: Callable[[], None] = lambda: None) -> None:
-        self._queue = requests
-        self._wake = wake
-        self._check_workers = check_workers
-
-    def put(self, node_uuid: str, event: str, inventory: dict | None,
-            posted: dict, plugin_data: dict, sender: str | None = None,
-            trusted: bool = True) -> queue_request.Request:
-        """Store a request; it is committed when this returns.
-
-        :param event: one of :data:`.request.EVENTS`.
-        :param inventory: None for the one that the ramdisk posted last.
-        :param posted: plugin data as the ramdisk posted them.
-        :param plugin_data: plugin data after the early rules.
-        :param sender: IP address that the data came from.
-        :param trusted: see :meth:`.DatabaseQueue.put`.
-        :raises: RequestPending, AnotherSender, Conflict
-        """
-        try:
-            request = self._queue.put(
-                node_uuid, event, inventory, posted,
-                {model.EARLY: attempt.difference(posted, plugin_data)},
-                sender=sender, trusted=trusted)
-        except exceptions.AnotherSender as exc:
-            LOG.warning('Inspection data of node %(node)s from %(sender)s '
-                        'are refused: other data wait to be processed, '
-                        'which %(present)s posted',
-                        {'node': node_uuid, 'sender': sender,
-                         'present': exc.sender})
-            raise
-        self._wake()
-        self._check_workers()
-        return request
-
-    def find_open(self, node_uuid: str) -> queue_request.Request | None:
-        """Return the open request of a node, None if it has none."""
-        return self._queue.find_open(node_uuid)
-
-    def abort(self, uuid: str, reason: str) -> queue_request.Request:
-        """Abort a request that no worker has begun to process.
-
-        :param reason: stored as the error of the request.
-        :raises: RequestNotFound, RequestNotWaiting
-        """
-        return self._queue.abort(uuid, reason)
-
-
 class QueueingConductorAPI:
     """Ironic's conductor API, except that inspection data go to the queue.
 
     :param rpcapi: the ``ConductorAPI`` of an API request.
-    :param submitter: stores the data.
+    :param requests: the queue.
     :param posted: plugin data as the ramdisk posted them.
     :param sender: IP address of the ramdisk.
     :param is_machine: takes the UUID of a node; returns whether the sender
         has proved to be that machine, by its agent token.
     """
 
-    def __init__(self, rpcapi: Any, submitter: RequestSubmitter,
+    def __init__(self, rpcapi: Any, requests: database_queue.DatabaseQueue,
                  posted: dict, sender: str | None = None,
                  is_machine: Callable[[str], bool] = lambda node_uuid: False
                  ) -> None:
         self._rpcapi = rpcapi
-        self._submitter = submitter
+        self._queue = requests
         self._posted = posted
         self._sender = sender
         self._is_machine = is_machine
@@ -106,9 +46,10 @@ class QueueingConductorAPI:
                             inventory: dict, plugin_data: dict,
                             topic: str | None = None) -> None:
         """Store a request instead of calling a conductor."""
-        self._submitter.put(node_id, queue_request.CONTINUE, inventory,
-                            self._posted, plugin_data, self._sender,
-                            self._is_machine(node_id))
+        self._queue.put(
+            node_id, queue_request.CONTINUE, inventory, self._posted,
+            attempt.early_checkpoint(self._posted, plugin_data),
+            sender=self._sender, trusted=self._is_machine(node_id))
 
 
 class WorkerAbsence:

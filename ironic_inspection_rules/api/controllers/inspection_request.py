@@ -62,7 +62,7 @@ def delete(request_uuid: str) -> None:
     powered on. The request is out of the queue already: should this fail, the
     leader of the workers has the inspection fail.
     """
-    aborted = inspection_queue.submitter().abort(
+    aborted = inspection_queue.requests().abort(
         _UUID('uuid', request_uuid),
         _('Inspection was aborted by request.'))
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):

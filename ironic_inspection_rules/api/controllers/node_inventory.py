@@ -17,6 +17,7 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import request as queue_request
@@ -106,7 +107,7 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     """
     # Only loaded where durable inspection is switched on.
     from ironic_inspection_rules.queue import node as queue_node
-    requests = inspection_queue.submitter()
+    requests = inspection_queue.requests()
     document = request.body() if api.request.body else None
     given = None
     if document not in (None, {}):
@@ -130,7 +131,8 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     continue_inspection.run_early_rules(api.request.context, inventory,
                                         plugin_data)
     return requests.put(node.uuid, queue_request.REAPPLY, given and inventory,
-                        posted, plugin_data,
+                        posted,
+                        attempt.early_checkpoint(posted, plugin_data),
                         sender=api.request.client_addr)
 
 

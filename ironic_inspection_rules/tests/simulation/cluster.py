@@ -21,11 +21,11 @@ from oslo_utils import timeutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import request as queue_request
-from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.tests.simulation import conductor
 from ironic_inspection_rules.tests.simulation import coordinator
@@ -134,13 +134,12 @@ class Cluster:
         self._count = 0
         self._context = ironic_context.get_admin_context()
         self._api = scheduler.Process('api')
-        self._submitter = submission.RequestSubmitter(
-            database_queue.DatabaseQueue(
-                LEASE, node_reservation.stop_clock), self._wake)
+        self._queue = database_queue.DatabaseQueue(
+            LEASE, node_reservation.stop_clock, wake=self._wake)
         self._posted = 0
         DRIVER.inspect.before = lambda: None
         self.conductor = conductor.Conductor(
-            turns, self.watch, self._submitter, self.post)
+            turns, self.watch, self._queue, self.post)
         database.start(turns)
         database.around_commit = self.watch.around_commit
         database.note_stall = self.watch.excuse_all
@@ -204,9 +203,9 @@ class Cluster:
                 node = objects.Node.get_by_uuid(self._context, node_uuid)
                 if node.provision_state != states.INSPECTWAIT:
                     return
-                put = self._submitter.put(
+                put = self._queue.put(
                     node_uuid, queue_request.CONTINUE, {'mark': mark}, {},
-                    {}, trusted=True)
+                    attempt.early_checkpoint({}, {}), trusted=True)
                 self.watch.accepted(node_uuid, mark, put.uuid)
                 self.turns.note(f'{mark} is accepted as {put.uuid}')
                 return

@@ -21,7 +21,6 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.tests.simulation import invariants
 from ironic_inspection_rules.tests.simulation import scheduler
 
@@ -35,17 +34,17 @@ class Conductor:
 
     :param turns: the scheduler.
     :param watch: the invariants.
-    :param submitter: stores requests, as the API does.
+    :param requests: the queue, as the API has it.
     :param post: lets the machine of a node post its data.
     """
 
     def __init__(self, turns: scheduler.Scheduler,
                  watch: invariants.Invariants,
-                 submitter: submission.RequestSubmitter,
+                 requests: database_queue.DatabaseQueue,
                  post: Callable[[str], None]) -> None:
         self._turns = turns
         self._watch = watch
-        self._submitter = submitter
+        self._queue = requests
         self._post = post
         self._context = ironic_context.get_admin_context()
         self._process = scheduler.Process(HOST)
@@ -75,10 +74,10 @@ class Conductor:
         self._spawn('abort', lambda: self._abort(node_uuid))
 
     def _abort(self, node_uuid: str) -> None:
-        waiting = self._submitter.find_open(node_uuid)
+        waiting = self._queue.find_open(node_uuid)
         if waiting is not None:
             self._watch.may_end(waiting.uuid, 'aborted')
-            self._submitter.abort(waiting.uuid, invariants.ABORTED)
+            self._queue.abort(waiting.uuid, invariants.ABORTED)
         with self._lock(node_uuid, 'abort') as task:
             if task.node.provision_state == states.INSPECTWAIT:
                 task.node.last_error = invariants.ABORTED

@@ -15,7 +15,7 @@ from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
 from ironic_inspection_rules.tests.unit import base
 
 MACHINE, FIRST, SECOND = '192.0.2.1', '192.0.2.2', '192.0.2.3'
-LOGGER = 'ironic_inspection_rules.queue.submission'
+LOGGER = 'ironic_inspection_rules.queue.database_queue'
 CALLS = {'/v1/nodes/{}/inventory/reapply': lambda data: data,
          '/v1/introspection/{}/data/unprocessed': lambda data: {
              **data['plugin_data'], 'inventory': data['inventory']}}

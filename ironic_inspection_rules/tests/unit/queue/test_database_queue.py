@@ -678,3 +678,26 @@ class DatabaseQueueMixin:
 
 class SQLiteQueueTestCase(DatabaseQueueMixin, queue_base.QueueTestCase):
     """On the database of the unit tests."""
+
+
+class WakeTestCase(queue_base.QueueTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.stored = []
+        self.queue = database_queue.DatabaseQueue(queue_base.LEASE,
+                                                  wake=self.wake)
+
+    def wake(self):
+        self.stored.append(self.queue.find_open(NODE))
+
+    def test_a_request_wakes_workers_once_it_is_stored(self):
+        put = self.queue.put(NODE, queue_request.CONTINUE, {}, {})
+        self.assertEqual([put], self.stored)
+
+    def test_nobody_is_woken_for_what_is_not_stored(self):
+        self.queue.put(NODE, queue_request.CONTINUE, {}, {})
+        self.queue.begin(self.queue.get('w1'), state.PROCESSING)
+        self.assertRaises(exceptions.RequestPending, self.queue.put, NODE,
+                          queue_request.CONTINUE, {}, {})
+        self.assertEqual(1, len(self.stored))

@@ -2,11 +2,8 @@
 
 from oslo_db import exception as db_exc
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import request as queue_request
-from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
@@ -21,62 +18,34 @@ class FakeConductorAPI:
         raise AssertionError('a conductor was called')
 
 
-class RequestSubmitterTestCase(base.TestCase):
+class QueueingConductorAPITestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())
         self.queue = database_queue.DatabaseQueue(60)
-        self.stored = []
-        self.submitter = submission.RequestSubmitter(self.queue, self.wake)
 
-    def wake(self):
-        self.stored.append(self.queue.find_open('node'))
-
-    def test_a_request_wakes_workers_once_it_is_stored(self):
-        put = self.submitter.put('node', queue_request.CONTINUE, {}, {}, {})
-        self.assertEqual([put], self.stored)
+    def continue_inspection(self, posted, **arguments):
+        conductor_api = submission.QueueingConductorAPI(
+            FakeConductorAPI(), self.queue, posted=posted)
+        conductor_api.continue_inspection(None, 'node', topic='t',
+                                          **arguments)
+        return self.queue.get('w1')
 
     def test_data_are_stored_as_they_came(self):
         posted = {'same': 1, 'gone': 1, 'other': 1}
-        self.submitter.put('node', queue_request.CONTINUE, {'cpu': 1}, posted,
-                           {'same': 1, 'other': 2, 'new': 1})
-        got = self.queue.get('w1')
+        got = self.continue_inspection(
+            posted, inventory={'cpu': 1},
+            plugin_data={'same': 1, 'other': 2, 'new': 1})
         self.assertEqual(({'cpu': 1}, posted),
                          (got.inventory, got.plugin_data))
         self.assertEqual({'set': {'other': 2, 'new': 1}, 'unset': ['gone']},
                          got.checkpoints['early'])
 
-    def test_missing_workers_are_noticed(self):
-        checked = []
-        submitter = submission.RequestSubmitter(
-            self.queue, self.wake, lambda: checked.append(True))
-        submitter.put('node', queue_request.CONTINUE, {}, {}, {})
-        self.assertEqual([True], checked)
-
-    def test_nobody_is_woken_for_what_is_not_stored(self):
-        self.submitter.put('node', queue_request.CONTINUE, {}, {}, {})
-        self.queue.begin(self.queue.get('w1'), state.PROCESSING)
-        self.assertRaises(exceptions.RequestPending, self.submitter.put,
-                          'node', queue_request.CONTINUE, {}, {}, {})
-        self.assertEqual(1, len(self.stored))
-
-    def test_requests_can_be_found_and_aborted(self):
-        put = self.submitter.put('node', queue_request.CONTINUE, {}, {}, {})
-        self.assertEqual(put, self.submitter.find_open('node'))
-        self.submitter.abort(put.uuid, 'by request')
-        self.assertIsNone(self.submitter.find_open('node'))
-
-    def test_data_go_to_the_queue_and_the_rest_to_the_conductor(self):
+    def test_the_rest_goes_to_the_conductor(self):
         conductor_api = submission.QueueingConductorAPI(
-            FakeConductorAPI(), self.submitter, posted={'a': 1})
+            FakeConductorAPI(), self.queue, posted={})
         self.assertEqual('topic of x', conductor_api.get_topic_for('x'))
-        conductor_api.continue_inspection(
-            None, 'node', inventory={'cpu': 1}, plugin_data={'b': 1},
-            topic='t')
-        got = self.queue.get('w1')
-        self.assertEqual(({'cpu': 1}, {'a': 1}),
-                         (got.inventory, got.plugin_data))
 
 
 LATE = backlog.Backlog(waiting=3, processing=0, delay=61.0)
