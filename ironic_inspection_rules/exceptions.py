@@ -8,6 +8,7 @@ and keep the ``__cause__``. ``code`` is the HTTP status of the API's answer.
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 from http import client as http_client
 import itertools
 import re
@@ -149,27 +150,52 @@ class UnsupportedIronic(InspectionRulesError):
                 'release': release, 'problems': '; '.join(problems)})
 
 
-class Problem(typing.NamedTuple):
-    """A problem of a rule.
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """A problem of a rule, or of what else was written or posted.
 
-    ``pointer`` is the RFC 6901 pointer to it inside the rule ('' is the rule
-    itself), ``message`` one sentence without a full stop.
+    ``pointer`` is the RFC 6901 pointer to it inside the document ('' is the
+    document itself), ``detail`` one sentence without a full stop, ``hint``
+    what may have been meant, if that is known.
     """
 
     pointer: str
-    message: str
+    detail: str
+    hint: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, and what may have been meant."""
+        return f'{self.detail}; {self.hint}' if self.hint else self.detail
 
     def __str__(self) -> str:
-        return f'{self.pointer}: {self.message}' if self.pointer else (
-            self.message)
+        if not self.pointer:
+            return self.sentence
+        return f'{self.pointer}: {self.sentence}'
+
+    def below(self, pointer: str) -> 'Problem':
+        """Return the problem as one of a document that has this one in it.
+
+        :param pointer: where this document is in that one.
+        """
+        return dataclasses.replace(self, pointer=pointer + self.pointer)
+
+    def at(self, pointer: str) -> 'Problem':
+        """Return the same problem at another place."""
+        return dataclasses.replace(self, pointer=pointer)
+
+    def shortened(self) -> 'Problem':
+        """Return the problem without what is too long for an answer."""
+        return Problem(shortened(self.pointer), shortened(self.detail),
+                       self.hint and shortened(self.hint))
 
 
 def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
     """Return the first problems, and one with the number of the others."""
     left = iter(problems)
-    first = [Problem(shortened(each.pointer), shortened(each.message))
-             for each in itertools.islice(left, MOST_TOLD)]
-    more = sum(1 for _each in itertools.islice(left, _MOST_COUNTED))
+    first = [problem.shortened()
+             for problem in itertools.islice(left, MOST_TOLD)]
+    more = sum(1 for _problem in itertools.islice(left, _MOST_COUNTED))
     if more == _MOST_COUNTED:
         first.append(Problem('', _('and %d or more others') % more))
     elif more:
@@ -177,7 +203,25 @@ def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
     return first
 
 
-class InvalidRule(Invalid):
+class InvalidInput(Invalid):
+    """The input has problems at known places.
+
+    ``problems`` have pointers into the document that was read or posted.
+    """
+
+    problems: tuple[Problem, ...] = ()
+
+
+class InvalidBody(InvalidInput):
+    """The body of a request has problems, whose sentences name the places."""
+
+    def __init__(self, problems: typing.Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(listed([
+            problem.sentence for problem in self.problems]))
+
+
+class InvalidRule(InvalidInput):
     """A rule has problems.
 
     :param rule: its name for its author, None if there is only one rule.
@@ -186,7 +230,6 @@ class InvalidRule(Invalid):
     def __init__(self, problems: typing.Sequence[Problem],
                  rule: str | None = None) -> None:
         self.problems = tuple(problems)
-        self.rule = rule
         text = '; '.join(map(str, self.problems))
         super().__init__(
             _('Invalid inspection rule: %s') % text if rule is None else
@@ -194,17 +237,23 @@ class InvalidRule(Invalid):
                 'rule': rule, 'problems': text})
 
 
-class InvalidRules(Invalid):
-    """Rules of a list are refused, for the problems of all of them."""
+class InvalidRules(InvalidInput):
+    """Rules of a list are refused, for the problems of all of them.
 
-    def __init__(self, refused: typing.Sequence[Invalid]) -> None:
+    :param refused: the problems by the number of the rule in the list, with
+        pointers into the rule.
+    """
+
+    def __init__(self, refused: typing.Mapping[
+            int, typing.Sequence[Problem]]) -> None:
+        problems: list[Problem] = []
         clauses: list[str] = []
-        for each in refused:
-            if isinstance(each, InvalidRule):
-                first, *others = map(str, each.problems)
-                clauses += [f'{each.rule}: {first}', *others]
-            else:
-                clauses.append(str(each))
+        for index, found in refused.items():
+            place = f'/rules/{index}'
+            problems += [problem.below(place) for problem in found]
+            first, *others = map(str, found)
+            clauses += [f'{place}: {first}', *others]
+        self.problems = tuple(first_of(problems))
         super().__init__(_('Invalid inspection rule %s') % listed(clauses))
 
 

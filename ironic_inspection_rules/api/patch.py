@@ -58,9 +58,9 @@ def apply(fields: dict[str, Any], patch: Any,
         try:
             checked.append(_checked(operation, fields['sensitive']))
         except exceptions.Invalid as exc:
-            refusals.append(_refusal(position, exc))
+            refusals.append(_refused(position, exc))
     if refusals:
-        raise exceptions.Invalid(exceptions.listed(refusals))
+        raise exceptions.InvalidBody(refusals)
     # Plain lists: those of stored objects would convert what goes in.
     result: Any = json.loads(json.dumps(fields))
     growing = _Growing(result, most_characters)
@@ -69,13 +69,14 @@ def apply(fields: dict[str, Any], patch: Any,
             growing.check(operation, result)
             result = jsonpatch.apply_patch(result, [operation], in_place=True)
         except exceptions.Invalid as exc:
-            raise exceptions.Invalid(_refusal(position, exc)) from exc
+            raise exceptions.InvalidBody([_refused(position, exc)]) from exc
         except _FAILURES as exc:
-            raise exceptions.Invalid(
+            raise exceptions.InvalidBody([exceptions.Problem(
+                f'/{position}',
                 _('Operation %(position)d of the JSON patch (%(op)s '
                   '"%(path)s") cannot be applied: %(reason)s')
                 % {'position': position, **operation,
-                   'reason': _reason(operation, fields)}) from exc
+                   'reason': _reason(operation, fields)})]) from exc
     if not isinstance(result, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
     if result.setdefault('uuid', fields['uuid']) != fields['uuid']:
@@ -151,9 +152,12 @@ def _is_inserted(target: jsonpointer.JsonPointer, document: Any) -> bool:
     return isinstance(parent, list)
 
 
-def _refusal(position: int, reason: exceptions.Invalid) -> str:
-    return _('Operation %(position)d of the JSON patch: %(reason)s') % {
-        'position': position, 'reason': reason}
+def _refused(position: int, reason: exceptions.Invalid
+             ) -> exceptions.Problem:
+    return exceptions.Problem(
+        f'/{position}',
+        _('Operation %(position)d of the JSON patch: %(reason)s')
+        % {'position': position, 'reason': reason})
 
 
 def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 """Reading what a client has sent, without trusting it."""
 
 import codecs
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import dataclasses
 from http import client as http_client
 import io
 import itertools
@@ -95,8 +96,24 @@ def _too_large(limit: int, option: str | None) -> str:
 
 def _refusal(kind: type[webob_exc.HTTPError], reason: str
              ) -> webob_exc.HTTPError:
-    return kind(json_body={'faultcode': 'Client', 'faultstring': reason,
-                           'debuginfo': None})
+    return kind(json_body=fault(reason))
+
+
+def fault(reason: str, problems: Iterable[exceptions.Problem] = ()
+          ) -> dict[str, Any]:
+    """Return an error of the client in Ironic's form.
+
+    :param problems: what is wrong where, for clients that show it in their
+        own way; they are said in the reason, too.
+    """
+    told: dict[str, Any] = {'faultcode': 'Client', 'faultstring': reason,
+                            'debuginfo': None}
+    if problems:
+        told['problems'] = [
+            {name: value for name, value
+             in dataclasses.asdict(problem).items() if value is not None}
+            for problem in problems]
+    return told
 
 
 def body(*, any_type: bool = False) -> Any:
@@ -171,13 +188,18 @@ def checked(document: Any, schema: Mapping[str, Any]) -> Any:
                 in _Validator(schema).iter_errors(document))
     first = list(itertools.islice(problems, exceptions.MOST_TOLD))
     if first:
-        raise exceptions.Invalid(exceptions.listed(first))
+        raise exceptions.InvalidBody(first)
     if 'properties' not in schema:
         return document
     return dict.fromkeys(schema['properties']) | document
 
 
-def _problem(error: jsonschema.ValidationError) -> str:
+def _problem(error: jsonschema.ValidationError) -> exceptions.Problem:
+    return exceptions.Problem(path.pointer(error.absolute_path),
+                              _detail(error))
+
+
+def _detail(error: jsonschema.ValidationError) -> str:
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
         return suggestion.all_unknown(

@@ -134,9 +134,17 @@ class Route:
         # What pecan finds in the query and in the body would be mistaken for
         # parts of the path.
         def answer(_self: Any, *path: str, **_found: Any) -> Any:
-            return checked(*path)
+            try:
+                answered = checked(*path)
+            except exceptions.InvalidInput as exc:
+                # Ironic would answer with its text only.
+                api.response.status = exc.code
+                return request.fault(str(exc), exc.problems)
+            if self.status is not None:
+                api.response.status = self.status
+            return answered
 
-        return ironic_method.expose(self.status)(answer)
+        return ironic_method.expose()(answer)
 
 
 def _check_tables() -> None:

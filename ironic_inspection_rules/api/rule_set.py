@@ -9,7 +9,6 @@ from typing import Any
 from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import exception as ironic_exception
-from oslo_utils import strutils
 from oslo_utils import uuidutils
 import tenacity
 
@@ -107,58 +106,53 @@ def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
     :param restored: see :func:`replace`.
     :param new_uuid: called with the number and the text of a rule that is
         not stored and has no UUID; returns its UUID.
-    :raises: InvalidRule or InvalidRules with the place of each bad rule as
-        ``/rules/<number>``.
+    :raises: InvalidRules with the place of each bad rule.
     """
     rules = [_with_canonical_uuid(rule) for rule in rules]
     matched = replacement.match(rules, present)
     wanted = []
-    refused = []
+    refused = {}
     for index, (rule, pair) in enumerate(zip(rules, matched, strict=True)):
         try:
             if pair is None and isinstance(rule, dict) and (
                     rule.get('uuid') in (None, '')):
                 rule = {**rule, 'uuid': new_uuid(index, rule)}
-            wanted.append(_parse(index, rule, pair[0] if pair else None,
+            wanted.append(_parse(rule, pair[0] if pair else None,
                                  restored and rule['sensitive']))
-        except exceptions.Invalid as exc:
-            refused.append(exc)
+        except exceptions.InvalidRule as exc:
+            refused[index] = exc.problems
     if refused:
         raise exceptions.InvalidRules(refused)
     return replacement.decide(wanted, matched, present, prune)
 
 
-def _parse(index: int, rule: Any, before: Fields | None, secret: bool
+def _parse(rule: Any, before: Fields | None, secret: bool
            ) -> dict[str, Any]:
     """Read a rule.
 
     :param before: the rule that it takes the place of, if any.
     :param secret: whether the client has not seen what is in it.
+    :raises: InvalidRule with the problems of the rule.
     """
     is_withheld = False
     if isinstance(rule, dict):
         if rule.get('built_in'):
-            raise exceptions.Invalid(
-                _('/rules/%d: a built-in rule is no part of the rule set')
-                % index)
+            raise _refusal(
+                _('a built-in rule is no part of the rule set'))
         rule = {name: value for name, value in rule.items()
                 if name == 'uuid' or name not in view.READ_ONLY}
-        has_none = has_no_operations(rule)
+        has_none = model.is_without_operations(rule)
         if before:
             rule['uuid'] = before['uuid']
             is_withheld = before['sensitive'] and has_none
-        if has_none and not is_withheld and (
-                strutils.bool_from_string(rule.get('sensitive'))):
-            raise exceptions.InvalidRule([exceptions.Problem(
-                '', _('no sensitive rule is stored by this UUID or '
-                      'description, whose conditions and actions would be '
-                      'used; write them here, or leave the rule out'))],
-                f'/rules/{index}')
+        if has_none and not is_withheld and model.is_sensitive(rule):
+            raise _refusal(
+                _('no sensitive rule is stored by this UUID or description, '
+                  'whose conditions and actions would be used; write them '
+                  'here, or leave the rule out'))
         built_in = start.rules().built_in_uuids
         if isinstance(rule['uuid'], str) and rule['uuid'] in built_in:
-            raise exceptions.Invalid(
-                _('/rules/%(index)d: rule %(uuid)s is built-in')
-                % {'index': index, 'uuid': rule['uuid']})
+            raise _refusal(_('rule %s is built-in') % rule['uuid'])
         if before and is_withheld:
             # GET shows a sensitive rule without these.
             rule.update({name: before[name] for name in view.SECRET})
@@ -173,19 +167,15 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
         # No cause: it would say what is left out of a sensitive rule.
         raise exceptions.InvalidRule(
             view.without_secrets(exc.problems)
-            if is_withheld or secret
-            else exc.problems, f'/rules/{index}') from None
+            if is_withheld or secret else exc.problems) from None
     if before and before['sensitive'] and not parsed.sensitive:
-        raise exceptions.Invalid(
-            _('/rules/%d: a sensitive inspection rule stays sensitive')
-            % index)
+        raise _refusal(_('a sensitive inspection rule stays sensitive'))
     return parsed.to_mapping()
 
 
-def has_no_operations(rule: Any) -> bool:
-    """Return whether a posted rule lacks all that sensitive ones hide."""
-    return isinstance(rule, dict) and all(
-        rule.get(name) is None for name in view.SECRET)
+def _refusal(detail: str) -> exceptions.InvalidRule:
+    """Return the error of a rule that is refused as a whole."""
+    return exceptions.InvalidRule([exceptions.Problem('', detail)])
 
 
 def _with_canonical_uuid(rule: Any) -> Any:

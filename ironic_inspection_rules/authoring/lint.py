@@ -205,8 +205,7 @@ def of_documents(documents: typing.Iterable[document.Document],
         for rule in written:
             subject = checked_rule.of(rule, ops)
             for problem in subject.problems:
-                yield _found(rule, problem.pointer, problem.message,
-                             INVALID, ERROR)
+                yield _shown(rule, problem, INVALID, ERROR)
             if not subject.problems:
                 subjects.append(subject)
             elif isinstance(rule.entry, dict):
@@ -257,7 +256,7 @@ def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
             yield _found(rule.written, pointer, message, name)
     foreign = rule.written.foreign
     if foreign is not None and not rule.written.is_old:
-        yield _found(rule.written, *foreign, STOCK)
+        yield _shown(rule.written, foreign, STOCK)
     if not rule.written.is_old and not rule.problems:
         # What a built-in rule may have and a stored one may not.
         for problem in validation.validate(rule.written.entry,
@@ -265,7 +264,7 @@ def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
             if problem.pointer in ('/uuid', '/priority'):
                 yield _found(rule.written, problem.pointer,
                              _('%s, unless the rule is built-in')
-                             % problem.message, BUILT_IN_ONLY)
+                             % problem.sentence, BUILT_IN_ONLY)
     for pointer, message, is_note in inventory.check(rule, own, target):
         yield _found(rule.written, pointer, message,
                      NEEDS if is_note else UNREPORTED)
@@ -273,9 +272,14 @@ def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
 
 def _found(rule: file_rule.WrittenRule, pointer: str, message: str,
            check: str, level: str | None = None) -> Finding:
+    return _shown(rule, exceptions.Problem(pointer, message), check, level)
+
+
+def _shown(rule: file_rule.WrittenRule, problem: exceptions.Problem,
+           check: str, level: str | None = None) -> Finding:
+    """Return what a reader sees of a problem."""
     if level is None:
         level = NOTE if check in _NOTES else WARNING
-    line, column = rule.place(pointer)
-    problem = file_rule.shown(exceptions.Problem(pointer, message))
+    line, column = rule.place(problem.pointer)
     return Finding(rule.source.path, line, column, level, check, rule.label,
-                   str(problem))
+                   str(file_rule.shown(problem)))

@@ -43,6 +43,19 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
               'metal service') % response.url) from exc
 
 
+def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:
+    """Return the problems of what was sent, as far as the answer has them."""
+    try:
+        error = json.loads(exc.response.json()['error_message'])
+        return [exceptions.Problem(
+            str(found['pointer']), str(found['detail']),
+            str(found['hint']) if 'hint' in found else None)
+            for found in error['problems']]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # Another error of Ironic, or that of something before it.
+        return []
+
+
 def given(**asked: Any) -> dict[str, Any]:
     """Return what is not None of what may be asked for."""
     return {name: value for name, value in asked.items() if value is not None}

@@ -117,8 +117,11 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
 
 def _written(rule: Any) -> dict[str, Any]:
     """Return the fields that the author of a rule sets."""
-    return {name: default if rule.get(name) is None
-            and not (rule.get('sensitive') and name in model.WITHHELD)
-            else rule.get(name)
-            for name, default in ((name, model.DEFAULTS.get(name))
-                                  for name in model.WRITABLE)}
+    written = {}
+    for name in model.WRITABLE:
+        value = rule.get(name)
+        is_withheld = name in model.WITHHELD and model.is_sensitive(rule)
+        if value is None and not is_withheld:
+            value = model.DEFAULTS.get(name)
+        written[name] = value
+    return written

@@ -96,24 +96,32 @@ class Signature:
                 if name in self.by_name:
                     bound[name] = value
                 else:
-                    near = suggestion.nearest(str(name), self.by_name)
-                    problems.append(exceptions.Problem(
-                        data_path.pointer([name]),
-                        _('unknown argument "%(name)s"; %(meant)sexpected: '
-                          '%(all)s') % {
-                              'name': suggestion.shown(str(name)),
-                              'all': self, 'meant': near and _(
-                                  'did you mean "%s"? ') % near or ''}))
+                    problems.append(self._unknown(name))
         elif args is not None:
             return {}, [exceptions.Problem(
                 '', _('arguments must be a list or a mapping'))]
         problems += [
-            exceptions.Problem('', _('argument "%(name)s" is missing; '
-                                     'expected: %(all)s')
-                               % {'name': argument.name, 'all': self})
+            exceptions.Problem(
+                '', _('argument "%s" is missing') % argument.name,
+                self._expected)
             for argument in self.arguments
             if argument.required and argument.name not in bound]
         return bound, problems
+
+    @property
+    def _expected(self) -> str:
+        return _('expected: %s') % self
+
+    def _unknown(self, name: typing.Any) -> exceptions.Problem:
+        """Return the problem of an argument that is not declared."""
+        hint = self._expected
+        near = suggestion.nearest(str(name), self.by_name)
+        if near is not None:
+            hint = _('did you mean "%(near)s"? %(hint)s') % {
+                'near': near, 'hint': hint}
+        return exceptions.Problem(
+            data_path.pointer([name]),
+            _('unknown argument "%s"') % suggestion.shown(str(name)), hint)
 
     def _bind_list(self, args: list[typing.Any]) -> Bound:
         positional = [argument for argument in self.arguments
@@ -124,8 +132,8 @@ class Signature:
             return ({positional[0].name: args} if args else {}), []
         return {argument.name: value for argument, value
                 in zip(positional, args, strict=False)}, [
-            exceptions.Problem(f'/{index}',
-                               _('one argument too many; expected: %s') % self)
+            exceptions.Problem(f'/{index}', _('one argument too many'),
+                               self._expected)
             for index in range(len(positional), len(args))]
 
     def bind_call(self, given: typing.Sequence[
@@ -140,7 +148,7 @@ class Signature:
         bound, problems = self.bind(dict(pairs))
         if len(positional) > len(self.by_name):
             problems.append(exceptions.Problem(
-                '', _('too many arguments; expected: %s') % self))
+                '', _('too many arguments'), self._expected))
         counts = collections.Counter(name for name, _value in pairs)
         return bound, problems + [
             exceptions.Problem('', _('argument "%s" is given twice') % name)

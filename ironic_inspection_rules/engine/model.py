@@ -5,6 +5,8 @@
 import dataclasses
 import typing
 
+from oslo_utils import strutils
+
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.i18n import _
 
@@ -152,6 +154,21 @@ def same(name: str, one: typing.Any, other: typing.Any) -> bool:
     """
     return path.same(one, other) and (name != VARS or list(one or ()) == list(
         other or ()))
+
+
+def is_sensitive(written: typing.Any) -> bool:
+    """Return whether a rule is sensitive, as it was written or posted."""
+    return isinstance(written, dict) and strutils.bool_from_string(
+        written.get('sensitive'))
+
+
+def is_without_operations(written: typing.Any) -> bool:
+    """Return whether a rule lacks all that is withheld of a sensitive one.
+
+    So the API shows such a rule, and so it comes back in exported files.
+    """
+    return isinstance(written, dict) and all(
+        written.get(name) is None for name in WITHHELD)
 
 
 def split_op(op: str) -> tuple[str, bool]:

@@ -44,7 +44,7 @@ def check_all(
         return
     for index, operation in enumerate(operations):
         for problem in check(operation) if isinstance(operation, dict) else ():
-            yield Problem(f'/{name}/{index}{problem.pointer}', problem.message)
+            yield problem.below(f'/{name}/{index}')
 
 
 def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
@@ -103,7 +103,7 @@ def _check_keys(shape: schema.Shape, operation: dict[str, typing.Any],
     for problem in shape.problems(operation):
         name = problem.pointer.removeprefix('/')
         if name in arguments_ and name not in _KEYS:
-            problem = problem._replace(message=_(
+            problem = Problem(problem.pointer, _(
                 '"%s" is an argument: write it into "args"') % name)
         yield problem
 
@@ -128,7 +128,7 @@ def _check_call(operation: dict[str, typing.Any], name: str,
                 loop: engine_loop.Loop | None) -> typing.Iterator[Problem]:
     op = ops.get(name)
     if op is None:
-        yield Problem('/op', suggestion.unknown(_('op'), name, ops))
+        yield suggestion.unknown_at('/op', _('op'), name, ops)
         return
     args = operation.get('args')
     bound, problems = op.signature.bind(args)
@@ -151,7 +151,7 @@ def _check_call(operation: dict[str, typing.Any], name: str,
             _argument_pointer(args, op.signature, argument),
             _needs_node(argument)))
     for problem in problems:
-        yield Problem(f'/args{problem.pointer}', problem.message)
+        yield problem.below('/args')
 
 
 def _literal(op: registry.Op, name: str, value: typing.Any,

@@ -51,7 +51,7 @@ class Op(typing.NamedTuple):
             if name in literals:
                 shape = schema.Shape(schema.either(*schemas), name)
                 for problem in shape.problems(literals[name]):
-                    yield name, problem.message
+                    yield name, problem.sentence
         known = {**varying, **literals} if self.plugin.TAKES_FILTER else (
             literals)
         yield from self.plugin.problems(known)

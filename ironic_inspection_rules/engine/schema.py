@@ -11,6 +11,7 @@ They have no ``$``: in Python it also matches before a newline at the end.
 """
 
 from collections.abc import Iterable, Iterator
+import dataclasses
 import re
 import typing
 
@@ -170,6 +171,21 @@ GROUP = {**_operation(conditions=_at_least_one(
     'required': ['op', 'conditions']}
 
 
+def _require(_validator: typing.Any, names: Iterable[str],
+             instance: typing.Any, schema: Schema
+             ) -> Iterator[jsonschema.ValidationError]:
+    """Yield an error for each property that is missing, at its place."""
+    for name in names:
+        if isinstance(instance, dict) and name not in instance:
+            yield jsonschema.ValidationError(
+                schema['properties'][name]['errorMessage'], path=[name])
+
+
+# The errors of jsonschema itself have the name only in their message.
+_Validator = jsonschema.validators.extend(jsonschema.Draft7Validator,
+                                          {'required': _require})
+
+
 class Shape:
     """A schema to check values with.
 
@@ -180,7 +196,7 @@ class Shape:
 
     def __init__(self, schema: Schema, kind: str,
                  elsewhere: typing.Mapping[str, str] | None = None) -> None:
-        self._validator = jsonschema.Draft7Validator(schema)
+        self._validator = _Validator(schema)
         self._kind = kind
         self._elsewhere = elsewhere or {}
 
@@ -192,28 +208,39 @@ class Shape:
             if error.validator == 'additionalProperties':
                 for name in error.instance:
                     if name not in properties:
-                        yield exceptions.Problem(
-                            pointer + data_path.pointer([name]),
-                            self._elsewhere.get(name) or suggestion.unknown(
-                                self._kind, str(name), properties))
+                        yield self._unknown(pointer, name, properties)
             elif error.validator == 'required':
-                # There is one error for each name, which has it only in its
-                # message.
-                name = next(name for name in error.validator_value
-                            if error.message.startswith(repr(name)))
-                yield exceptions.Problem(
-                    pointer + data_path.pointer([name]),
-                    properties[name]['errorMessage'])
+                yield exceptions.Problem(pointer, error.message)
             else:
-                yield exceptions.Problem(pointer, _message(error))
+                yield _problem(pointer, error)
+
+    def _unknown(self, pointer: str, name: typing.Any,
+                 known: typing.Iterable[str]) -> exceptions.Problem:
+        """Return the problem of a property that is not in the schema."""
+        place = pointer + data_path.pointer([name])
+        if name in self._elsewhere:
+            return exceptions.Problem(place, self._elsewhere[name])
+        return suggestion.unknown_at(place, self._kind, str(name), known)
+
+
+def _problem(pointer: str,
+             error: jsonschema.ValidationError) -> exceptions.Problem:
+    if error.validator == 'enum':
+        return suggestion.not_one_of_at(pointer, error.instance, [
+            each for each in error.validator_value if isinstance(each, str)])
+    problem = exceptions.Problem(pointer, _message(error))
+    if error.schema.get('type') == ['string', 'null'] and (
+            error.validator == 'type') and not isinstance(
+                error.instance, list | dict):
+        # YAML reads no, off and 12:30 without quotes as something else.
+        return dataclasses.replace(
+            problem, hint=_('put it in quotes if it is meant as text'))
+    return problem
 
 
 def _message(error: jsonschema.ValidationError) -> str:
     schema, value = error.schema, error.instance
     expected = schema.get('errorMessage', error.message)
-    if error.validator == 'enum':
-        return suggestion.not_one_of(value, [
-            each for each in error.validator_value if isinstance(each, str)])
     if 'propertyNames' in error.absolute_schema_path:
         return _('the name %(name)s %(expected)s') % {
             'name': suggestion.quoted(value), 'expected': expected}
@@ -225,10 +252,5 @@ def _message(error: jsonschema.ValidationError) -> str:
         return str(expected)
     if error.validator == 'maxLength':
         return str(expected)
-    text = _('%(expected)s, not %(value)s') % {
+    return _('%(expected)s, not %(value)s') % {
         'expected': expected, 'value': suggestion.quoted(value)}
-    if schema.get('type') == ['string', 'null'] and not isinstance(
-            value, str | list | dict):
-        # YAML reads no, off and 12:30 without quotes as something else.
-        return f'{text}; ' + _('put it in quotes if it is meant as text')
-    return text

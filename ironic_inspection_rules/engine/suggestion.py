@@ -120,10 +120,18 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
 
     :param kind: what the name is of: a field, an op, an argument.
     """
-    text = _('unknown %(kind)s "%(name)s"') % {
+    return unknown_at('', kind, name, known).sentence
+
+
+def unknown_at(pointer: str, kind: str, name: str,
+               known: typing.Iterable[str]) -> exceptions.Problem:
+    """Return the problem of an unknown name, with a near one as its hint.
+
+    :param kind: see :func:`unknown`.
+    """
+    detail = _('unknown %(kind)s "%(name)s"') % {
         'kind': kind, 'name': shown(name)}
-    followed = hint(name, known)
-    return f'{text}; {followed}' if followed else text
+    return exceptions.Problem(pointer, detail, hint(name, known) or None)
 
 
 def all_unknown(kind: str, names: typing.Iterable[str],
@@ -136,10 +144,19 @@ def all_unknown(kind: str, names: typing.Iterable[str],
 
 def not_one_of(value: object, known: typing.Sequence[str]) -> str:
     """Return the message for a value that is none of the known ones."""
-    text = _('must be one of %(known)s, not %(value)s') % {
+    return not_one_of_at('', value, known).sentence
+
+
+def not_one_of_at(pointer: str, value: object,
+                  known: typing.Sequence[str]) -> exceptions.Problem:
+    """Return the problem of a value that is none of the known ones."""
+    detail = _('must be one of %(known)s, not %(value)s') % {
         'known': ', '.join(known), 'value': quoted(value)}
     near = nearest(value, known) if isinstance(value, str) else None
-    return f'{text}; ' + _('did you mean "%s"?') % near if near else text
+    if near is None:
+        return exceptions.Problem(pointer, detail)
+    return exceptions.Problem(pointer, detail,
+                              _('did you mean "%s"?') % near)
 
 
 def quoted(value: object) -> str:

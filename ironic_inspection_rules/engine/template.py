@@ -145,7 +145,7 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
         call = filter_syntax.Call(call.name)
     bound, problems = op.signature.bind_call(call.arguments)
     if problems:
-        raise _error(op, problems[0].message)
+        raise _error(op, problems[0].sentence)
     for name, written in bound.items():
         compiled = _compile_argument(written)
         if isinstance(compiled, rendering.Template):

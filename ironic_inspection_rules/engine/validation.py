@@ -101,8 +101,9 @@ def _problems(rule: typing.Any, ops: registry.Registry,
     for problem in _SHAPES[built_in].problems(
             {name: list(value) if isinstance(value, tuple) else value
              for name, value in rule.items()}):
-        yield (problem._replace(message=READ_ONLY)
-               if problem.pointer[1:] in model.SHOWN else problem)
+        if problem.pointer.removeprefix('/') in model.SHOWN:
+            problem = Problem(problem.pointer, READ_ONLY)
+        yield problem
     yield from _check_meaning(rule)
     early = rule.get('phase') == model.EARLY
     yield from operation_check.check_all(

@@ -56,8 +56,9 @@ def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
     problems: list[Problem] = []
     if only_known:
         problems += [
-            Problem(data_path.pointer([name]), suggestion.unknown(
-                _('field of a rule of ironic-inspector'), name, _FIELDS))
+            suggestion.unknown_at(
+                data_path.pointer([name]),
+                _('field of a rule of ironic-inspector'), name, _FIELDS)
             for name in rule if name not in _FIELDS]
     for name, translate in (('conditions', _condition), ('actions', _action)):
         operations = rule.get(name, [])
@@ -68,12 +69,12 @@ def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
         for index, operation in enumerate(operations):
             translated, found = translate(operation, ops)
             fields[name].append(translated)
-            problems += [Problem(f'/{name}/{index}{each.pointer}',
-                                 each.message) for each in found]
+            problems += [problem.below(f'/{name}/{index}')
+                         for problem in found]
     reported = {_operation_of(each.pointer) for each in problems}
-    problems += [Problem(each.pointer.replace('/args', '', 1), each.message)
-                 for each in validation.validate(fields, ops)
-                 if _operation_of(each.pointer) not in reported]
+    problems += [problem.at(problem.pointer.replace('/args', '', 1))
+                 for problem in validation.validate(fields, ops)
+                 if _operation_of(problem.pointer) not in reported]
     if problems:
         raise exceptions.InvalidRule(exceptions.first_of(problems))
     return validation.parse(fields, ops)
@@ -117,7 +118,7 @@ def _operation(operation: typing.Any, word: str,
     if not isinstance(name, str) or op is None:
         known = sorted(each.removeprefix(PREFIX) for each in ops
                        if each.startswith(PREFIX))
-        return {}, [Problem(f'/{word}', suggestion.not_one_of(name, known))]
+        return {}, [suggestion.not_one_of_at(f'/{word}', name, known)]
     args = {_OLDER_ARGUMENTS.get(key, key): value
             for key, value in operation.items() if key != word}
     declared = op.signature.by_name

@@ -15,6 +15,7 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.client import http
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -72,8 +73,9 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
     """
     try:
         yield
-    except exceptions.InvalidRule as exc:
-        raise osc_exceptions.CommandError(files.explain(str(exc))) from exc
+    except exceptions.InvalidRules as exc:
+        raise osc_exceptions.CommandError(
+            files.explain(exc.problems) or str(exc)) from exc
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code >= 500:
             raise
@@ -81,7 +83,8 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
             # Reported by the base class of all commands.
             raise
         raise osc_exceptions.CommandError(
-            files.explain(exc.details or str(exc))) from exc
+            files.explain(http.problems(exc)) or exc.details
+            or str(exc)) from exc
 
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]

@@ -7,7 +7,6 @@ import json
 import typing
 import uuid
 
-from oslo_utils import strutils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
@@ -52,8 +51,7 @@ class WrittenRule:
     @property
     def is_sensitive(self) -> bool:
         """Return whether nobody but its author is to see what it says."""
-        return isinstance(self.entry, dict) and strutils.bool_from_string(
-            self.entry.get('sensitive'))
+        return model.is_sensitive(self.entry)
 
     @property
     def label(self) -> str:
@@ -149,7 +147,7 @@ def parse_all(written: typing.Iterable[WrittenRule], ops: registry.Registry,
             warn(_('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
                 'place': f'{each.source.path}:{line}:{column}',
                 'level': _('note') if each.is_old else _('warning'),
-                'rule': each.label, 'message': foreign.message})
+                'rule': each.label, 'message': foreign.sentence})
     return list(found.values())
 
 
@@ -166,7 +164,7 @@ def load_built_in(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
 
 def shown(problem: exceptions.Problem) -> exceptions.Problem:
     """Return a problem with its place as an author counts: from one."""
-    return problem._replace(pointer=place_name(problem.pointer))
+    return problem.at(place_name(problem.pointer))
 
 
 def place_name(pointer: str) -> str:

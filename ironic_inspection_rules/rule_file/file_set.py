@@ -3,16 +3,12 @@
 """Files of rules as one list, which is posted to Ironic."""
 
 import dataclasses
-import re
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
-
-_POSTED = re.compile(r'/rules/(?P<position>\d+): (?P<problem>.*)', re.DOTALL)
-_BETWEEN = re.compile(r'; (?=/)')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,35 +28,31 @@ class RuleFiles:
         """All entries, in order."""
         return [each.entry for each in self.written]
 
-    def explain(self, message: str) -> str:
-        """Return where the rule is that Ironic refused.
+    def explain(self, problems: typing.Iterable[exceptions.Problem]) -> str:
+        """Return where the rules are that Ironic refused.
 
-        Ironic names it by its place in what was posted; its author knows it
+        Ironic names one by its place in what was posted; its author knows it
         by file and line.
 
-        :param message: Ironic's, about ``/rules/<number>``.
-        :returns: a line for each problem, or the message itself where it
-            names no rule.
+        :param problems: of the request that posted them.
+        :returns: a line for each problem, nothing where none is of a rule.
         """
-        written = self.written
+        places = {f'/rules/{index}': rule
+                  for index, rule in enumerate(self.written)}
         lines = []
-        position = None
-        for problem in _BETWEEN.split(message.strip()):
-            match = (_POSTED.search if position is None
-                     else _POSTED.match)(problem)
-            if match:
-                position, problem = int(match['position']), match['problem']
-            if position is None or position >= len(written):
-                return message
-            rule = written[position]
-            pointer, _colon, reason = problem.partition(': ')
-            if not pointer.startswith('/'):
-                pointer, reason = '', problem
-            line, column = rule.place(pointer)
-            found = file_rule.shown(exceptions.Problem(pointer, reason))
-            lines.append(
-                f'{rule.source.path}:{line}:{column}: {rule.label}: {found}')
-        return '\n'.join(lines)
+        is_of_rule = False
+        for problem in problems:
+            tokens = problem.pointer.split('/')
+            rule = places.get('/'.join(tokens[:3]))
+            if rule is None:
+                lines.append(str(problem))
+                continue
+            is_of_rule = True
+            inside = problem.at(''.join(f'/{token}' for token in tokens[3:]))
+            line, column = rule.place(inside.pointer)
+            lines.append(f'{rule.source.path}:{line}:{column}: {rule.label}: '
+                         f'{file_rule.shown(inside)}')
+        return '\n'.join(lines) if is_of_rule else ''
 
 
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:

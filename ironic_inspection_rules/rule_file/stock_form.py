@@ -104,7 +104,7 @@ def find(entry: typing.Any) -> Problem | None:
                 'this looks like a rule of stock Ironic, %s: if it is one, '
                 'run "ironic-inspection-rules convert --from ironic"'))):
         for sign in signs:
-            return Problem(sign.pointer, message % sign.message)
+            return Problem(sign.pointer, message % sign.detail)
     return None
 
 

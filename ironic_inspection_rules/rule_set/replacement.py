@@ -85,7 +85,7 @@ def match(wanted: typing.Sequence[typing.Any],
 
     :param wanted: rules as they were posted; may be anything.
     :returns: of each the stored rule and by what it was found, or None.
-    :raises: :class:`.exceptions.InvalidRule` where two have the same UUID.
+    :raises: :class:`.exceptions.InvalidRules` where two have the same UUID.
     """
     # What is no rule, or has no UUID that could be one, is none of these.
     wanted = [rule if isinstance(rule, dict)
@@ -95,9 +95,9 @@ def match(wanted: typing.Sequence[typing.Any],
     for index, rule in enumerate(wanted):
         if rule and rule.get('uuid'):
             if rule['uuid'] in uuids:
-                raise exceptions.InvalidRule([exceptions.Problem(
-                    '/uuid', _('rule %s is there twice') % rule['uuid'])],
-                    f'/rules/{index}')
+                twice = exceptions.Problem(
+                    '/uuid', _('rule %s is there twice') % rule['uuid'])
+                raise exceptions.InvalidRules({index: [twice]})
             uuids.add(rule['uuid'])
     by_uuid = {rule['uuid']: rule for rule in present}
     left = _unique(rule for rule in present if rule['uuid'] not in uuids)

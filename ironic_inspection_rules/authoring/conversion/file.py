@@ -85,7 +85,7 @@ def convert(path: str, ops: registry.Registry,
         lost += [_lost(rule, problem) for problem
                  in [*converted.lost, *converted.differences]]
         comments = [f"{file_rule.place_name(problem.pointer) or _('rule')}: "
-                    f'{problem.message}'
+                    f'{problem.sentence}'
                     for problem in [*converted.lost, *converted.hints]]
         if converted.rule is None:
             pieces.append(_comments([
@@ -143,4 +143,4 @@ def _lost(rule: file_rule.WrittenRule,
           problem: exceptions.Problem) -> lint.Finding:
     line, column = rule.place(problem.pointer)
     return lint.Finding(rule.source.path, line, column, lint.WARNING,
-                           LOST, rule.label, problem.message)
+                           LOST, rule.label, problem.sentence)

@@ -133,7 +133,7 @@ class _Converter(rule.Conversion):
             problems = list(operation_check.check_action(
                 converted, self._ops, False)) if converted else []
             if problems:
-                raise rule.Inconvertible(problems[0].message)
+                raise rule.Inconvertible(problems[0].sentence)
             return converted
 
         def turn(item: typing.Any) -> Operation | None:
@@ -200,7 +200,7 @@ def convert(fields: Fields, ops: registry.Registry,
     problems = validation.validate(ours, ops)
     for problem in problems:
         converter.pointer = problem.pointer
-        converter.lose(problem.message)
+        converter.lose(problem.sentence)
     if problems:
         # Nor can it be one that is switched off.
         converter.hints = [each for each in converter.hints

@@ -44,7 +44,7 @@ class CorpusTestCase(checks.Checks, base.TestCase):
     def check_problems(self, expected, found):
         messages = collections.defaultdict(str)
         for problem in found:
-            messages[problem.pointer] += problem.message
+            messages[problem.pointer] += problem.sentence
         self.assertEqual(expected.keys(), messages.keys())
         for pointer, text in expected.items():
             self.assertIn(text, messages[pointer])

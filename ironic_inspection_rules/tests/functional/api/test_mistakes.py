@@ -45,10 +45,9 @@ class MistakesTestCase(base.IronicTestCase):
         posted = self._message(
             api, {'method': 'POST', 'path': '/v1/inspection_rules',
                   'body': case['rule']})
-        tried = self._message(
+        imported = file_set.load_all([path]).explain(self._problems(
             api, {'method': 'POST', 'path': '/v1/inspection_rules/evaluate',
-                  'body': {'inventory': {}, 'rules': [case['rule']]}})
-        imported = file_set.load_all([path]).explain(tried)
+                  'body': {'inventory': {}, 'rules': [case['rule']]}}))
         self.assertIn(f'{path}:', imported)
         return [str(built_in), posted, imported, *self._lint(path)]
 
@@ -107,10 +106,18 @@ class MistakesTestCase(base.IronicTestCase):
         return request.get_response(api)
 
     def _message(self, api: Any, asked: dict[str, Any]) -> str:
+        return self._fault(api, asked)['faultstring']
+
+    def _problems(self, api: Any, asked: dict[str, Any]
+                  ) -> list[exceptions.Problem]:
+        fault = self._fault(api, asked)
+        return [exceptions.Problem(**problem) for problem
+                in fault['problems']]
+
+    def _fault(self, api: Any, asked: dict[str, Any]) -> dict[str, Any]:
         answer = self._call(api, asked)
         self.assertIn(answer.status_code, range(400, 500), answer.text)
-        fault = json.loads(answer.json['error_message'])
-        return fault['faultstring']
+        return json.loads(answer.json['error_message'])
 
 
 def _add_tests() -> None:

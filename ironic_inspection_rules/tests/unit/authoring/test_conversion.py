@@ -160,7 +160,7 @@ class ConditionTestCase(base.TestCase):
     def test_what_only_ironic_inspector_made_is_found_where_ironic_has_it(
             self):
         hint, = self.converted('gt', 'memory_mb', 5).hints
-        self.assertIn('{inventory.memory.physical_mb}', hint.message)
+        self.assertIn('{inventory.memory.physical_mb}', hint.sentence)
         for old, new in (
                 ('memory_mb', '{inventory.memory.physical_mb}'),
                 ('cpus', '{inventory.cpu.count}'),

@@ -12,7 +12,7 @@ LOG = {'op': 'log', 'args': ['x']}
 class OperationCheckTestCase(base.TestCase):
 
     def problems(self, conditions=(), actions=(LOG,), **fields):
-        return {problem.pointer: problem.message for problem
+        return {problem.pointer: problem.sentence for problem
                 in validation.validate(
                     {'conditions': list(conditions),
                      'actions': list(actions), **fields},

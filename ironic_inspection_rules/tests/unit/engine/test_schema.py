@@ -12,7 +12,7 @@ LOG = {'op': 'log', 'args': ['a']}
 class ShapeTestCase(base.TestCase):
 
     def messages(self, **fields):
-        return {each.pointer: each.message for each in validation.validate(
+        return {each.pointer: each.sentence for each in validation.validate(
             {'actions': [LOG], **fields}, registry.installed())}
 
     def test_text_that_yaml_read_as_something_else_needs_quotes(self):

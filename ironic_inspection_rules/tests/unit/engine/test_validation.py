@@ -60,7 +60,7 @@ class InspectorRuleTestCase(base.TestCase):
                 old, registry.installed())
             self.assertIn('rule of ironic-inspector: run '
                           '"ironic-inspection-rules convert"',
-                          problem.message)
+                          problem.sentence)
 
     def test_others_are_none(self):
         for other in ({}, 5, {'actions': [{'op': 'fail'}]}, {'actions': 5},
@@ -79,7 +79,7 @@ class NumbersTestCase(base.TestCase):
         self.assertEqual(
             {'/vars/most', '/conditions/0/args/values/1/a~1b'},
             {each.pointer for each in problems
-             if each.message == 'must be a finite number'})
+             if each.sentence == 'must be a finite number'})
 
 
 class ShownTestCase(base.TestCase):
@@ -89,7 +89,7 @@ class ShownTestCase(base.TestCase):
         for built_in in (True, False):
             self.assertEqual(
                 {f'/{name}': 'read only; leave it out' for name in names},
-                {each.pointer: each.message for each in validation.validate(
+                {each.pointer: each.sentence for each in validation.validate(
                     {**dict.fromkeys(names), 'actions': [LOG]},
                     registry.installed(), built_in)})
 
@@ -142,7 +142,7 @@ class AnythingTestCase(base.TestCase):
 
         self.assertEqual(repr(before), repr(rule))
         for problem in problems:
-            self.assertTrue(problem.message)
+            self.assertTrue(problem.sentence)
             self.check_pointer(rule, problem.pointer)
         if not problems:
             compiler.compile_rule(

@@ -18,7 +18,7 @@ class ParseTestCase(base.TestCase):
     def problems(self, rule):
         exc = self.assertRaises(exceptions.InvalidRule, inspection.parse,
                                 rule)
-        return {problem.pointer: problem.message
+        return {problem.pointer: problem.sentence
                 for problem in exc.problems}
 
     def test_the_old_words_become_arguments(self):

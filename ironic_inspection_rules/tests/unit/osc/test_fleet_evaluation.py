@@ -334,11 +334,15 @@ class EvaluateNodesTestCase(base.TestCase):
     def test_a_bad_rule_is_named_by_its_file(self):
         path = self.rules(RULE)
         self.ironic.routes[EVALUATE] = (400, {
-            'error_message': 'Invalid rule /rules/0: /actions/0: no'})
+            'error_message': json.dumps({
+                'faultstring': 'Refused', 'problems': [
+                    {'pointer': '/rules/0/actions/0', 'detail': 'no',
+                     'hint': 'perhaps'}]})})
         self.ironic.routes['GET', '/traits'] = (200, {'traits': []})
         error = self.assertRaises(osc_exceptions.CommandError, self.evaluate,
                                   '--nodes', '--rules', path)
-        self.assertIn(f'{path}:', str(error))
+        self.assertIn(f'{path}:2:5: #1 (Tag): action 1: no; perhaps',
+                      str(error))
 
     def test_flavors_are_counted_without_comparing(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [

@@ -53,7 +53,7 @@ class StockFormTestCase(files.FilesTestCase):
 
     def said(self, text):
         found = stock_form.find(yaml.safe_load(text))
-        return found.message if found else ''
+        return found.sentence if found else ''
 
     def test_what_ironic_adds_is_certain(self):
         for text in CERTAIN:

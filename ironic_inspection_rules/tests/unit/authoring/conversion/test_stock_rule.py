@@ -36,7 +36,7 @@ class StockTestCase(base.TestCase):
             [place for place, _text in expected],
             [each.pointer for each in problems], problems)
         for (_place, text), problem in zip(expected, problems, strict=True):
-            self.assertIn(text, problem.message)
+            self.assertIn(text, problem.sentence)
 
     def check(self, made, lost=(), hints=()):
         self.told(lost, made.lost)

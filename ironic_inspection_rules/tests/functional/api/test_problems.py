@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Problems of a request as data, beside the sentence that says them all."""
+
+import json
+
+import webob
+
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit import base
+
+RULES = '/v1/inspection_rules'
+GOOD = {'actions': [{'op': 'log', 'args': {'msg': 'x'}}]}
+UNKNOWN = {'actions': [{'op': 'lgo', 'args': {'msg': 'x'}}]}
+
+
+class ProblemsTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.app = self.useFixture(application.Application()).app
+
+    def send(self, method, path, body):
+        request = webob.Request.blank(
+            path, method=method, content_type='application/json',
+            body=json.dumps(body).encode(),
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+        return request.get_response(self.app)
+
+    def refused(self, *sent):
+        """Return the sentence of an error, and its problems by place."""
+        answer = self.send(*sent)
+        self.assertEqual(400, answer.status_int, answer.text)
+        fault = json.loads(answer.json['error_message'])
+        self.assertEqual('Client', fault['faultcode'])
+        problems = fault.get('problems', [])
+        for problem in problems:
+            self.assertIn(problem['detail'], fault['faultstring'])
+            self.assertIn(problem.get('hint', ''), fault['faultstring'])
+        return fault['faultstring'], {problem['pointer']: problem
+                                      for problem in problems}
+
+    def test_they_have_places_in_a_rule(self):
+        sentence, problems = self.refused(
+            'POST', RULES, {**UNKNOWN, 'priority': 'x'})
+        self.assertEqual({'/actions/0/op', '/priority'}, set(problems))
+        self.assertEqual({'pointer': '/actions/0/op',
+                          'detail': 'unknown op "lgo"',
+                          'hint': 'did you mean "log"?'},
+                         problems['/actions/0/op'])
+        self.assertIn('/actions/0/op: unknown op "lgo"; did you mean "log"?',
+                      sentence)
+        self.assertNotIn('hint', problems['/priority'])
+
+    def test_they_have_places_among_several_rules(self):
+        rules = [UNKNOWN, GOOD, {**GOOD, 'built_in': True}]
+        for sent in (('PUT', RULES, {'rules': rules}),
+                     ('POST', f'{RULES}/evaluate',
+                      {'inventory': {}, 'rules': rules})):
+            _sentence, problems = self.refused(*sent)
+            self.assertEqual({'/rules/0/actions/0/op', '/rules/2'},
+                             set(problems))
+
+    def test_they_have_places_in_the_body(self):
+        _sentence, problems = self.refused(
+            'POST', f'{RULES}/evaluate', {'rules': 5, 'prune': 'x'})
+        self.assertEqual({'/rules', '/prune'}, set(problems))
+
+    def test_they_are_numbers_of_operations_of_a_patch(self):
+        uuid = self.send('POST', RULES, GOOD).json['uuid']
+        for patch in ([{'op': 'test', 'path': '/priority', 'value': 0},
+                       {'op': 'remove', 'path': '/created_at'}],
+                      [{'op': 'test', 'path': '/priority', 'value': 0},
+                       {'op': 'remove', 'path': '/vars/x'}]):
+            _sentence, problems = self.refused('PATCH', f'{RULES}/{uuid}',
+                                               patch)
+            self.assertEqual({'/1'}, set(problems))
+
+    def test_there_are_at_most_fifty_and_their_number(self):
+        sentence, problems = self.refused(
+            'PUT', RULES, {'rules': [UNKNOWN] * 60})
+        self.assertEqual(51, len(problems))
+        self.assertEqual('and 10 more', problems['']['detail'])
+        self.assertTrue(sentence.endswith('; and 10 more'))
+
+    def test_other_errors_have_none(self):
+        answer = self.send('GET', f'{RULES}/none', {})
+        self.assertNotIn('problems', answer.text)
