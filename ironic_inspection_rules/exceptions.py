@@ -302,6 +302,7 @@ class FailRequested(OperationError):
 class RuleError(InspectionRulesError):
     """A rule could not be carried out; nothing of its phase is kept.
 
+    :param rule_uuid: its UUID.
     :param rule: its UUID and description, only its UUID if it is sensitive.
     :param op: name of the condition or action that failed.
     :param reason: None for a sensitive rule.
@@ -309,7 +310,9 @@ class RuleError(InspectionRulesError):
 
     code = http_client.BAD_REQUEST
 
-    def __init__(self, rule: str, op: str, reason: str | None) -> None:
+    def __init__(self, rule_uuid: str, rule: str, op: str,
+                 reason: str | None) -> None:
+        self.rule_uuid = rule_uuid
         self.rule = rule
         self.op = op
         self.reason = None if reason is None else one_line(reason)
@@ -317,18 +320,13 @@ class RuleError(InspectionRulesError):
             _('Inspection rule %(rule)s, %(op)s: %(reason)s')
             % {'rule': rule, 'op': op, 'reason': self.reason or _('failed')})
 
-    @property
-    def rule_uuid(self) -> str:
-        """UUID of the rule, which its name begins with."""
-        return self.rule.partition(' ')[0]
-
 
 class RuleFailed(RuleError):
     """A rule said that inspection fails; what came before it is kept."""
 
-    def __init__(self, rule: str, op: str, reason: str | None,
-                 maintenance: bool = False) -> None:
-        super().__init__(rule, op, reason)
+    def __init__(self, rule_uuid: str, rule: str, op: str,
+                 reason: str | None, maintenance: bool = False) -> None:
+        super().__init__(rule_uuid, rule, op, reason)
         self.maintenance = maintenance
 
 

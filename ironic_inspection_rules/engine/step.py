@@ -208,9 +208,9 @@ def _error(plan: compiler.CompiledRule, op: str,
     if not plan.rule.sensitive:
         reason = exceptions.reason_of(exc)
     if isinstance(exc, exceptions.FailRequested):
-        return exceptions.RuleFailed(plan.rule.label, op, reason,
-                                     exc.maintenance)
-    return exceptions.RuleError(plan.rule.label, op, reason)
+        return exceptions.RuleFailed(plan.rule.uuid, plan.rule.label, op,
+                                     reason, exc.maintenance)
+    return exceptions.RuleError(plan.rule.uuid, plan.rule.label, op, reason)
 
 
 def _cause(plan: compiler.CompiledRule, exc: Exception) -> Exception | None:

@@ -131,15 +131,16 @@ def blaming(made: journal.Journal, name: str, *attributes: str
             raise
         last, rule = changes[-1]
         if rule.sensitive:
-            raise exceptions.RuleError(rule.label, last.action, None) from None
+            raise exceptions.RuleError(rule.uuid, rule.label, last.action,
+                                       None) from None
         # The message may have a value that nobody is to see.
         if any(author.sensitive or change.value == masking.MASK
                for change, author in changes):
             raise exceptions.RuleError(
-                rule.label, last.action,
+                rule.uuid, rule.label, last.action,
                 _('what it sets has a secret, or a value of a sensitive rule')
             ) from None
-        raise exceptions.RuleError(rule.label, last.action,
+        raise exceptions.RuleError(rule.uuid, rule.label, last.action,
                                    str(exc)) from exc
 
 

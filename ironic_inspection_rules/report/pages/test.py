@@ -104,7 +104,9 @@ def _column(rules: typing.Sequence[model.Rule],
     cells = []
     for rule in rules:
         # What became of the rule; the result of the machine if it ended it.
-        ended = each.result if error and error.rule == rule.label else None
+        ended = None
+        if error and error.rule_uuid == rule.uuid:
+            ended = each.result
         shown = traces.get(rule.uuid)
         cells.append(json.dumps({'state': ended or 'skipped'} if shown is None
                                 else {

@@ -25,6 +25,12 @@ def outcome(*matched, audited=(), **seconds):
                           timings=seconds)
 
 
+def failure(uuid, description=None):
+    """The error of a rule that failed the inspection."""
+    label = f'{uuid} ({description})' if description else uuid
+    return exceptions.RuleError(uuid, label, 'fail', None)
+
+
 class RuleCounterTestCase(base.TestCase):
 
     def setUp(self):
@@ -56,8 +62,7 @@ class RuleCounterTestCase(base.TestCase):
     def test_a_rule_that_did_something_has_its_name(self):
         self.counter.count(outcome('a', a=1.0, b=0.5), 'one')
         self.counter.flush()
-        self.counter.count(outcome(c=1.0), 'one', exceptions.RuleError(
-            'c (Fails)', 'fail', None))
+        self.counter.count(outcome(c=1.0), 'one', failure('c', 'Fails'))
         self.counter.flush()
         first, second = self.written
         self.assertEqual(('a (the rule)', 'b', 'c (Fails)'), tuple(
@@ -66,10 +71,8 @@ class RuleCounterTestCase(base.TestCase):
     def test_only_what_happened_is_counted(self):
         self.counter.count(outcome('b', audited='c', a=1.0, b=1.0, c=1.0),
                            'one')
-        self.counter.count(outcome(a=1.0, b=1.0), 'two', exceptions.RuleError(
-            'b', 'fail', None))
-        self.counter.count(outcome(a=1.0), 'two', exceptions.RuleError(
-            'other', 'fail', None))
+        self.counter.count(outcome(a=1.0, b=1.0), 'two', failure('b'))
+        self.counter.count(outcome(a=1.0), 'two', failure('other'))
         self.counter.count(outcome(a=1.0), 'two', OSError('gone'))
         self.counter.flush()
         rows, = self.written
