@@ -192,9 +192,11 @@ class Details(Listing):
                    'failed': _('inspection would fail'),
                    'error': _('a rule has an error')}[each.result]
         if each.problem is not None:
-            # It may be the file of its node that has the problem.
-            return each.path, _('it cannot be read: %s') % (
-                each.problem.removeprefix(f'{each.path}: ')), ''
+            said = str(each.problem)
+            if (each.problem.path, each.problem.place) == (each.path, None):
+                said = each.problem.reason
+            # Else it may be the file of its node that has the problem.
+            return each.path, _('it cannot be read: %s') % said, ''
         rows = []
         for shown in each.outcome.traces:
             if shown.rule.mode != model.ENFORCE:

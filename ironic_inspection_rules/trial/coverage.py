@@ -82,7 +82,7 @@ class Coverage:
     def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
         """Count one machine, whose test was explained."""
         if machine.problem is not None:
-            self.problems.append(machine.problem)
+            self.problems.append(str(machine.problem))
         self.counts.update(watch.seen)
         for trace in machine.outcome.traces:
             uuid = trace.rule.uuid

@@ -75,7 +75,7 @@ class MachineTest:
 
     path: str
     outcome: evaluation.Evaluation
-    problem: str | None = None
+    problem: exceptions.InvalidDocument | None = None
 
     @property
     def result(self) -> str:
@@ -89,7 +89,7 @@ class MachineTest:
         """Why the result is not ``ok``, None where it is."""
         if self.outcome.error is not None:
             return str(self.outcome.error)
-        return self.problem
+        return None if self.problem is None else str(self.problem)
 
     @property
     def matched(self) -> list[str]:
@@ -233,8 +233,7 @@ def attempt(path: str, plans: Plans, nodes: Nodes,
         return run(path, plans, nodes.of(path), explain)
     except exceptions.InvalidDocument as exc:
         nothing = working_copy.Facts({}, {})
-        return MachineTest(path, evaluation.Evaluation((), (), nothing),
-                           str(exc))
+        return MachineTest(path, evaluation.Evaluation((), (), nothing), exc)
 
 
 def ports(inventory: dict[str, typing.Any]
