@@ -52,6 +52,10 @@ def uuid_of(name: typing.Any) -> str:
     return str(uuid.uuid5(stock_form.NAMESPACE, str(name)))
 
 
+class _Malformed(Exception):
+    """Stock Ironic does not take a rule; the message says why."""
+
+
 class _Converter(rule.Conversion):
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
         super().__init__()
@@ -86,6 +90,7 @@ class _Converter(rule.Conversion):
                 yield converted
 
     def _condition(self, written: Operation) -> Operation | bool:
+        _check(written, stock_form.CONDITIONS)
         op, inverted = model.split_op(written['op'])
         args = stock_form.by_name(written['args'], stock_form.CONDITIONS[op])
         loop = written.get('loop')
@@ -124,6 +129,7 @@ class _Converter(rule.Conversion):
                             'the action is left out') % exc)
 
     def _action(self, written: Operation, there: set[str]) -> list[Operation]:
+        _check(written, stock_form.ACTIONS)
         op, loop = written['op'], written.get('loop')
         given = stock_form.by_name(written['args'], stock_form.ACTIONS[op])
         given.pop('plugin_data', None)
@@ -170,16 +176,17 @@ def convert(fields: Fields, ops: registry.Registry,
                     for each in stock_condition.needed(condition)}
         lost = len(converter.lost)
         actions = list(converter.actions(written['actions'], existing))
-    except (rule.Inconvertible, KeyError, TypeError, AttributeError) as exc:
-        converter.hints.clear()
-        converter.differences.clear()
-        if isinstance(exc, rule.Inconvertible):
-            # Without one of its conditions it would meet other machines.
-            converter.lose(str(exc))
-        else:
-            converter.lose(_('stock Ironic does not take this rule: %s')
-                           % _malformed(exc))
-        return converter
+    except rule.Inconvertible as exc:
+        # Without one of its conditions it would meet other machines.
+        return _refused(converter, str(exc))
+    except _Malformed as exc:
+        return _refused(
+            converter, _('stock Ironic does not take this rule: %s') % exc)
+    except (KeyError, TypeError, AttributeError):
+        # The arguments are those of a stranger, and read in many places.
+        return _refused(
+            converter, _('stock Ironic does not take this rule: an argument '
+                         'is missing, or is no value that it takes'))
     converter.pointer = ''
     if converter.reasons:
         # They stay as they are written, and nobody carries them out.
@@ -210,15 +217,34 @@ def convert(fields: Fields, ops: registry.Registry,
     return converter
 
 
-def _malformed(exc: Exception) -> str:
-    """Return what is wrong with an operation that cannot be read."""
-    if not isinstance(exc, KeyError):
-        return _('an operation is a mapping with "op" and "args"')
-    name = str(exc.args[0])
-    if name in ('op', 'args'):
-        return str(_('"%s" is missing') % name)
-    return suggestion.unknown(_('op'), name, [*stock_form.ACTIONS,
-                                              *stock_form.CONDITIONS])
+def _refused(converter: _Converter, message: str) -> rule.Conversion:
+    """Return the conversion of a rule of which nothing is left."""
+    converter.hints.clear()
+    converter.differences.clear()
+    converter.lose(message)
+    return converter
+
+
+def _check(operation: typing.Any, known: typing.Container[str]) -> None:
+    """Check that an operation can be read.
+
+    :param known: the ops that may be there.
+    :raises: :class:`_Malformed` if it cannot.
+    """
+    if not isinstance(operation, dict):
+        raise _Malformed(_('an operation is a mapping with "op" and "args"'))
+    for key, kinds in (('op', str), ('args', dict | list)):
+        if key not in operation:
+            raise _Malformed(_('"%s" is missing') % key)
+        if not isinstance(operation[key], kinds):
+            raise _Malformed(
+                _('an operation is a mapping with "op" and "args"'))
+    name = operation['op']
+    if known is stock_form.CONDITIONS:
+        name, _inverted = model.split_op(name)
+    if name not in known:
+        raise _Malformed(suggestion.unknown(
+            _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]))
 
 
 def _outside(fields: Fields, converter: _Converter) -> Operation:

@@ -293,6 +293,9 @@ class ConditionTestCase(StockTestCase):
                 ({'args': {}}, '"op" is missing'),
                 ({'op': 'fail'}, '"args" is missing'),
                 ({'op': 'fial', 'args': {}}, 'did you mean "fail"?'),
+                ({'op': '!fail', 'args': {}}, 'unknown op "!fail"'),
+                ({'op': 'fail', 'args': 5}, 'a mapping with "op" and "args"'),
+                ({'op': 5, 'args': {}}, 'a mapping with "op" and "args"'),
                 (5, 'a mapping with "op" and "args"')):
             made = convert(actions=[action])
             self.assertIsNone(made.rule)
