@@ -12,11 +12,11 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition as engine_condition
 from ironic_inspection_rules.engine import loop as engine_loop
-from ironic_inspection_rules.engine import masked_field
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 
 Operation = typing.Mapping[str, typing.Any]

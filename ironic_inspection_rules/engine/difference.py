@@ -5,10 +5,10 @@
 import typing
 
 from ironic_inspection_rules.engine import journal
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 
 Ports = typing.Sequence[typing.Mapping[str, typing.Any]]
 _Values = tuple[data_path.Path, typing.Any, typing.Any]

@@ -5,10 +5,10 @@
 import dataclasses
 import typing
 
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.secrecy import masking
 
 TRAITS = 'traits'
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of a machine in two views, with secrets and masked.
+"""The data of a machine, and how they are changed.
 
 A container is copied when something in it is first changed; from then on the
 copy is the tree's own and is changed in place. So a loop that fills a list
@@ -11,8 +11,6 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import suggestion
@@ -152,7 +150,7 @@ class Facts:
     ports: tuple[dict[str, typing.Any], ...] = ()
     port_groups: tuple[dict[str, typing.Any], ...] = ()
     previous: dict[str, typing.Any] | None = None
-    _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
+    _made: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
         default_factory=dict, compare=False, repr=False)
 
     @property
@@ -162,14 +160,17 @@ class Facts:
         return properties.get(model.SCOPE_PROPERTY) if isinstance(
             properties, dict) else None
 
-    def masked(self, root: str, data: typing.Any) -> typing.Any:
-        """Mask the data of a root, once for all phases with the same data.
+    def made_once(self, root: str, data: typing.Any,
+                  make: typing.Callable[[typing.Any], typing.Any]
+                  ) -> typing.Any:
+        """Make something of a root, once for all phases with the same data.
 
-        :param data: the data, which must not change any more.
+        :param data: the data of the root, which must not change any more.
+        :param make: takes the data; always the same function.
         """
-        known = self._masked.get(root)
+        known = self._made.get(root)
         if known is None or known[0] is not data:
-            known = self._masked[root] = data, masking.mask(data)
+            known = self._made[root] = data, make(data)
         return known[1]
 
     def roots(self) -> dict[str, typing.Any]:
@@ -182,94 +183,3 @@ class Facts:
             if self.previous is not None:
                 roots['previous'] = self.previous
         return roots
-
-
-Mask = typing.Callable[[str, typing.Any], typing.Any]
-
-
-class _MaskedRoots(budget.View):
-    """The data by root name; each root is masked when it is first read."""
-
-    def __init__(self, roots: budget.View, own: Tree, mask: Mask) -> None:
-        super().__init__(budget=roots.budget)
-        self._roots = roots
-        self._own = own
-        self._mask = mask
-
-    def __missing__(self, root: str) -> typing.Any:
-        # Containers without secrets are now in both views.
-        self._own.release_all()
-        masked = self[root] = self._mask(root, self._roots[root])
-        return masked
-
-
-class Views:
-    """Both views of the data; changes are made to both.
-
-    ``open`` and ``masked`` are the data by root name.
-
-    :param roots: the data by root name; the values in it are never changed.
-    :param mask: masks the data of a root; takes its name and the data.
-    """
-
-    def __init__(self, roots: budget.View, mask: Mask) -> None:
-        self.open = roots
-        self._own = Tree()
-        self._own_masked = Tree()
-        self.masked: budget.View = _MaskedRoots(roots, self._own, mask)
-
-    def release(self, value: typing.Any) -> None:
-        """Share a value that was read: it is copied before it changes."""
-        if value.__class__ in (dict, list):
-            self._own.release(value)
-            self._own_masked.release(value)
-
-    def release_all(self) -> None:
-        """Share all of the data: they are copied before they change."""
-        self._own.release_all()
-        self._own_masked.release_all()
-
-    def has_member(self, root: str, path: data_path.Path,
-                   value: typing.Any) -> bool:
-        """Return whether the list at the path holds a value."""
-        return self._own.has_member(self.open[root], path, value)
-
-    def assign(self, root: str, path: data_path.Path,
-               value: typing.Any) -> None:
-        """Set the value at a path; see :meth:`Tree.assign`."""
-        # If it is part of the data already, it will be in two places.
-        self.release(value)
-        self.open[root] = self._own.assign(self.open[root], path, value)
-        if root in self.masked:
-            self.masked[root] = self._own_masked.assign(
-                self.masked[root], *masking.mask_along(path, value))
-
-    def append(self, root: str, path: data_path.Path,
-               value: typing.Any) -> None:
-        """Append a value to the list at the path, which may be absent."""
-        self.release(value)
-        self.open[root] = self._own.append(self.open[root], path, value)
-        if root not in self.masked:
-            return
-        where = masking.secret_along(path)
-        if where is None:
-            self.masked[root] = self._own_masked.append(
-                self.masked[root], path, masking.mask(value))
-        else:
-            self.masked[root] = self._own_masked.assign(
-                self.masked[root], where, masking.MASK)
-
-    def remove(self, root: str, path: data_path.Path) -> None:
-        """Remove what is at the path, which has to be there."""
-        self.open[root] = self._own.remove(self.open[root], path)
-        if root not in self.masked:
-            return
-        where = masking.secret_along(path)
-        if where is None or where == path:
-            self.masked[root] = self._own_masked.remove(
-                self.masked[root], path)
-        else:
-            # The rest of the secret may be empty, and is shown then.
-            self.masked[root] = self._own_masked.assign(
-                self.masked[root], where, masking.mask_at(
-                    where[-1], data_path.get(self.open[root], where)))

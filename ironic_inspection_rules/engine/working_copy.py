@@ -13,10 +13,11 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import journal
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.secrecy import masked_views
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 
 NODE = views.NODE
@@ -65,7 +66,7 @@ class WorkingCopy:
     def __init__(self, facts: Facts, effects: Effects | None = None) -> None:
         self.roots = budget.View(facts.roots())
         self.journal = journal.Journal(facts.ports)
-        self._views = views.Views(self.roots, facts.masked)
+        self._views = masked_views.Views(self.roots, facts.made_once)
         self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects = effects or Effects()
         self.before = facts.roots()

@@ -16,8 +16,8 @@ import requests
 from urllib3.util import retry as urllib3_retry
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import conductor
 

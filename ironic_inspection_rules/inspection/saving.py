@@ -17,9 +17,9 @@ from oslo_utils import uuidutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine import journal
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 

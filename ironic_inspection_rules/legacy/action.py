@@ -13,11 +13,11 @@ from ironic_inspection_rules.actions import capability
 from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.actions import trait
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.legacy import text

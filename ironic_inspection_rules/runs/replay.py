@@ -17,11 +17,11 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.runs import document_patch
 from ironic_inspection_rules.runs import history

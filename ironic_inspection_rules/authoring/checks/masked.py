@@ -8,10 +8,10 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import masked_field
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import origin
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.secrecy import masked_field
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import text
 from ironic_inspection_rules.rule_file import file_rule

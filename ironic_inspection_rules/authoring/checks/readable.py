@@ -13,10 +13,10 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import node_names
 from ironic_inspection_rules.rule_file import file_rule

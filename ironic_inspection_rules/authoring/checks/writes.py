@@ -15,9 +15,9 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.traits import names as trait_names

@@ -14,7 +14,7 @@ import typing
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 
 _STEP = re.compile(r'(\.)([^.\[\]]+)|\[([^\]]+)\]')

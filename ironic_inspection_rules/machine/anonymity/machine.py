@@ -5,7 +5,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.machine.anonymity import field
 from ironic_inspection_rules.machine.anonymity import form
 from ironic_inspection_rules.machine.anonymity import known

@@ -4,7 +4,7 @@
 
 import re
 
-from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine.secrecy import masking
 
 _NAMES = (r'(?:[\w.-]*(?:pass(?:word|wd|phrase)|pwd|token|secret'
           r'|credential|signature)|[\w.-]*[_.-](?:api|ssh)?key'

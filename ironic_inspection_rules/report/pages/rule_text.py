@@ -5,8 +5,8 @@
 import typing
 
 from ironic_inspection_rules.authoring.checks import writes
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.rule_file import yaml_text
 
 _WIDTH = 88

@@ -72,7 +72,7 @@ MAY_IMPORT = {
     'rule_file': {'engine', 'legacy'},
     'rule_set': {'engine', 'rule_file'},
     'machine': {'engine', 'rule_file'},
-    'machine.anonymity': {'engine.masking'},
+    'machine.anonymity': {'engine.secrecy.masking'},
     'trial': {'actions', 'engine', 'machine', 'rule_file', 'rule_set'},
     'trial.fleet': set(),
     'authoring': {'actions', 'conditions', 'engine', 'legacy', 'machine',

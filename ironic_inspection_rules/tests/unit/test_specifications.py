@@ -24,9 +24,9 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules.client import inspection_rule as client
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.tests.unit import base

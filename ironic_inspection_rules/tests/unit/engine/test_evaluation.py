@@ -8,10 +8,10 @@ import fixtures
 
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -106,7 +106,7 @@ class RehearseTestCase(base.TestCase):
             return stock(value)
 
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.masking.mask', noted))
+            'ironic_inspection_rules.engine.secrecy.masking.mask', noted))
         return seen
 
     def test_a_change_of_the_scope_counts_from_the_next_phase(self):

@@ -5,10 +5,10 @@ import tracemalloc
 
 from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.conditions import value as value_conditions
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.legacy import action
 from ironic_inspection_rules.legacy import field
 from ironic_inspection_rules.legacy import text as legacy_text

@@ -11,10 +11,10 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import capability
 from ironic_inspection_rules.actions import trait
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.engine import paid

@@ -3,12 +3,12 @@
 """What is kept of a phase, and what is not."""
 
 from ironic_inspection_rules.engine import journal
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import shortening
 from ironic_inspection_rules.tests.unit import base

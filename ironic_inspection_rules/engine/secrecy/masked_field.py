@@ -12,12 +12,12 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import origin
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine.secrecy import masking
 
 OF_RULE = (model.VARS, interpolation.ITEM)
 """The roots of values that a rule makes."""

@@ -6,8 +6,8 @@ import hypothesis
 from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.engine import test_path
