@@ -16,8 +16,8 @@ from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import withheld
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import limits
@@ -79,9 +79,9 @@ def find(node: Any, uuid: str, runs: list[Any],
                 'The rules of revision %d are not kept any more; these are '
                 'those in force.') % run.revision
         answer = again
-    if (rule is not None and rule.sensitive) or answer.get(trace.WITHHELD):
+    if (rule is not None and rule.sensitive) or answer.get(withheld.KEY):
         return {'rule': {'uuid': uuid}, 'matched': answer['matched'],
-                trace.WITHHELD: True}
+                withheld.KEY: True}
     return answer
 
 
@@ -130,8 +130,8 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
                 answer: Answer = {
                     'phase': phase,
                     'matched': record.was_matched(kind, rule)}
-                if rule.get(trace.WITHHELD):
-                    answer[trace.WITHHELD] = True
+                if rule.get(withheld.KEY):
+                    answer[withheld.KEY] = True
                 else:
                     answer.update({name: rule.get(name) for name in (
                         'conditions', 'actions', 'changes', 'error')})

@@ -20,6 +20,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import single_condition
 from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine.secrecy import disclosure
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -48,15 +49,12 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
                  explained: bool = True) -> CompiledRule:
     """Compile a rule that passed validation.
 
-    :param mask_secrets: ``always``, ``never``, or ``sensitive`` to let only
-        sensitive rules see secrets (spec 003 "Other deployer impact").
-    :param explained: whether traces give reasons; those of sensitive rules
-        never do.
+    :param mask_secrets: see :func:`.disclosure.hides_secrets`.
+    :param explained: whether traces may give reasons.
     :raises: :class:`.exceptions.InvalidRule`, or
         :class:`.exceptions.OperationError` if an argument is not usable.
     """
-    masked = mask_secrets == 'always' or (
-        mask_secrets == 'sensitive' and not rule.sensitive)
+    masked = disclosure.hides_secrets(rule, mask_secrets)
     conditions = tuple(_compile_condition(each, ops)
                        for each in rule.conditions)
     actions = tuple(
@@ -65,7 +63,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
                                engine_loop.Loop.of(each.get('loop')))
             for condition in each.get('when') or ()), rule.vars)
         for each in rule.actions)
-    unexplained = rule.sensitive or not explained
+    unexplained = not (explained and disclosure.gives_reasons(rule))
     return CompiledRule(rule, masked, unexplained, conditions, actions, any(
         [*(each.decides_first for each in conditions),
          *(each.reverts for each in actions)]),

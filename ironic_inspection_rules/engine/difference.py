@@ -4,11 +4,12 @@
 
 import typing
 
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 
 Ports = typing.Sequence[typing.Mapping[str, typing.Any]]
 _Values = tuple[data_path.Path, typing.Any, typing.Any]
@@ -17,45 +18,42 @@ _Values = tuple[data_path.Path, typing.Any, typing.Any]
 class Difference(typing.NamedTuple):
     """How two states of a machine differ.
 
-    ``changes`` lead from one to the other. ``withheld``: sensitive rules have
-    set something that differs, which is not among them.
+    ``changes`` lead from one to the other. ``closed``: something that differs
+    is not among them, as nobody is told of it.
     """
 
-    changes: list[journal.Change]
-    withheld: bool
+    changes: list[engine_change.Change]
+    closed: bool
 
     def __bool__(self) -> bool:
-        return bool(self.changes) or self.withheld
+        return bool(self.changes) or self.closed
 
 
 def between(one: working_copy.Facts, other: working_copy.Facts,
-            ports: Ports, withheld: typing.Iterable[journal.Change] = ()
-            ) -> Difference:
+            ports: Ports) -> Difference:
     """Compare two states of a machine.
 
     A list counts as one value. The trace of the rules in plugin data is left
     out. Secrets are masked.
 
     :param ports: the ports, whose addresses name them in changes.
-    :param withheld: the changes of sensitive rules that led to the states.
     """
     found = _compare(working_copy.NODE, _without(one.node, 'traits'),
                      _without(other.node, 'traits'))
     found += _compare_traits(one, other)
     for index, port in enumerate(ports):
-        found += _compare(journal.port_name(port), one.ports[index],
+        found += _compare(engine_change.port_name(port), one.ports[index],
                           other.ports[index])
     found += _compare(working_copy.PLUGIN_DATA,
                       _without(one.plugin_data, trace.KEY),
                       _without(other.plugin_data, trace.KEY))
-    places = {(change.object, change.place) for change in withheld}
-    shown = [change for change in found if not places
-             or not any(_overlap(change, place) for place in places)]
+    closed = one.closed | other.closed
+    shown = [change for change in found if not closed
+             or not any(_overlap(change, place) for place in closed)]
     return Difference(shown, len(shown) < len(found))
 
 
-def _overlap(change: journal.Change, place: tuple[str, data_path.Path]
-             ) -> bool:
+def _overlap(change: engine_change.Change, place: views.Place) -> bool:
     """Return whether a change is of a place, of a part of it, or has it."""
     name, path = place
     common = min(len(path), len(change.place))
@@ -68,23 +66,23 @@ def _without(data: dict[str, typing.Any] | None, name: str
 
 
 def _compare_traits(one: working_copy.Facts, other: working_copy.Facts
-                    ) -> list[journal.Change]:
+                    ) -> list[engine_change.Change]:
     before, after = (list((facts.node or {}).get(working_copy.TRAITS) or ())
                      for facts in (one, other))
     changes = []
     for name in sorted(set(before).difference(after)):
-        changes.append(journal.Change(
+        changes.append(engine_change.Change(
             working_copy.TRAITS, 'remove', data_path.pointer([name]),
             before=name, place=(name,)))
     for name in sorted(set(after).difference(before)):
-        changes.append(journal.Change(
+        changes.append(engine_change.Change(
             working_copy.TRAITS, 'add', data_path.pointer([name]),
             value=name, place=(name,)))
     return changes
 
 
 def _compare(name: str, one: dict[str, typing.Any],
-             other: dict[str, typing.Any]) -> list[journal.Change]:
+             other: dict[str, typing.Any]) -> list[engine_change.Change]:
     """Compare two states of an object."""
     changes = []
     for path, before, after in _different(one, other):
@@ -94,7 +92,7 @@ def _compare(name: str, one: dict[str, typing.Any],
             op = 'remove'
         else:
             op = 'replace'
-        changes.append(journal.Change(
+        changes.append(engine_change.Change(
             name, op, data_path.pointer(path), _shown(path, after),
             _shown(path, before), path))
     return changes
@@ -120,4 +118,4 @@ def _different(one: dict[str, typing.Any], other: dict[str, typing.Any]
 def _shown(path: data_path.Path, value: typing.Any) -> typing.Any:
     if value is data_path.ABSENT:
         return None
-    return masking.mask_along(path, value)[1]
+    return disclosure.value_at(path, value)

@@ -7,8 +7,8 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
@@ -23,16 +23,14 @@ class Evaluation:
     that were checked. ``changes`` would be saved, ``error`` would fail the
     inspection. ``audited`` are the traces of rules in mode ``audit``: what
     they would do if they were enforced. ``facts`` are the data after the
-    rules. ``withheld`` are the changes of sensitive rules, which are in none
-    of the others and which nobody is shown.
+    rules.
     """
 
     traces: tuple[trace.RuleTrace, ...]
-    changes: tuple[journal.Change, ...]
+    changes: tuple[engine_change.Change, ...]
     facts: working_copy.Facts
     error: exceptions.RuleError | None = None
     audited: tuple[trace.RuleTrace, ...] = ()
-    withheld: tuple[journal.Change, ...] = ()
 
     @property
     def changed_by(self) -> list[str]:
@@ -74,7 +72,7 @@ def evaluate(
     :param refuse: called for each phase whose changes would be saved.
     """
     ran: list[runner.Outcome] = []
-    changes: list[journal.Change] = []
+    changes: list[engine_change.Change] = []
     error = None
     for phase in filter(plans.get, phases):
         target = working_copy.WorkingCopy(
@@ -90,13 +88,12 @@ def evaluate(
         elif outcome.keeps_changes:
             changes += target.journal.changes
             facts = after(facts, target, outcome, phase)
+        facts = closing(facts, target)
         if error:
             break
     return Evaluation(tuple(rule for each in ran for rule in each.traces),
                       tuple(changes), facts, error,
-                      tuple(rule for each in ran for rule in each.audited),
-                      tuple(change for each in ran
-                            for change in each.withheld))
+                      tuple(rule for each in ran for rule in each.audited))
 
 
 def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
@@ -109,3 +106,12 @@ def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
         facts, plugin_data=plugin_data,
         node=roots.get(working_copy.NODE, facts.node),
         ports=tuple(roots.get(working_copy.PORTS, facts.ports)))
+
+
+def closing(facts: working_copy.Facts, target: working_copy.WorkingCopy
+            ) -> working_copy.Facts:
+    """Return the data with the places that a phase has closed."""
+    closed = target.journal.closed
+    if not closed:
+        return facts
+    return dataclasses.replace(facts, closed=facts.closed | closed)

@@ -87,25 +87,6 @@ class Rule:
     revision: int | None = dataclasses.field(default=None,
                                              metadata={'read_only': True})
 
-    @property
-    def label(self) -> str:
-        """Return the rule's name in errors: of a sensitive one its UUID."""
-        if self.description and not self.sensitive:
-            return f'{self.uuid} ({self.description})'
-        return self.uuid
-
-    def opened(self) -> 'Rule':
-        """Return the rule as one that is not sensitive.
-
-        For results that show nothing of the rule: all else would be withheld
-        from who makes them as well.
-        """
-        return dataclasses.replace(self, sensitive=False)
-
-    def withheld(self) -> 'Rule':
-        """Return the rule without what it is made of."""
-        return dataclasses.replace(self, conditions=(), actions=(), vars={})
-
     @classmethod
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
         """Build a rule of a mapping that passed validation.

@@ -11,11 +11,12 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
-from ironic_inspection_rules.engine import journal as engine_journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import step
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.secrecy import journal as engine_journal
 
 _PAID_AT_ONCE = 16
 """Rules that are paid for together; one by one is slow."""
@@ -32,7 +33,7 @@ class Outcome:
     far are kept, after any other ``error`` none are. ``audited`` are traces of
     what the rules in mode ``audit`` would have done. ``timings`` are the
     seconds that each rule took, by its UUID, if the run is to be kept.
-    ``withheld`` are the changes of sensitive rules, which nobody is shown.
+    ``journal`` has the changes.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -40,7 +41,8 @@ class Outcome:
     audited: tuple[trace.RuleTrace, ...] = ()
     timings: typing.Mapping[str, float] = dataclasses.field(
         default_factory=dict)
-    withheld: tuple[engine_journal.Change, ...] = ()
+    journal: engine_journal.Journal = dataclasses.field(
+        default_factory=engine_journal.Journal, compare=False, repr=False)
 
     @property
     def keeps_changes(self) -> bool:
@@ -185,7 +187,7 @@ class _Phase:
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
         """Explain why a rule matches, before the data change."""
-        if not plan.rule.sensitive and plan not in self._why:
+        if not plan.unexplained and plan not in self._why:
             shown = self._views[True]
             with (self._target.paid_by(self._explaining),
                   self._vars.given(plan, self._target)):
@@ -201,30 +203,18 @@ class _Phase:
         """Return the outcome of the phase."""
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
-        done = {plan: self._told(plan, made)
+        done = {plan: disclosure.traced(made, self._why.get(plan))
                 for plan, made in self._traces.items()}
-        audited = {plan: self._told(plan, made)
+        audited = {plan: disclosure.traced(made, self._why.get(plan))
                    for plan, made in self._audited.items()}
         traces = list(done.values())
         if self._explain:
             traces = [done.get(plan) or audited.get(plan)
-                      or self._told(plan, trace.RuleTrace(plan.rule, False))
+                      or disclosure.traced(trace.RuleTrace(plan.rule, False),
+                                           self._why[plan])
                       for plan in plans if plan in self._why]
         return Outcome(tuple(traces), error, tuple(audited.values()),
-                       self._timings, tuple(self._target.journal.withheld))
-
-    def _told(self, plan: compiler.CompiledRule,
-              made: trace.RuleTrace) -> trace.RuleTrace:
-        """Return the trace of a rule as everybody may see it.
-
-        All that is told of a rule comes from here: records, statistics, logs,
-        answers and reports.
-        """
-        if plan.rule.sensitive:
-            return made.withheld()
-        if plan in self._why:
-            return made._replace(conditions=self._why[plan])
-        return made
+                       self._timings, self._target.journal)
 
     def _stop_clock(self, uuid: str) -> None:
         """Add the time since the clock was last stopped to that of a rule."""

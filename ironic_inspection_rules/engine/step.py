@@ -16,6 +16,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import disclosure
 
 Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
 """The trace of a step, if it did anything, and its error."""
@@ -47,9 +48,10 @@ def compute(plan: compiler.CompiledRule,
                     allowance.make_value(made)
                 value = made
         except Exception as exc:
-            place = model.VARS if plan.rule.sensitive else (
-                f'{model.VARS}.{name}')
-            raise _error(plan, place, exc) from _cause(plan, exc)
+            place = disclosure.say(plan.rule, f'{model.VARS}.{name}',
+                                   model.VARS)
+            error = disclosure.error_of(plan.rule, place, exc)
+            raise error from error.__cause__
         values[name] = value
 
 
@@ -66,8 +68,9 @@ def matches(plan: compiler.CompiledRule,
             if not condition.check(view):
                 return False
         except Exception as exc:
-            op = condition.operation['op']
-            raise _error(plan, op, exc) from _cause(plan, exc)
+            error = disclosure.error_of(plan.rule, condition.operation['op'],
+                                        exc)
+            raise error from error.__cause__
     return True
 
 
@@ -83,8 +86,9 @@ def decide(plan: compiler.CompiledRule, view: budget.View,
         try:
             decided = condition.decide(view)
         except Exception as exc:
-            op = condition.operation['op']
-            raise _error(plan, op, exc) from _cause(plan, exc)
+            error = disclosure.error_of(plan.rule, condition.operation['op'],
+                                        exc)
+            raise error from error.__cause__
         traces.append(decided)
         if not decided.result:
             return False
@@ -102,7 +106,8 @@ def pay(plan: compiler.CompiledRule, count: int,
     except exceptions.BudgetExceeded as exc:
         op = next((condition.operation['op'] for condition
                    in plan.conditions), plan.actions[0].name)
-        raise _error(plan, op, exc) from _cause(plan, exc)
+        error = disclosure.error_of(plan.rule, op, exc)
+        raise error from error.__cause__
 
 
 def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
@@ -188,34 +193,17 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
         target.roots.budget.spend()
         idle = step(target, target.view(plan.masked))
     except Exception as exc:
-        error = _error(plan, action.name, exc)
+        error = disclosure.error_of(plan.rule, action.name, exc)
         # To fail the inspection is what "fail" does.
         if not isinstance(exc, exceptions.FailRequested):
             idle = trace.Idle(trace.ERROR, error.reason)
-        raise error from _cause(plan, exc)
+        raise error from error.__cause__
     finally:
         done.append(trace.ActionTrace(
             action.name, tuple(journal.changes[changes:]),
             tuple(journal.notes[notes:]), reverted,
             tuple(journal.confirmed[confirmed:]),
             asked.traces if asked else (), idle, changes))
-
-
-def _error(plan: compiler.CompiledRule, op: str,
-           exc: Exception) -> exceptions.RuleError:
-    """Return an error with rule and op; of a sensitive rule no reason."""
-    reason = None
-    if not plan.rule.sensitive:
-        reason = exceptions.reason_of(exc)
-    if isinstance(exc, exceptions.FailRequested):
-        return exceptions.RuleFailed(plan.rule.uuid, plan.rule.label, op,
-                                     reason, exc.maintenance)
-    return exceptions.RuleError(plan.rule.uuid, plan.rule.label, op, reason)
-
-
-def _cause(plan: compiler.CompiledRule, exc: Exception) -> Exception | None:
-    """Return the cause of an error, unless its rule is sensitive."""
-    return None if plan.rule.sensitive else exc
 
 
 class RuleVars:

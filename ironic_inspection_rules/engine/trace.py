@@ -4,11 +4,10 @@
 
 import typing
 
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
 
 KEY = 'inspection_rules'  # Key of plugin data with what rules did, by phase.
-WITHHELD = 'withheld'  # Key of what is told of a sensitive rule.
 _LONGEST = 200
 _SHORT = 20
 
@@ -101,10 +100,10 @@ class ActionTrace(typing.NamedTuple):
     """
 
     op: str
-    changes: tuple[journal.Change, ...] = ()
+    changes: tuple[engine_change.Change, ...] = ()
     notes: tuple[str, ...] = ()
     reverted: bool = False
-    confirmed: tuple[journal.Change, ...] = ()
+    confirmed: tuple[engine_change.Change, ...] = ()
     when: tuple[AskedTrace, ...] = ()
     idle: Idle | None = None
     earlier: int = 0
@@ -145,18 +144,8 @@ class RuleTrace(typing.NamedTuple):
     error: str | None = None
     reverted: bool = False
 
-    def withheld(self) -> 'RuleTrace':
-        """Return what anybody is told of a sensitive rule."""
-        return RuleTrace(self.rule.withheld(), self.matched,
-                         error=self.error, reverted=self.reverted)
-
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the full explanation as plain JSON data.
-
-        :returns: for a sensitive rule only its UUID, and whether it matched.
-        """
-        if self.rule.sensitive:
-            return self._as_withheld()
+        """Return the full explanation as plain JSON data."""
         return {
             'uuid': self.rule.uuid,
             'description': self.rule.description,
@@ -169,30 +158,23 @@ class RuleTrace(typing.NamedTuple):
         }
 
     def as_audit(self) -> dict[str, typing.Any]:
-        """Return what the rule would do, as plain JSON data.
-
-        :returns: for a sensitive rule only its UUID, and whether it matches.
-        """
-        if self.rule.sensitive:
-            return self._as_withheld()
+        """Return what the rule would do, as plain JSON data."""
         return {'uuid': self.rule.uuid, 'matched': self.matched,
                 'description': self.rule.description,
                 'error': self.error,
                 'changes': [change.as_dict() for action in self.actions
                             for change in action.changes]}
 
-    def summary(self) -> dict[str, typing.Any]:
-        """Return what is stored with a machine's inventory.
+    def described(self, describe: 'Describe') -> dict[str, typing.Any]:
+        """Return what a function makes of the trace, if it may be told."""
+        return describe(self)
 
-        :returns: for a sensitive rule only its UUID.
-        """
-        if self.rule.sensitive:
-            return {'uuid': self.rule.uuid, WITHHELD: True}
+    def summary(self) -> dict[str, typing.Any]:
+        """Return what is stored with a machine's inventory."""
         return {'uuid': self.rule.uuid,
                 'description': self.rule.description,
                 'actions': [each.op for each in self.actions
                             if each.ran and not each.reverted]}
 
-    def _as_withheld(self) -> dict[str, typing.Any]:
-        return {'uuid': self.rule.uuid, 'matched': self.matched,
-                WITHHELD: True}
+
+Describe = typing.Callable[[RuleTrace], dict[str, typing.Any]]

@@ -21,6 +21,10 @@ NODE, PORTS, PLUGIN_DATA = 'node', 'ports', 'plugin_data'
 Container = dict[str, typing.Any] | list[typing.Any]
 
 
+Place = tuple[str, data_path.Path]
+"""The name of an object, as in a change, and the path of a value in it."""
+
+
 class Tree:
     """Changes data, and knows which of their containers it has copied.
 
@@ -141,7 +145,7 @@ class Facts:
     ``node`` is None in the early phase. Its key ``traits`` lists the names
     of the node's traits. ``previous`` has the ``inventory`` and the
     ``plugin_data`` that the last successful inspection stored, if there are
-    any.
+    any. ``closed`` are the places of which nobody is told what is there.
     """
 
     inventory: dict[str, typing.Any]
@@ -150,6 +154,8 @@ class Facts:
     ports: tuple[dict[str, typing.Any], ...] = ()
     port_groups: tuple[dict[str, typing.Any], ...] = ()
     previous: dict[str, typing.Any] | None = None
+    closed: frozenset[Place] = dataclasses.field(
+        default=frozenset(), compare=False, repr=False)
     _made: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
         default_factory=dict, compare=False, repr=False)
 
@@ -159,6 +165,10 @@ class Facts:
         properties = (self.node or {}).get('properties')
         return properties.get(model.SCOPE_PROPERTY) if isinstance(
             properties, dict) else None
+
+    def is_closed(self, name: str) -> bool:
+        """Return whether an object has a place that nobody is told of."""
+        return any(closed == name for closed, _path in self.closed)
 
     def made_once(self, root: str, data: typing.Any,
                   make: typing.Callable[[typing.Any], typing.Any]

@@ -12,18 +12,18 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.secrecy import journal
 from ironic_inspection_rules.engine.secrecy import masked_views
-from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 
 NODE = views.NODE
 PORTS = views.PORTS
 PLUGIN_DATA = views.PLUGIN_DATA
-TRAITS = journal.TRAITS
+TRAITS = engine_change.TRAITS
 
 Facts = views.Facts
 
@@ -230,15 +230,18 @@ class WorkingCopy:
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
-        self.journal.note(f'{level}: {message}')
-        if self.journal.withholds:
-            message = _('a sensitive rule logs what is withheld')
-        self._effects.log(level, message)
+        self._effects.log(level, self.journal.log(level, message))
 
     def call(self, request: Request) -> None:
         """Send a GET request; see :meth:`Effects.call`."""
-        self.journal.note(f'GET {masking.mask_url(request.url)}')
-        self._effects.call(request, self.roots.budget.remaining())
+        sent = self.journal.request(request.url)
+        seconds = self.roots.budget.remaining()
+        try:
+            self._effects.call(request, seconds)
+        except exceptions.OperationError as exc:
+            raise exceptions.OperationError(
+                _('%(request)s failed: %(error)s')
+                % {'request': sent, 'error': exc}) from exc
 
     def _write(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:

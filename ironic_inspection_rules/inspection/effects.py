@@ -17,7 +17,6 @@ from urllib3.util import retry as urllib3_retry
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import conductor
 
@@ -75,9 +74,7 @@ class ServiceEffects(working_copy.Effects):
         if problem:
             # The request has the same deadline, and may report it first.
             error = late if deadline.is_over() else problem
-            raise exceptions.OperationError(
-                _('GET %(url)s failed: %(error)s')
-                % {'url': masking.mask_url(request.url), 'error': error})
+            raise exceptions.OperationError(error)
 
 
 class _Deadline:

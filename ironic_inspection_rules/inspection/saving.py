@@ -14,12 +14,10 @@ from ironic.common import utils
 from ironic.drivers import base as driver_base
 from oslo_utils import uuidutils
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import journal
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 
@@ -115,33 +113,16 @@ def blaming(made: journal.Journal, name: str, *attributes: str
             ) -> Iterator[None]:
     """Convert an error of Ironic to one of the rule that caused it.
 
-    That is the last rule that changed one of the attributes of the object, or
-    the object if none of them was changed.
-
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
     :raises: :class:`.exceptions.RuleError`
     """
     try:
         yield
     except (ironic_exception.IronicException, ValueError) as exc:
-        changes = [(change, change.rule)
-                   for change in made.changes_of(name, attributes)
-                   if change.rule is not None]
-        if not changes:
+        error = made.blame(name, attributes, exc)
+        if error is None:
             raise
-        last, rule = changes[-1]
-        if rule.sensitive:
-            raise exceptions.RuleError(rule.uuid, rule.label, last.action,
-                                       None) from None
-        # The message may have a value that nobody is to see.
-        if any(author.sensitive or change.value == masking.MASK
-               for change, author in changes):
-            raise exceptions.RuleError(
-                rule.uuid, rule.label, last.action,
-                _('what it sets has a secret, or a value of a sensitive rule')
-            ) from None
-        raise exceptions.RuleError(rule.uuid, rule.label, last.action,
-                                   str(exc)) from exc
+        raise error from error.__cause__
 
 
 def _update(saved, values: Mapping[str, Any],

@@ -90,7 +90,7 @@ def _differences(context: Any, machine: Machine,
     if before != after:
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
             'before': before, 'after': after}
-    here = facts if _is_error(ours.error) else ours.facts
+    here = ours.facts
     there = _facts(dataclasses.replace(
         machine, node=task.node, ports=task.ports,
         plugin_data=stock_engine.plain(plugin_data)))
@@ -102,8 +102,7 @@ def _differences(context: Any, machine: Machine,
         there = dataclasses.replace(there, plugin_data=here.plugin_data)
     for change in difference.between(
             _with_one_of_each_capability(there),
-            _with_one_of_each_capability(here), there.ports,
-            ours.withheld).changes:
+            _with_one_of_each_capability(here), there.ports).changes:
         yield _('%(object)s %(path)s: stock Ironic %(before)s, here '
                 '%(after)s') % {
                     'object': change.object, 'path': change.path,

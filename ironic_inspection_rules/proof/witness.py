@@ -23,6 +23,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
@@ -240,7 +241,7 @@ class Engine:
                 continue
             if id(rule) not in self._plans:
                 self._plans[id(rule)] = compiler.compile_rule(
-                    rule.opened(), registry.installed())
+                    disclosure.opened(rule), registry.installed())
                 self._kept.append(rule)
             by_phase.setdefault(rule.phase, []).append(self._plans[id(rule)])
         return evaluation.evaluate(by_phase, witness.facts, explain=False)

@@ -10,9 +10,10 @@ import re
 import typing
 from xml.etree import ElementTree
 
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import yaml_text
@@ -58,7 +59,7 @@ def _percent(share: float) -> str:
     return f'{math.floor(share)} %'
 
 
-def diff(changes: typing.Iterable[journal.Change]) -> list[str]:
+def diff(changes: typing.Iterable[engine_change.Change]) -> list[str]:
     """Return the changes as lines of a diff, under each object's name."""
     return list(machine_diff.change_lines(
         change.with_before() for change in changes))
@@ -201,14 +202,14 @@ class Details(Listing):
         for shown in each.outcome.traces:
             if shown.rule.mode != model.ENFORCE:
                 continue
-            why_not = [_('withheld')] if shown.rule.sensitive else (
-                _why_not(shown))
+            why_not = _why_not(shown)
             if len(why_not) > _MOST_REASONS:
                 more = len(why_not) - _MOST_REASONS + 1
                 why_not[_MOST_REASONS - 1:] = [_('%d more') % more]
             rows.append([machine_test.title(shown.rule), shown.rule.phase,
                          _('yes') if shown.matched else _('no'),
-                         '\n'.join(why_not)])
+                         disclosure.say(shown.rule, '\n'.join(why_not),
+                                        _('withheld'))])
         lines = diff(each.outcome.changes) or [
             _('nothing would change')]
         for shown in each.outcome.audited:

@@ -19,6 +19,7 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 
 LOG = log.getLogger(__name__)
@@ -156,7 +157,8 @@ class Repository:
         except KeyError as exc:
             reason = _('op "%s" is no longer installed') % exc.args[0]
         except exceptions.InspectionRulesError as exc:
-            reason = _('it no longer compiles') if rule.sensitive else str(exc)
+            reason = disclosure.say(rule, str(exc),
+                                    _('it no longer compiles'))
         raise exceptions.InvalidRule(
             [exceptions.Problem('', reason)], rule.uuid)
 
@@ -178,5 +180,5 @@ def _warn_of_fields(rule: model.Rule) -> None:
         LOG.warning(
             'Inspection rule %(rule)s is of the early phase, where there is '
             'no node: what it reads of one is always missing%(places)s',
-            {'rule': rule.label, 'places': '' if rule.sensitive else (
-                f' ({", ".join(places)})')})
+            {'rule': disclosure.label(rule),
+             'places': disclosure.say(rule, f' ({", ".join(places)})')})

@@ -7,7 +7,7 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.secrecy import withheld
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 
@@ -54,7 +54,7 @@ def find(runs: collections.abc.Iterable[
                 continue
             ran = [*phase_record['reverted'], *phase_record['rules']]
             for rule in reversed(ran):
-                if rule.get(trace.WITHHELD):
+                if rule.get(withheld.KEY):
                     kept = places.get(phase, {}).get(rule['uuid'], [])
                     if kept is None:
                         sensitive[rule['uuid']] = None

@@ -40,14 +40,16 @@ How much of it is kept is bounded: machines that nobody knows fill it.
 """
 
 import collections
-from collections.abc import Container, Iterable
+from collections.abc import Container
+import functools
 import typing
 
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.secrecy import withheld
 from ironic_inspection_rules.runs import shortening
 
 Record = dict[str, typing.Any]
@@ -80,7 +82,7 @@ Places = dict[str, list[list[str]] | None]
 the rule; None where they are too many to be kept."""
 
 
-def places(withheld: Iterable[journal.Change]) -> Places:
+def places(outcome: runner.Outcome) -> Places:
     """Return the places that sensitive rules of a phase set.
 
     They tell :mod:`.explain` that such a rule set a value. Nobody is shown
@@ -88,7 +90,7 @@ def places(withheld: Iterable[journal.Change]) -> Places:
     """
     found: Places = {}
     room = collections.defaultdict[str, _Room](_Room)
-    for change in withheld:
+    for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid, path = change.rule.uuid, data_path.pointer(_moved(change))
         # All or none: what is left out would pass for another rule's.
@@ -118,7 +120,7 @@ def withhold(phases: dict[str, Record], places: dict[str, Places],
         for kind in KINDS:
             rules = shown[phase][kind] = []
             for rule in kept[kind]:
-                if not rule.get(trace.WITHHELD) and (
+                if not rule.get(withheld.KEY) and (
                         rule.get('revision') is not None
                         and rule['uuid'] not in open_rules):
                     of_phase[rule['uuid']] = [
@@ -126,7 +128,7 @@ def withhold(phases: dict[str, Record], places: dict[str, Places],
                             *rule['changes'], *rule.get('confirmed', ()))]
                     rule = {'uuid': rule['uuid'],
                             MATCHED: was_matched(kind, rule),
-                            trace.WITHHELD: True}
+                            withheld.KEY: True}
                 rules.append(rule)
         if of_phase:
             places = {**places, phase: of_phase}
@@ -203,10 +205,11 @@ class _Rooms(typing.NamedTuple):
 
 
 def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
+    return each.described(functools.partial(_described, room))
+
+
+def _described(room: _Rooms, each: trace.RuleTrace) -> Record:
     rule = each.rule
-    if rule.sensitive:
-        return {'uuid': rule.uuid, MATCHED: each.matched,
-                trace.WITHHELD: True}
     changes, confirmed = _changes(each, room)
     record: Record = {
         'uuid': rule.uuid,
@@ -229,11 +232,11 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     return record
 
 
-def _object(change: journal.Change) -> str:
+def _object(change: engine_change.Change) -> str:
     return f'port {change.port}' if change.port else change.object
 
 
-def _moved(change: journal.Change) -> data_path.Path:
+def _moved(change: engine_change.Change) -> data_path.Path:
     """Return the place of a change; any item of a list if it moved them."""
     if change.left is None:
         return change.place
@@ -286,7 +289,7 @@ def was_matched(kind: str, rule: Record) -> bool:
     return kind == 'rules'
 
 
-def _change(change: journal.Change, op: str, room: _Room) -> Record:
+def _change(change: engine_change.Change, op: str, room: _Room) -> Record:
     path = data_path.parse(change.path)
     made = {'object': change.object, 'op': change.op, 'path': change.path,
             'before': room.fit(path, change.before),

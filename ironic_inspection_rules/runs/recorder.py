@@ -111,7 +111,7 @@ class Run:
             saved: bool = True) -> None:
         """Note what the rules of a phase did."""
         self.phases[phase] = record.of_phase(outcome, seconds, saved)
-        places = record.places(outcome.withheld)
+        places = record.places(outcome)
         if places:
             self.places[phase] = places
 

@@ -20,6 +20,7 @@ from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
@@ -179,10 +180,7 @@ def compare(past: Past, base: Ends, plans: Plans,
             break
     assert before is not None
     one, other = base[before], ends[before]
-    changed = difference.between(
-        one.facts, other.facts, one.facts.ports, [
-            change for end in (*base.values(), *ends.values())
-            for change in end.outcome.withheld])
+    changed = difference.between(one.facts, other.facts, one.facts.ports)
     kept = past.error(before)
     result, error = past.ending['result'], past.ending['error']
     failed = other.outcome.error
@@ -203,14 +201,19 @@ def compare(past: Past, base: Ends, plans: Plans,
 
 def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
          limits: Mapping[str, budget.Limits]) -> None:
-    """Run a phase after others."""
+    """Run a phase after others.
+
+    :param facts: as the phase found them.
+    """
+    closed = frozenset[views.Place]().union(
+        *(end.facts.closed for end in ends.values()))
+    facts = dataclasses.replace(facts, closed=closed)
     target = working_copy.WorkingCopy(facts)
     outcome = runner.run(plans.get(phase, ()), target, facts.scope,
                          keep=True, limits=limits[phase])
-    ends[phase] = PhaseEnd(outcome, facts)
     if outcome.keeps_changes:
-        ends[phase] = PhaseEnd(
-            outcome, evaluation.after(facts, target, outcome, phase))
+        facts = evaluation.after(facts, target, outcome, phase)
+    ends[phase] = PhaseEnd(outcome, evaluation.closing(facts, target))
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:

@@ -15,6 +15,7 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine.secrecy import disclosure
 
 LOG = log.getLogger(__name__)
 
@@ -63,14 +64,14 @@ class RuleCounter:
                 row['runs'] += 1
                 row['seconds'] += seconds
                 if uuid in matched or uuid in audited:
-                    row['label'] = (matched.get(uuid)
-                                    or audited[uuid]).rule.label
+                    row['label'] = disclosure.label(
+                        (matched.get(uuid) or audited[uuid]).rule)
                     row['matched'] += 1
                     row['audited'] += uuid in audited
                     row['last_matched_at'] = now
                     row['last_matched_node'] = node_uuid
                 if uuid in failed:
-                    row['label'] = failed[uuid].rule.label
+                    row['label'] = disclosure.label(failed[uuid].rule)
                     row['failed'] += 1
                     row['would_fail'] += 1
             if isinstance(error, exceptions.RuleError) and (

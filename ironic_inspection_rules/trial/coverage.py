@@ -11,7 +11,8 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import trace as engine_trace
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.trial import machine_test
@@ -19,9 +20,9 @@ from ironic_inspection_rules.trial import walk
 
 TRUE, FALSE, RAN = 'true', 'false', 'ran'
 
-CAUSES = {engine_trace.EMPTY_LOOP: engine_loop.NO_ITEMS,
-          engine_trace.WHEN: _('its conditions do not hold'),
-          engine_trace.ERROR: _('it ends in an error')}
+CAUSES = {trace.EMPTY_LOOP: engine_loop.NO_ITEMS,
+          trace.WHEN: _('its conditions do not hold'),
+          trace.ERROR: _('it ends in an error')}
 """Why an action did not run, in words."""
 
 Place = tuple[str | int, ...]
@@ -84,14 +85,14 @@ class Coverage:
         if machine.problem is not None:
             self.problems.append(str(machine.problem))
         self.counts.update(watch.seen)
-        for trace in machine.outcome.traces:
-            uuid = trace.rule.uuid
-            for index, decided in enumerate(trace.conditions):
+        for traced in machine.outcome.traces:
+            uuid = traced.rule.uuid
+            for index, decided in enumerate(traced.conditions):
                 if decided.result is not None:
                     self.counts[uuid, 'conditions', index,
                                 TRUE if decided.result else FALSE] += 1
-            for index, action in enumerate(trace.actions) if (
-                    trace.matched) else ():
+            for index, action in enumerate(traced.actions) if (
+                    traced.matched) else ():
                 result = action.idle.cause if action.idle else RAN
                 self.counts[uuid, 'actions', index, result] += 1
                 for number, asked in enumerate(action.when):
@@ -114,10 +115,8 @@ class Coverage:
                 for result in part.results]
 
     def missed(self, rule: model.Rule) -> typing.Iterator[str]:
-        """Yield what no machine reached, nothing of a sensitive rule."""
-        if rule.sensitive:
-            return
-        for part in parts(rule):
+        """Yield what no machine reached, as far as it may be told."""
+        for part in parts(disclosure.shown(rule)):
             for result in part.results:
                 if self.counts[*part.place, result]:
                     continue
@@ -166,9 +165,10 @@ class Coverage:
         }
 
     def _rule(self, rule: model.Rule) -> dict[str, typing.Any]:
-        if rule.sensitive:
-            return {'uuid': rule.uuid, engine_trace.WITHHELD: True,
-                    'covered': round(self.percent_of(rule), 1)}
+        return disclosure.described(
+            rule, self._described, covered=round(self.percent_of(rule), 1))
+
+    def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
         return {
             'description': rule.description,
             'uuid': rule.uuid,
@@ -260,9 +260,9 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
 
 def _prepare(rules: typing.Sequence[model.Rule],
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
-    # A report says of a sensitive rule only how much of it was reached.
-    plans = machine_test.compile_rules([rule.opened() for rule in rules],
-                                       explained=False)
+    # What is told of the rules is decided when the report is written.
+    plans = machine_test.compile_rules(
+        [disclosure.opened(rule) for rule in rules], explained=False)
     watch = Watch(plans)
 
     def cover(paths: typing.Sequence[str]) -> Coverage:

@@ -29,7 +29,7 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text
@@ -137,8 +137,7 @@ def actual(each: machine_test.MachineTest) -> tuple[str, Expectation]:
     text = each.error if error is None else (
         f'{error.op}: {error.reason or _("failed")}')
     traits = (each.outcome.facts.node or {}).get('traits')
-    if any(change.object == journal.TRAITS
-           for change in each.outcome.withheld):
+    if each.outcome.facts.is_closed(engine_change.TRAITS):
         traits = None
     return each.path, {
         'result': each.result,

@@ -77,10 +77,9 @@ def treat(path: str, both: Sequence[machine_test.Plans],
         else result for result, each in zip(results, (old, new), strict=True))
     lines = [] if before == after else ['inspection', f'- {before}',
                                         f'+ {after}']
-    found = difference.between(old.facts, new.facts, facts.ports,
-                               (*old.withheld, *new.withheld))
+    found = difference.between(old.facts, new.facts, facts.ports)
     lines += change_lines(change.with_before() for change in found.changes)
-    if found.withheld:
+    if found.closed:
         lines.append(_('what sensitive rules set is withheld'))
     return Treatment(path, *results, tuple(lines))
 

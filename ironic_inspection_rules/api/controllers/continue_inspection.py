@@ -120,7 +120,7 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     plugin_data[record.EARLY_KEY] = {
         model.EARLY: kept,
         record.EARLY_PLACES: {
-            model.EARLY: record.places(outcome.withheld)}}
+            model.EARLY: record.places(outcome)}}
 
 
 def _machine(inventory: dict) -> str:

@@ -17,9 +17,9 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_outcome
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import withheld
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
@@ -125,7 +125,7 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
         raise _not_found(node, len(runs), trait or path, port, found)
     change, rule = found.change, found.rule
     if change is None:
-        return {'rule': {'uuid': rule['uuid']}, trace.WITHHELD: True}
+        return {'rule': {'uuid': rule['uuid']}, withheld.KEY: True}
     current = recorded_change.still_holds(change, found.place, present)
     current_value = None
     if current is False and present is not data_path.ABSENT:

@@ -139,8 +139,7 @@ class Trial:
                   outcome: evaluation.Evaluation,
                   in_force: posted_rules.Plans) -> Entry:
         other = self._evaluate(in_force, facts)
-        found = difference.between(other.facts, outcome.facts, facts.ports,
-                                   (*outcome.withheld, *other.withheld))
+        found = difference.between(other.facts, outcome.facts, facts.ports)
         told: Entry = {
             'changes': [each.with_before() for each in found.changes],
             'differs': bool(found) or (

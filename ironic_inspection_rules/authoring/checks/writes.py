@@ -8,7 +8,6 @@ import functools
 import itertools
 import re
 import typing
-from urllib import parse as urlparse
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
@@ -181,33 +180,6 @@ def check_secrets(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     if rule.rule.sensitive or rule.written.is_old:
         return
     for action in rule.actions:
-        for name in secrets(action.arguments):
+        for name in masking.secret_arguments(action.arguments):
             yield action.pointer_to(name), _(
                 'a secret in a rule that is not marked "sensitive"')
-
-
-def secrets(given: typing.Mapping[str, typing.Any]) -> Iterator[str]:
-    """Yield the names of arguments of an action that hold a secret."""
-    path = given.get('path')
-    tokens = data_path.parse(path) if isinstance(path, str) and path.strip(
-        './') else ()
-    for name in ('value', 'cleanup'):
-        value = given.get(name)
-        if _written_out(value) and masking.mask_along(
-                tokens, value)[1] != value:
-            yield name
-    url = given.get('url')
-    if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
-        yield 'url'
-    headers = given.get('headers')
-    if isinstance(headers, dict) and any(
-            _written_out(value) and masking.is_secret(header)
-            for header, value in headers.items()):
-        yield 'headers'
-
-
-def _written_out(value: typing.Any) -> bool:
-    if isinstance(value, str):
-        return any(isinstance(piece, str)
-                   for piece in interpolation.parse(value))
-    return value is not None

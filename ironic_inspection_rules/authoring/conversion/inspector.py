@@ -6,13 +6,13 @@ import re
 import string
 import typing
 
-from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import schema
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.legacy import field as old_field
@@ -279,8 +279,7 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
         if actions and None not in conditions:
             fields = {
                 'description': old.description, 'scope': old.scope,
-                'sensitive': any(any(writes.secrets(action['args']))
-                                 for action in actions),
+                'sensitive': any(map(disclosure.has_secrets, actions)),
                 'conditions': conditions, 'actions': actions}
             made.rule = {name: value for name, value in fields.items()
                          if value}

@@ -8,6 +8,7 @@ import typing
 from urllib import parse as urlparse
 
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 
 MASK = '******'
@@ -223,3 +224,30 @@ def mask_url(url: str) -> str:
     netloc = f'{MASK}@{host}' if '@' in parts.netloc else host
     shown = '&'.join(f'{name}={MASK}' for name, _value in query)
     return urlparse.urlunsplit((parts.scheme, netloc, parts.path, shown, ''))
+
+
+def secret_arguments(given: typing.Mapping[str, typing.Any]
+                     ) -> typing.Iterator[str]:
+    """Yield the names of arguments of an action that hold a secret."""
+    path = given.get('path')
+    tokens = data_path.parse(path) if isinstance(path, str) and path.strip(
+        './') else ()
+    for name in ('value', 'cleanup'):
+        value = given.get(name)
+        if _written_out(value) and mask_along(tokens, value)[1] != value:
+            yield name
+    url = given.get('url')
+    if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
+        yield 'url'
+    headers = given.get('headers')
+    if isinstance(headers, dict) and any(
+            _written_out(value) and is_secret(header)
+            for header, value in headers.items()):
+        yield 'headers'
+
+
+def _written_out(value: typing.Any) -> bool:
+    if isinstance(value, str):
+        return any(isinstance(piece, str)
+                   for piece in interpolation.parse(value))
+    return value is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import typing
 
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.report.pages import rule_text
 from ironic_inspection_rules.report.pages import shell
 from ironic_inspection_rules.trial import coverage
@@ -48,32 +49,31 @@ def render(covered: coverage.Coverage, machines: int,
 
 def _operations(covered: coverage.Coverage, rule: model.Rule
                 ) -> Iterator[_Line]:
-    """Yield the lines of conditions and actions, withheld if sensitive."""
-    if rule.sensitive:
-        yield _Line('withheld: true')
-        return
+    """Yield the lines of conditions and actions, as far as they are shown."""
+    rule = disclosure.shown(rule)
     if rule.conditions:
         yield _Line('conditions:')
     for index, condition in enumerate(rule.conditions):
         place = (rule.uuid, 'conditions', index)
         yield from _operation(
-            rule, condition, (covered.counts[*place, coverage.TRUE],
+            condition, (covered.counts[*place, coverage.TRUE],
                               covered.counts[*place, coverage.FALSE]),
             all(covered.reached(rule, place)))
-    yield _Line('actions:')
+    if rule.actions:
+        yield _Line('actions:')
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
         yield from _operation(
-            rule, action, (covered.counts[*place, coverage.RAN],),
+            action, (covered.counts[*place, coverage.RAN],),
             why=covered.why_idle(place))
 
 
-def _operation(rule: model.Rule, written: rule_text.Operation,
+def _operation(written: rule_text.Operation,
                counts: tuple[int, ...], whole: bool = True,
                why: str = '') -> Iterator[_Line]:
     state = ('covered' if all(counts) and whole else 'half' if any(counts)
              else 'missed')
-    first, *others = rule_text.operation(rule, written)
+    first, *others = rule_text.operation(written)
     yield _Line(first, state, counts, why)
     for text in others:
         yield _Line(text, state)

@@ -9,6 +9,7 @@ import typing
 
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.report import trial_text
 from ironic_inspection_rules.report.pages import rule_text
 from ironic_inspection_rules.report.pages import shell
@@ -139,9 +140,8 @@ def _rule(rule: model.Rule) -> dict[str, typing.Any]:
             'phase': rule.phase, 'priority': rule.priority,
             'scope': rule.scope, 'mode': rule.mode,
             'vars': '\n'.join(rule_text.variables(rule)), **{
-                name: [] if rule.sensitive else [
-                    rule_text.arguments(rule, operation)
-                    for operation in getattr(rule, name)]
+                name: [rule_text.arguments(operation) for operation
+                       in getattr(disclosure.shown(rule), name)]
                 for name in model.OPERATIONS}}
 
 

@@ -55,7 +55,8 @@ class ApiCallTestCase(base.TestCase):
     def test_a_request_that_fails_is_noted_without_its_secrets(self):
         effects = FakeEffects(exceptions.OperationError('no answer'))
         target = working_copy.WorkingCopy(working_copy.Facts({}, {}), effects)
-        self.assertRaises(exceptions.OperationError, control.ApiCall(),
-                          target, 'http://me:pa55@cmdb/?key=k3y')
-        self.assertEqual(['GET http://******@cmdb/?key=******'],
-                         target.journal.notes)
+        exc = self.assertRaises(exceptions.OperationError, control.ApiCall(),
+                                target, 'http://me:pa55@cmdb/?key=k3y')
+        request = 'GET http://******@cmdb/?key=******'
+        self.assertEqual([request], target.journal.notes)
+        self.assertEqual(f'{request} failed: no answer', str(exc))

@@ -57,8 +57,7 @@ class RehearseTestCase(base.TestCase):
             sets('/other', 1, phase='preprocess'))
 
         self.assertEqual([('/other', 1)], self.changes(outcome))
-        self.assertEqual(['/key'],
-                         [change.path for change in outcome.withheld])
+        self.assertEqual({('plugin_data', ('key',))}, outcome.facts.closed)
         self.assertEqual('c4n4ry', outcome.facts.plugin_data['key'])
 
     def test_changes_of_the_node_last_as_well(self):

@@ -39,11 +39,6 @@ class RuleTestCase(base.TestCase):
         self.assertRaises(dataclasses.FrozenInstanceError, setattr, rule,
                           'priority', 1)
 
-    def test_the_label_of_a_sensitive_rule_is_its_uuid_alone(self):
-        rule = model.Rule(uuid='a', actions=(), description='about')
-        self.assertEqual('a (about)', rule.label)
-        self.assertEqual('a', dataclasses.replace(rule, sensitive=True).label)
-
 
 class SameTestCase(base.TestCase):
 

@@ -2,23 +2,24 @@
 
 """A trace tells what a rule did, and of a sensitive one its UUID."""
 
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.tests.unit import base
 
-CHANGE = journal.Change('node', 'add', '/extra/a', 1)
+CHANGE = engine_change.Change('node', 'add', '/extra/a', 1)
 
 
 class RuleTraceTestCase(base.TestCase):
 
     def trace(self, **fields):
-        return trace.RuleTrace(model.Rule(
+        return disclosure.traced(trace.RuleTrace(model.Rule(
             uuid='u', description='d', actions=(), **fields), True, (),
             (trace.ActionTrace('a', (CHANGE,)),
              trace.ActionTrace('b', reverted=True),
              trace.ActionTrace('c', when=(trace.AskedTrace('eq', 0, 2),),
-                               idle=trace.Idle(trace.WHEN, 'why'))))
+                               idle=trace.Idle(trace.WHEN, 'why')))), None)
 
     def test_the_summary_names_what_ran(self):
         self.assertEqual({'uuid': 'u', 'description': 'd', 'actions': ['a']},
@@ -27,7 +28,8 @@ class RuleTraceTestCase(base.TestCase):
     def test_a_sensitive_rule_is_its_uuid(self):
         shown = self.trace(sensitive=True)
         self.assertEqual({'uuid': 'u', 'withheld': True}, shown.summary())
-        for told in shown.as_audit(), shown.as_dict():
+        for told in (shown.as_audit(), shown.as_dict(),
+                     shown.described(trace.RuleTrace.as_dict)):
             self.assertEqual({'uuid': 'u', 'matched': True, 'withheld': True},
                              told)
 

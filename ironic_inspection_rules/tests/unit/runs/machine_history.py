@@ -157,7 +157,7 @@ class History:
             outcome, roots = self._carry_out(written, before)
             phases[phase] = json.loads(json.dumps(record.of_phase(
                 outcome, 0)))
-            places[phase] = record.places(outcome.withheld)
+            places[phase] = record.places(outcome)
             if actions is None:
                 assert outcome.error, written
                 self.model.data = before

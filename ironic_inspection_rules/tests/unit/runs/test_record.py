@@ -2,12 +2,13 @@
 
 """What is kept of a phase, and what is not."""
 
-from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.secrecy import journal
 from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import shortening
@@ -34,9 +35,9 @@ class RecordTestCase(base.TestCase):
 
     def test_secrets_are_hidden_that_rules_may_see(self):
         made = self.record(
-            journal.Change('node', 'replace', '/driver_info/a_password',
+            engine_change.Change('node', 'replace', '/driver_info/a_password',
                            'new', 'old'),
-            journal.Change('node', 'replace', '/driver_info',
+            engine_change.Change('node', 'replace', '/driver_info',
                            {'a_password': 'new', 'a': 1},
                            {'a_password': 'old'}))
         password, mapping = made['rules'][0]['changes']
@@ -49,7 +50,7 @@ class RecordTestCase(base.TestCase):
     def test_what_is_too_much_is_left_out(self):
         self.patch(record, 'LONGEST_RECORD', 26)
         made = self.record(*[
-            journal.Change('node', 'add', f'/extra/{name}', 'x' * 8)
+            engine_change.Change('node', 'add', f'/extra/{name}', 'x' * 8)
             for name in 'abcd'])
         self.assertEqual(['/extra/a', '/extra/b'],
                          [change['path'] for change
@@ -58,7 +59,7 @@ class RecordTestCase(base.TestCase):
 
     def test_paths_take_room_and_none_is_cut(self):
         self.patch(record, 'LONGEST_RECORD', 100)
-        changes = [journal.Change('node', 'remove', path) for path in (
+        changes = [engine_change.Change('node', 'remove', path) for path in (
             '/' + 'x' * 60, '/' + 'y' * 60, '/' + 'z' * 30)]
         made = self.record(*changes)
         self.assertEqual([changes[0].path, changes[2].path],
@@ -68,9 +69,12 @@ class RecordTestCase(base.TestCase):
 
     @staticmethod
     def of_sensitive(*names):
-        rule = model.Rule(uuid='s', sensitive=True, actions=())
-        return [journal.Change('node', 'add', '', place=('extra', name),
-                               rule=rule) for name in names]
+        made = journal.Journal()
+        made.enter(model.Rule(uuid='s', sensitive=True, actions=()),
+                   'set-attribute', masked=True)
+        for name in names:
+            made.record('add', {}, 'node', ('extra', name))
+        return runner.Outcome((), journal=made)
 
     def test_places_of_a_sensitive_rule_take_room(self):
         self.patch(record, 'LONGEST_RECORD', 100)
@@ -143,7 +147,7 @@ class RecordTestCase(base.TestCase):
         self.assertEqual(
             [['plugin_data', '/l/3'], ['plugin_data', '/l/-'],
              ['plugin_data', '/m'], ['port p', '/extra/a']],
-            record.places(outcome.withheld)[made['uuid']])
+            record.places(outcome)[made['uuid']])
 
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])
@@ -153,18 +157,18 @@ class RecordTestCase(base.TestCase):
 
     def test_no_more_changes_than_so_many(self):
         self.patch(record, 'MOST_CHANGES', 1)
-        change = journal.Change('node', 'add', '/extra/a', 1)
+        change = engine_change.Change('node', 'add', '/extra/a', 1)
         self.assertEqual(2, self.record(change, change, change)['left_out'])
 
     def test_ten_thousand_changes_are_kept(self):
-        change = journal.Change('node', 'add', '/extra/a', 1)
+        change = engine_change.Change('node', 'add', '/extra/a', 1)
         self.assertNotIn('left_out', self.record(*[change] * 10_000))
         self.assertEqual(1, self.record(*[change] * 10_001)['left_out'])
 
     def test_what_was_not_there_takes_no_room(self):
         self.patch(record, 'LONGEST_RECORD', 26)
         made = self.record(*[
-            journal.Change('node', op, '/extra/a', value, before)
+            engine_change.Change('node', op, '/extra/a', value, before)
             for op, value, before in (('add', 'x' * 9, None),
                                       ('remove', None, 'x' * 9),
                                       ('add', 'x', None))])

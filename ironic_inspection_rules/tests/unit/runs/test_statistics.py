@@ -4,9 +4,9 @@
 
 import dataclasses
 import threading
-import types
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.runs import statistics
@@ -19,8 +19,9 @@ PATIENCE = 60
 def outcome(*matched, audited=(), **seconds):
     """The outcome of a phase: rules by their UUID."""
     def traces(uuids):
-        return tuple(trace.RuleTrace(types.SimpleNamespace(
-            uuid=uuid, label=f'{uuid} (the rule)'), True) for uuid in uuids)
+        return tuple(trace.RuleTrace(model.Rule(
+            uuid=uuid, description='the rule', actions=()), True)
+            for uuid in uuids)
     return runner.Outcome(traces(matched), audited=traces(audited),
                           timings=seconds)
 

@@ -14,8 +14,7 @@ def make(**fields):
 
 
 def password(arguments):
-    return rule_text.operation(make(), {'op': 'set-attribute',
-                                        'args': arguments})
+    return rule_text.operation({'op': 'set-attribute', 'args': arguments})
 
 
 class RuleTextTestCase(base.TestCase):
@@ -29,13 +28,13 @@ class RuleTextTestCase(base.TestCase):
     def test_an_operation_is_an_item(self):
         self.assertEqual(
             ['- op: add-trait', "  args: ['{item}']", '  loop: [A, B]'],
-            rule_text.operation(make(), {
+            rule_text.operation({
                 'op': 'add-trait', 'args': ['{item}'],
                 'loop': ['A', 'B']}))
 
     def test_arguments_are_without_the_name(self):
         self.assertEqual("args: ['{node.name}', geheim]",
-                         rule_text.arguments(make(), CONDITION))
+                         rule_text.arguments(CONDITION))
 
     def test_secrets_are_hidden_in_any_form(self):
         path = '/driver_info/redfish_password'

@@ -2,60 +2,19 @@
 
 """The journal of a phase: what its rules changed, with secrets masked."""
 
-import dataclasses
 import typing
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.engine.secrecy import masking
-
-TRAITS = 'traits'
+from ironic_inspection_rules.i18n import _
 
 # Loops over a machine's data may set one value again and again.
 _MOST_CONFIRMED = 1000
-
-
-# Not frozen: it is made for each value that is set, and frozen ones take four
-# times as long to make.
-@dataclasses.dataclass(slots=True)
-class Change:
-    """One change that an action made.
-
-    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``.
-    ``op`` is ``add``, ``replace`` or ``remove`` with ``path`` and ``value`` as
-    in RFC 6902, but ``add`` also creates missing parents. ``before`` is the
-    previous value, None if there was none. Secrets are masked. ``place`` is
-    the path as tokens, with an index in place of ``-``.
-    ``left`` is the number of items that are left in the list, if an item was
-    removed from one. ``earlier`` is the number of changes of the phase before
-    a value was set that was already there. ``port`` is the UUID of the port.
-    ``rule`` made the change, ``action`` is the op that did.
-    """
-
-    object: str
-    op: str
-    path: str
-    value: typing.Any = None
-    before: typing.Any = None
-    place: data_path.Path = dataclasses.field(default=(), compare=False,
-                                              repr=False)
-    left: int | None = dataclasses.field(default=None, compare=False)
-    earlier: int = dataclasses.field(default=0, compare=False, repr=False)
-    port: str | None = dataclasses.field(default=None, compare=False,
-                                         repr=False)
-    rule: model.Rule | None = dataclasses.field(default=None, compare=False,
-                                                repr=False)
-    action: str = dataclasses.field(default='', compare=False, repr=False)
-
-    def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data, an operation of RFC 6902 and its object."""
-        return {'object': self.object, 'op': self.op, 'path': self.path,
-                'value': self.value}
-
-    def with_before(self) -> dict[str, typing.Any]:
-        """Return the same with the previous value."""
-        return {**self.as_dict(), 'before': self.before}
 
 
 class Journal:
@@ -67,22 +26,21 @@ class Journal:
     they note is nowhere: nobody who shows the rest has to think of it.
 
     :param ports: the ports as they are before the phase.
-    :ivar withholds: whether the action is of a sensitive rule.
     """
 
     def __init__(self, ports: typing.Sequence[typing.Mapping[
-            str, typing.Any]]) -> None:
-        self.changes: list[Change] = []
-        self.confirmed: list[Change] = []
+            str, typing.Any]] = ()) -> None:
+        self.changes: list[engine_change.Change] = []
+        self.confirmed: list[engine_change.Change] = []
         self.notes: list[str] = []
-        self.withheld: list[Change] = []
+        self.withheld: list[engine_change.Change] = []
         self._ports = ports
         # Changes of all rules, in the order in which they were made.
-        self._made: list[Change] = []
+        self._made: list[engine_change.Change] = []
         self._rule: model.Rule | None = None
         self._action = ''
         self._masked = False
-        self.withholds = False
+        self._withholds = False
 
     def enter(self, rule: model.Rule, action: str, masked: bool) -> None:
         """Begin an action, whose changes follow.
@@ -91,7 +49,7 @@ class Journal:
         :param masked: whether secrets are hidden from the rule.
         """
         self._rule, self._action, self._masked = rule, action, masked
-        self.withholds = rule.sensitive
+        self._withholds = rule.sensitive
 
     def fork(self) -> 'Journal':
         """Return an empty journal with the same ports."""
@@ -105,35 +63,76 @@ class Journal:
     @property
     def port_names(self) -> list[str]:
         """The names of ports in changes, by index."""
-        return [port_name(port) for port in self._ports]
+        return [engine_change.port_name(port) for port in self._ports]
 
-    def changes_of(self, name: str, attributes: typing.Collection[str]
-                   ) -> list[Change]:
-        """Return what rules changed in some attributes of an object.
+    @property
+    def closed(self) -> frozenset[views.Place]:
+        """The places of which nobody is told what is there."""
+        return frozenset((change.object, change.place)
+                         for change in self.withheld)
 
-        If they changed none of them, it is all that they changed in it. Those
-        of sensitive rules are among them: nobody may be shown these.
+    def blame(self, name: str, attributes: typing.Collection[str],
+              exc: Exception) -> exceptions.RuleError | None:
+        """Build the error of the rule because of which an object is not saved.
+
+        That is the last rule that changed one of the attributes of the object,
+        or the object if none of them was changed.
 
         :param name: of the object, as in a change.
+        :returns: the error with its cause; None if no rule has changed it.
         """
-        made = [change for change in self._made if change.object == name]
-        return [change for change in made
+        made = [change for change in self._made
+                if change.object == name and change.rule is not None]
+        made = [change for change in made
                 if change.place[0] in attributes] or made
+        authors = [change.rule for change in made if change.rule]
+        if not authors:
+            return None
+        reason: str | None = str(exc)
+        cause: Exception | None = exc
+        if authors[-1].sensitive:
+            reason = cause = None
+        elif any(rule.sensitive for rule in authors) or any(
+                change.value == masking.MASK for change in made):
+            # The message may have a value that nobody is to see.
+            reason = _('what it sets has a secret, or a value of a sensitive '
+                       'rule')
+            cause = None
+        last = authors[-1]
+        error = exceptions.RuleError(last.uuid, disclosure.label(last),
+                                     made[-1].action, reason)
+        error.__cause__ = cause
+        return error
 
-    def note(self, text: str) -> None:
-        """Record a line that is logged or a request that is sent."""
-        if not self.withholds:
+    def log(self, level: str, message: str) -> str:
+        """Record a line that is logged.
+
+        :returns: the message as the log may have it.
+        """
+        if self._withholds:
+            return _('a sensitive rule logs what is withheld')
+        self.notes.append(f'{level}: {message}')
+        return message
+
+    def request(self, url: str) -> str:
+        """Record a request that is sent.
+
+        :returns: what an error may say of it.
+        """
+        text = f'GET {masking.mask_url(url)}'
+        if not self._withholds:
             self.notes.append(text)
+        return text
 
     def confirm(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
         """Record that a value was set but already there.
 
-        :param root: a root, or :data:`TRAITS` with a name as its path.
+        :param root: a root, or :data:`.change.TRAITS` with a name as its path.
         """
-        confirmed = self.withheld if self.withholds else self.confirmed
-        if len(confirmed) < _MOST_CONFIRMED or self.withholds:
-            op = 'add' if root == TRAITS else 'replace'
+        confirmed = self.withheld if self._withholds else self.confirmed
+        if len(confirmed) < _MOST_CONFIRMED or self._withholds:
+            op = 'add' if root == engine_change.TRAITS else 'replace'
             change = self._change(op, root, path, value, value)
             change.earlier = len(self.changes)
             confirmed.append(change)
@@ -164,39 +163,37 @@ class Journal:
         had, has = set(before), set(after)
         for name in before:
             if name not in has:
-                self._add(self._change('remove', TRAITS, (name,), None, name))
+                self._add(self._change('remove', engine_change.TRAITS,
+                                       (name,), None, name))
         for name in after:
             if name not in had:
-                self._add(self._change('add', TRAITS, (name,), name, None))
+                self._add(self._change('add', engine_change.TRAITS,
+                                       (name,), name, None))
 
-    def _add(self, change: Change) -> None:
+    def _add(self, change: engine_change.Change) -> None:
         self._made.append(change)
-        if self.withholds:
+        if self._withholds:
             self.withheld.append(change)
         else:
             self.changes.append(change)
 
     def _change(self, op: str, root: str, path: data_path.Path,
                 value: typing.Any, before: typing.Any,
-                part: data_path.Path = ()) -> Change:
+                part: data_path.Path = ()) -> engine_change.Change:
         """Build a change in which secrets are masked."""
         name, port = root, None
-        if root != TRAITS:
+        if root != engine_change.TRAITS:
             value = None if op == 'remove' else self._shown(path, value)
             before = None if op == 'add' else self._shown(path, before)
         if root == views.PORTS:
             given = self._ports[int(path[0])]
-            name, port, path = port_name(given), given.get('uuid'), path[1:]
-        return Change(name, op, data_path.pointer(path), value, before,
-                      (*path, *part), port=port, rule=self._rule,
-                      action=self._action)
+            name, port = engine_change.port_name(given), given.get('uuid')
+            path = path[1:]
+        return engine_change.Change(
+            name, op, data_path.pointer(path), value, before, (*path, *part),
+            port=port, rule=self._rule, action=self._action)
 
     def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
         if self._masked:
-            return masking.mask_along(path, value)[1]
+            return disclosure.value_at(path, value)
         return value
-
-
-def port_name(port: typing.Mapping[str, typing.Any]) -> str:
-    """Return the name of a port in changes."""
-    return f'port {port.get("address")}'

@@ -2,11 +2,13 @@
 
 """Changes are recorded, and those of sensitive rules apart."""
 
-from ironic_inspection_rules.engine import journal as engine_journal
+from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import journal as engine_journal
 from ironic_inspection_rules.tests.unit import base
 
 OPEN = model.Rule(uuid='open', actions=())
+OTHER = model.Rule(uuid='other', actions=())
 SENSITIVE = model.Rule(uuid='sensitive', sensitive=True, actions=())
 
 
@@ -28,8 +30,9 @@ class TraitTestCase(base.TestCase):
     def test_what_a_sensitive_rule_sets_is_no_change_that_is_shown(self):
         self.journal.enter(SENSITIVE, 'add-trait', masked=True)
         self.journal.record_traits([], ['A'])
-        self.journal.confirm(engine_journal.TRAITS, ('A',), 'A')
-        self.journal.note('A')
+        self.journal.confirm(engine_change.TRAITS, ('A',), 'A')
+        self.assertNotIn('A', self.journal.log('info', 'A'))
+        self.assertEqual('GET http://b', self.journal.request('http://b'))
         self.assertEqual([], self.changes())
         self.assertEqual([], self.journal.confirmed)
         self.assertEqual([], self.journal.notes)
@@ -42,7 +45,7 @@ class TraitTestCase(base.TestCase):
         self.assertEqual(2, self.journal.length)
 
     def test_a_trait_that_is_there_is_confirmed(self):
-        self.journal.confirm(engine_journal.TRAITS, ('A',), 'A')
+        self.journal.confirm(engine_change.TRAITS, ('A',), 'A')
         confirmed, = self.journal.confirmed
         self.assertEqual(('traits', 'add', '/A', 'A', 'A'), (
             confirmed.object, confirmed.op, confirmed.path, confirmed.value,
@@ -71,17 +74,33 @@ class ChangeTestCase(base.TestCase):
             change, = journal.changes
             self.assertEqual((shown, shown), (change.value, change.before))
 
-    def test_it_knows_who_changed_an_attribute_or_else_the_object(self):
+    def test_it_blames_who_changed_an_attribute_or_else_the_object(self):
         journal = engine_journal.Journal([])
-        for rule, name in ((OPEN, 'name'), (SENSITIVE, 'driver'),
+        for rule, name in ((OPEN, 'name'), (OTHER, 'driver'),
                            (OPEN, 'owner')):
             journal.enter(rule, f'set-{name}', masked=True)
             journal.record('add', {}, 'node', (name,), 'x')
-        for attributes, made in (
-                (['driver'], ['set-driver']),
-                (['name', 'driver'], ['set-name', 'set-driver']),
-                (['lessee'], ['set-name', 'set-driver', 'set-owner'])):
-            self.assertEqual(made, [
-                change.action for change
-                in journal.changes_of('node', attributes)])
-        self.assertEqual([], journal.changes_of('port 1', ['name']))
+        exc = ValueError('why')
+        for attributes, rule, op in ((['driver'], OTHER, 'set-driver'),
+                                     (['name', 'driver'], OTHER, 'set-driver'),
+                                     (['lessee'], OPEN, 'set-owner')):
+            error = journal.blame('node', attributes, exc)
+            self.assertEqual((rule.uuid, op, 'why', exc), (
+                error.rule, error.op, error.reason, error.__cause__))
+        self.assertIsNone(journal.blame('port 1', ['name'], exc))
+
+    def test_an_error_tells_nothing_of_a_sensitive_rule_or_a_secret(self):
+        journal = engine_journal.Journal([])
+        for rule, name, path in ((OPEN, 'driver', ('name',)),
+                                 (SENSITIVE, 'name', ('name',)),
+                                 (OPEN, 'info', ('driver_info', 'password'))):
+            journal.enter(rule, f'set-{name}', masked=True)
+            journal.record('add', {}, 'node', path, 'x')
+        error = journal.blame('node', ['name'], ValueError('x'))
+        self.assertEqual(('sensitive', None), (error.rule, error.reason))
+        self.assertIsNone(error.__cause__)
+        for attributes in (['driver_info'], ['owner']):
+            error = journal.blame('node', attributes, ValueError('xyzzy'))
+            self.assertEqual('open', error.rule)
+            self.assertNotIn('xyzzy', str(error))
+            self.assertIsNone(error.__cause__)
