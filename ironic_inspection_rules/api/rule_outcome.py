@@ -17,7 +17,7 @@ from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import withheld
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import limits
@@ -26,6 +26,7 @@ from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import replay
 
 _SETTLING = datetime.timedelta(minutes=1)
@@ -79,10 +80,7 @@ def find(node: Any, uuid: str, runs: list[Any],
                 'The rules of revision %d are not kept any more; these are '
                 'those in force.') % run.revision
         answer = again
-    if (rule is not None and rule.sensitive) or answer.get(withheld.KEY):
-        return {'rule': {'uuid': uuid}, 'matched': answer['matched'],
-                withheld.KEY: True}
-    return answer
+    return disclosure.answer(rule, answer)
 
 
 def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
@@ -130,19 +128,21 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
                 answer: Answer = {
                     'phase': phase,
                     'matched': record.was_matched(kind, rule)}
-                if rule.get(withheld.KEY):
-                    answer[withheld.KEY] = True
-                else:
-                    answer.update({name: rule.get(name) for name in (
-                        'conditions', 'actions', 'changes', 'error')})
-                    answer['changes'] = [*rule['changes'],
-                                         *rule.get('confirmed', ())]
-                    if 'when' in rule:
-                        answer['when'] = rule['when']
+                answer.update(recorded_rule.read(rule).described(_described))
                 if not kept['saved']:
                     answer['reason'] = _('Nothing of this was saved.')
                 return answer
     return None
+
+
+def _described(rule: record.Record) -> Answer:
+    """Return what is told of a rule that is in the record of a run."""
+    answer = {name: rule.get(name)
+              for name in ('conditions', 'actions', 'error')}
+    answer['changes'] = [*rule['changes'], *rule.get('confirmed', ())]
+    if 'when' in rule:
+        answer['when'] = rule['when']
+    return answer
 
 
 def _rules_of(context: Any, revision: int | None, rules: repository.Repository

@@ -193,14 +193,14 @@ def get_rules_of_revision(revision: int) -> tuple[
         return found, list(rows.scalars())
 
 
-def ever_sensitive() -> set[str]:
+def closed_rules() -> set[str]:
     """Return the UUIDs of rules that are sensitive in any revision kept."""
     return set(transaction.read(
         sa.select(models.RuleVersion.uuid).distinct()
         .where(models.RuleVersion.sensitive.is_(True))))
 
 
-def never_sensitive() -> set[str]:
+def open_rules() -> set[str]:
     """Return the UUIDs of rules that are sensitive in no revision kept.
 
     A rule of which no revision is kept is not among them.

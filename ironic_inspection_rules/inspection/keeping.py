@@ -14,6 +14,7 @@ from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule_statistics
@@ -128,7 +129,8 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None,
         error = task.node.last_error or error
     options = CONF.inspection_rules
     return recorder.prepare(run, task.node, error, options.keep_runs,
-                            mask=options.mask_secrets != 'never',
+                            mask=disclosure.is_kept_masked(
+                                options.mask_secrets),
                             days=options.keep_history)
 
 

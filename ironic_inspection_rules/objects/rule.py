@@ -200,7 +200,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         with _known_to_ironic():
             row, rules = db_rule.get_rules_of_revision(revision)
-        secret = db_rule.ever_sensitive()
+        secret = db_rule.closed_rules()
         return {**db_rule.describe_revision(row), 'rules': [
             {**model.DEFAULTS, **rule.fields, 'revision': rule.rule_revision,
              'created_at': rule.rule_created_at.isoformat() + '+00:00'

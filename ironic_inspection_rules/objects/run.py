@@ -11,7 +11,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.objects import remotable
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 
 
 @base.IronicObjectRegistry.register
@@ -51,7 +51,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         except exceptions.NotFound as exc:
             raise ironic_exception.NotFound(str(exc)) from exc
         run = cls._from_db_object(context, cls(), row)
-        return cls._withhold([run])[0]
+        return cls._for_readers([run])[0]
 
     @remotable.class_method
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
@@ -66,14 +66,14 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         fields = None if whole else [name for name in cls.fields
                                      if name not in ('phases', 'places')]
         runs = cls._from_db_object_list(context, rows, fields=fields)
-        return cls._withhold(runs) if whole else runs
+        return cls._for_readers(runs) if whole else runs
 
     @staticmethod
-    def _withhold(runs):
-        """Withhold rules that nobody knows to be open."""
-        open_rules = db_rule.never_sensitive()
+    def _for_readers(runs):
+        """Return runs as their readers may see them."""
+        open_rules = db_rule.open_rules()
         for run in runs:
-            run.phases, run.places = record.withhold(
+            run.phases, run.places = recorded_rule.withhold(
                 run.phases, run.places or {}, open_rules)
             run.obj_reset_changes(['phases', 'places'])
         return runs

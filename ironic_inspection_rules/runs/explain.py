@@ -7,9 +7,10 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import withheld
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
+from ironic_inspection_rules.runs import recorded_rule
 
 Place = recorded_change.Place
 
@@ -19,11 +20,11 @@ class Finding:
     """The change that last set a value.
 
     ``run`` is the caller's name of the run. ``rule`` and ``change`` are of
-    its record (:mod:`.record`); of a sensitive rule there is no change.
+    its record (:mod:`.record`); of a withheld rule there is no change.
     ``place`` is where the value was after the change: an item of a list moves
     if one before it is removed later.
-    ``sensitive`` are the UUIDs of sensitive rules that ran later and may have
-    set it, as their places were too many to be kept.
+    ``uncertain`` are the UUIDs of rules that ran later and may have set it,
+    as that is not kept.
     """
 
     run: typing.Any
@@ -31,22 +32,26 @@ class Finding:
     rule: record.Record
     change: record.Record | None
     place: Place
-    sensitive: tuple[str, ...]
+    uncertain: tuple[str, ...]
+
+    def described(self, describe: recorded_rule.Describe) -> disclosure.Told:
+        """Return what a function makes of the rule, if it may be told."""
+        return recorded_rule.read(self.rule).described(describe)
 
 
 def find(runs: collections.abc.Iterable[
         tuple[typing.Any, collections.abc.Mapping[str, record.Record],
-              collections.abc.Mapping[str, record.Places]]],
+              collections.abc.Mapping[str, recorded_rule.Places]]],
         place: Place) -> Finding | tuple[str, ...]:
     """Find the change that last set a value, or removed it.
 
     An action that set the value that was there already counts as well.
 
     :param runs: the caller's name of a run, its records by phase, and the
-        places that sensitive rules set by phase; newest first.
-    :returns: if there is none, the UUIDs of such sensitive rules.
+        places of withheld rules by phase; newest first.
+    :returns: if there is none, the UUIDs of rules that may have set it.
     """
-    sensitive: dict[str, None] = {}
+    uncertain: dict[str, None] = {}
     for run, phases, places in runs:
         for phase in reversed(model.PHASES):
             phase_record = phases.get(phase)
@@ -54,36 +59,12 @@ def find(runs: collections.abc.Iterable[
                 continue
             ran = [*phase_record['reverted'], *phase_record['rules']]
             for rule in reversed(ran):
-                if rule.get(withheld.KEY):
-                    kept = places.get(phase, {}).get(rule['uuid'], [])
-                    if kept is None:
-                        sensitive[rule['uuid']] = None
-                    elif recorded_change.is_among(kept, place):
-                        return Finding(run, phase, rule, None, place, ())
-                    continue
-                change, place = _last_change(rule, place)
-                if change is not None:
-                    return Finding(run, phase, rule, change, place,
-                                   tuple(sensitive))
-    return tuple(sensitive)
-
-
-def _last_change(rule: record.Record, place: Place
-                 ) -> tuple[record.Record | None, Place]:
-    """Find the change of a rule that last set a value.
-
-    :returns: the change, and where the value was after it; without a change
-        where it was before the rule.
-    """
-    changes = rule['changes']
-    places = [place]
-    for change in reversed(changes):
-        if recorded_change.sets(change, place):
-            return change, place
-        place = recorded_change.place_before(change, place)
-        places.append(place)
-    for change in reversed(rule.get('confirmed', ())):
-        later = len(changes) - change.get('earlier', len(changes))
-        if recorded_change.confirms(change, places[later]):
-            return change, places[later]
-    return None, place
+                trail = recorded_rule.read(rule, places.get(phase)).follow(
+                    place)
+                if trail.is_set:
+                    return Finding(run, phase, rule, trail.change,
+                                   trail.place, tuple(uncertain))
+                if trail.is_open:
+                    uncertain[rule['uuid']] = None
+                place = trail.place
+    return tuple(uncertain)

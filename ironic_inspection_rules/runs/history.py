@@ -38,7 +38,7 @@ from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.runs import document_patch
@@ -243,7 +243,7 @@ def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
         others = json.loads(found[_OTHERS])
         facts[phase] = {
             # Whatever the rules were shown, credentials are not kept.
-            **masking.mask(others),
+            **disclosure.data(others),
             **{name: patch(name, found[name]) for name in texts},
             'error': run.errors.get(phase)}
     if run.reads_previous:
@@ -261,7 +261,7 @@ def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
 
 def _masked(text: str, mask: bool) -> typing.Any:
     value = json.loads(text)
-    return masking.mask(value) if mask else value
+    return disclosure.data(value) if mask else value
 
 
 def _patched(digest: str, base: Document, document: Document

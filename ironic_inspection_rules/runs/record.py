@@ -39,8 +39,6 @@ The record is plain JSON data:
 How much of it is kept is bounded: machines that nobody knows fill it.
 """
 
-import collections
-from collections.abc import Container
 import functools
 import typing
 
@@ -49,16 +47,12 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine.secrecy import withheld
 from ironic_inspection_rules.runs import shortening
 
 Record = dict[str, typing.Any]
 
 EARLY_KEY = 'inspection_run'
 """Where plugin data carry the record of the early phase to the conductor."""
-
-EARLY_PLACES = 'places'
-"""Where, beside that, they carry the places that sensitive rules set."""
 
 EARLY_FOUND = 'found'
 """Where, in it, they carry what makes them what the early phase found:
@@ -77,85 +71,13 @@ MOST_CHANGES = 10_000
 """How many changes of one phase are kept."""
 
 
-Places = dict[str, list[list[str]] | None]
-"""What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
-the rule; None where they are too many to be kept."""
-
-
-def places(outcome: runner.Outcome) -> Places:
-    """Return the places that sensitive rules of a phase set.
-
-    They tell :mod:`.explain` that such a rule set a value. Nobody is shown
-    them, so they are no part of the record.
-    """
-    found: Places = {}
-    room = collections.defaultdict[str, _Room](_Room)
-    for change in outcome.journal.withheld:
-        assert change.rule is not None
-        uuid, path = change.rule.uuid, data_path.pointer(_moved(change))
-        # All or none: what is left out would pass for another rule's.
-        if not room[uuid].take(path):
-            found[uuid] = None
-        kept = found.setdefault(uuid, [])
-        if kept is not None:
-            kept.append([_object(change), path])
-    return found
-
-
-def withhold(phases: dict[str, Record], places: dict[str, Places],
-             open_rules: Container[str]) -> tuple[
-                 dict[str, Record], dict[str, Places]]:
-    """Withhold the rules that became sensitive or are not known any more.
-
-    Built-in rules, which have no revision, are what they were.
-
-    :param places: those of sensitive rules, by phase.
-    :param open_rules: the UUIDs of rules that are known and not sensitive.
-    :returns: the records and the places of all rules that are withheld.
-    """
-    shown: dict[str, Record] = {}
-    for phase, kept in phases.items():
-        of_phase = {**places.get(phase, {})}
-        shown[phase] = {**kept}
-        for kind in KINDS:
-            rules = shown[phase][kind] = []
-            for rule in kept[kind]:
-                if not rule.get(withheld.KEY) and (
-                        rule.get('revision') is not None
-                        and rule['uuid'] not in open_rules):
-                    of_phase[rule['uuid']] = [
-                        _recorded_place(change) for change in (
-                            *rule['changes'], *rule.get('confirmed', ()))]
-                    rule = {'uuid': rule['uuid'],
-                            MATCHED: was_matched(kind, rule),
-                            withheld.KEY: True}
-                rules.append(rule)
-        if of_phase:
-            places = {**places, phase: of_phase}
-    return shown, places
-
-
-def _recorded_place(change: Record) -> list[str]:
-    """Return the place of a recorded change, as :func:`places` has it."""
-    name: str = change['object']
-    if 'port' in change:
-        name = f'port {change["port"]}'
-    path: str = change['path']
-    if 'left' in change:
-        path = data_path.pointer((*data_path.parse(path)[:-1],
-                                  data_path.APPEND))
-    elif 'at' in change:
-        path = change['at']
-    return [name, path]
-
-
 def of_phase(outcome: runner.Outcome, seconds: float,
              saved: bool = True) -> Record:
     """Build the record of a phase.
 
     :param outcome: with the conditions of the rules that matched.
     """
-    room = _Rooms(_Room(), _Room())
+    room = _Rooms(Room(), Room())
     record: Record = {
         'rules': [_rule(each, room) for each in outcome.traces
                   if each.matched],
@@ -171,7 +93,7 @@ def of_phase(outcome: runner.Outcome, seconds: float,
     return record
 
 
-class _Room:
+class Room:
     """The room that is left for the record of a phase."""
 
     def __init__(self) -> None:
@@ -200,8 +122,8 @@ class _Room:
 class _Rooms(typing.NamedTuple):
     """The room for changes, and for values that were there already."""
 
-    changes: _Room
-    confirmed: _Room
+    changes: Room
+    confirmed: Room
 
 
 def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
@@ -232,11 +154,12 @@ def _described(room: _Rooms, each: trace.RuleTrace) -> Record:
     return record
 
 
-def _object(change: engine_change.Change) -> str:
+def object_of(change: engine_change.Change) -> str:
+    """Return the object of a change; a port by its UUID."""
     return f'port {change.port}' if change.port else change.object
 
 
-def _moved(change: engine_change.Change) -> data_path.Path:
+def moved(change: engine_change.Change) -> data_path.Path:
     """Return the place of a change; any item of a list if it moved them."""
     if change.left is None:
         return change.place
@@ -289,7 +212,7 @@ def was_matched(kind: str, rule: Record) -> bool:
     return kind == 'rules'
 
 
-def _change(change: engine_change.Change, op: str, room: _Room) -> Record:
+def _change(change: engine_change.Change, op: str, room: Room) -> Record:
     path = data_path.parse(change.path)
     made = {'object': change.object, 'op': change.op, 'path': change.path,
             'before': room.fit(path, change.before),

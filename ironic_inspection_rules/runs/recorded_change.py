@@ -11,7 +11,7 @@ import typing
 
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import shortening
 
@@ -216,15 +216,14 @@ def _at(change: record.Record, place: Place, side: str) -> typing.Any:
     if isinstance(value, str) and _is_hidden(value):
         return UNKNOWN
     for end in range(len(path), len(place.path)):
-        if look_up(value, path, place.path[:end]) == masking.MASK:
+        above = look_up(value, path, place.path[:end])
+        if isinstance(above, str) and disclosure.is_masked(above):
             return UNKNOWN
     part = look_up(value, path, place.path)
     return UNKNOWN if _is_hidden(part) else part
 
 
 def _is_hidden(value: typing.Any) -> bool:
-    if isinstance(value, str):
-        return value == masking.MASK or (
-            len(value) > shortening.LONGEST_VALUE
-            and value.endswith(shortening.ELLIPSIS))
-    return masking.MASK in str(value)
+    return disclosure.is_masked(value) or (
+        isinstance(value, str) and len(value) > shortening.LONGEST_VALUE
+        and value.endswith(shortening.ELLIPSIS))

@@ -23,9 +23,10 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 
 LOG = log.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class Run:
         self.options: str | None = None
         self.phases: dict[str, record.Record] = {}
         # What sensitive rules set, by phase; no part of what is shown.
-        self.places: dict[str, record.Places] = {}
+        self.places: dict[str, recorded_rule.Places] = {}
         self.has_run = False
         # Rules of a node that was just discovered run before the power-off.
         self.main_is_over = False
@@ -81,7 +82,7 @@ class Run:
             return
         early = plugin_data.pop(record.EARLY_KEY, None)
         if isinstance(early, dict):
-            self.places.update(early.pop(record.EARLY_PLACES, {}))
+            self.places.update(early.pop(recorded_rule.EARLY_PLACES, {}))
             for phase, kept in early.items():
                 found = kept.pop(record.EARLY_FOUND, None)
                 if found is not None:
@@ -111,7 +112,7 @@ class Run:
             saved: bool = True) -> None:
         """Note what the rules of a phase did."""
         self.phases[phase] = record.of_phase(outcome, seconds, saved)
-        places = record.places(outcome)
+        places = recorded_rule.places_of(outcome)
         if places:
             self.places[phase] = places
 
@@ -173,7 +174,7 @@ class Run:
             in {**self.plugin_data, **self._before_rules}.items()
             if value is not _ABSENT and name not in _NOT_KEPT}
         found = {'inventory': self._inventory, 'plugin_data': plugin_data}
-        return {name: masking.mask(value) if mask else value
+        return {name: disclosure.data(value) if mask else value
                 for name, value in found.items()}
 
 

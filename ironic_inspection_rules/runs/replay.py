@@ -22,7 +22,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.runs import document_patch
 from ironic_inspection_rules.runs import history
@@ -140,8 +140,9 @@ class Past:
             raise Incomparable(_('it took as long as it may'))
         if error and text != made and error['op'] == 'api-call':
             raise Incomparable(_('it ended with what was called then'))
-        if json.loads(self.options)['mask_secrets'] != 'always' and (
-                masking.MASK in json.dumps(self._document)):
+        if disclosure.may_show_secrets(
+                json.loads(self.options)['mask_secrets']) and (
+                disclosure.is_masked(self._document)):
             raise Incomparable(_('its rules saw secrets, which are not kept'))
         matched = {rule['uuid'] for rule in kept['rules']}
         now = {each.rule.uuid for each in end.outcome.traces if each.matched}

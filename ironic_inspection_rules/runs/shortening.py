@@ -7,7 +7,7 @@ import json
 import typing
 
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 
 LONGEST_VALUE = 4096
 """Characters of JSON that one value may have."""
@@ -32,9 +32,9 @@ def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
     """
     if value is None or isinstance(value, float) or (
             isinstance(value, int) and value.bit_length() < _SHORT_NUMBER):
-        return masking.mask_along(path, value)[1], 8
+        return disclosure.value_at(path, value), 8
     clip = _Clip(longest)
-    beginning = masking.mask_along(path, clip.take(value))[1]
+    beginning = disclosure.value_at(path, clip.take(value))
     text = beginning if isinstance(beginning, str) else json.dumps(
         beginning, ensure_ascii=False)
     if clip.is_whole and len(text) <= longest:

@@ -31,6 +31,7 @@ from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.patches import controllers as stock
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 
 LOG = log.getLogger(__name__)
 
@@ -119,8 +120,8 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
             'unset': [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]}
     plugin_data[record.EARLY_KEY] = {
         model.EARLY: kept,
-        record.EARLY_PLACES: {
-            model.EARLY: record.places(outcome)}}
+        recorded_rule.EARLY_PLACES: {
+            model.EARLY: recorded_rule.places_of(outcome)}}
 
 
 def _machine(inventory: dict) -> str:

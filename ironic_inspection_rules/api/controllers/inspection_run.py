@@ -2,6 +2,7 @@
 
 """/v1/nodes/<ident>/inspection_runs: what rules did, and who set a value."""
 
+import functools
 from typing import Any
 
 from ironic import api
@@ -18,13 +19,13 @@ from ironic_inspection_rules.api import rule_outcome
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
-from ironic_inspection_rules.engine.secrecy import withheld
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.runs import explain as run_explain
+from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 
 RESOURCE = 'inspection_runs'
@@ -123,13 +124,22 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
         ((run, run.phases, run.places) for run in runs), place)
     if not isinstance(found, run_explain.Finding):
         raise _not_found(node, len(runs), trait or path, port, found)
-    change, rule = found.change, found.rule
-    if change is None:
-        return {'rule': {'uuid': rule['uuid']}, withheld.KEY: True}
+    return found.described(functools.partial(_described, found, place,
+                                             present))
+
+
+def _described(found: run_explain.Finding, place: recorded_change.Place,
+               present: Any, rule: record.Record) -> Answer:
+    """Return what is told of the change that set a value.
+
+    :param place: where the value is now.
+    """
+    change = found.change
+    assert change is not None
     current = recorded_change.still_holds(change, found.place, present)
     current_value = None
     if current is False and present is not data_path.ABSENT:
-        current_value = masking.mask_along(place.path, present)[1]
+        current_value = disclosure.value_at(place.path, present)
     answer = {
         **{name: change[name] for name in _OF_CHANGE},
         'rule': {name: rule[name]
@@ -137,18 +147,18 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
         'revision': rule['revision'], 'phase': found.phase,
         'conditions': rule['conditions'], 'run': found.run,
         'current': current, 'current_value': current_value,
-        'sensitive_rules': list(found.sensitive)}
+        'sensitive_rules': list(found.uncertain)}
     when = [each for each in rule.get('when', ())
             if each['action'] == change['action'] and each['ran']]
     return {**answer, 'when': when} if when else answer
 
 
 def _not_found(node: Any, count: int, what: str | None, port: str | None,
-               sensitive: tuple[str, ...]) -> exceptions.NotFound:
+               uncertain: tuple[str, ...]) -> exceptions.NotFound:
     """Build the error for a value that no kept run has set.
 
     :param count: how many runs are kept.
-    :param sensitive: UUIDs of rules of which is not told what they set.
+    :param uncertain: UUIDs of rules of which is not told what they set.
     """
     found_port = _port(node, port)
     if port is not None:
@@ -164,10 +174,10 @@ def _not_found(node: Any, count: int, what: str | None, port: str | None,
     if port is not None and found_port is None:
         sentences.append(_('It has no port %s: a port is named by its MAC '
                            'address or UUID.') % port)
-    if sensitive:
+    if uncertain:
         sentences.append(
             _('Of the sensitive rules that ran then, it is not told what '
-              'they changed: %s.') % ', '.join(sensitive))
+              'they changed: %s.') % ', '.join(uncertain))
     return exceptions.NotFound(' '.join(sentences))
 
 

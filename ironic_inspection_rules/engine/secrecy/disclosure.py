@@ -14,17 +14,27 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine.secrecy import masking
-from ironic_inspection_rules.engine.secrecy import withheld
+
+WITHHELD = 'withheld'
+"""The key by which readers know that the rest is not shown."""
 
 Operation = typing.Mapping[str, typing.Any]
+Told = dict[str, typing.Any]
 
-ALWAYS, SENSITIVE = 'always', 'sensitive'
-"""Values of ``mask_secrets``; the third lets all rules see secrets."""
+ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
+"""Values of the option ``mask_secrets``."""
 
 
 def data(found: typing.Any) -> typing.Any:
     """Return data of a machine as anybody may see them."""
     return masking.mask(found)
+
+
+def is_masked(value: typing.Any) -> bool:
+    """Return whether a value that was kept is masked, or has one that is."""
+    if isinstance(value, str):
+        return value == masking.MASK
+    return masking.MASK in str(value)
 
 
 def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
@@ -60,6 +70,16 @@ def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:
         mask_secrets == SENSITIVE and not rule.sensitive)
 
 
+def is_kept_masked(mask_secrets: str) -> bool:
+    """Return whether what is kept of a machine is without its secrets."""
+    return mask_secrets != NEVER
+
+
+def may_show_secrets(mask_secrets: str) -> bool:
+    """Return whether there may be rules that see the secrets of a machine."""
+    return mask_secrets != ALWAYS
+
+
 def gives_reasons(rule: model.Rule) -> bool:
     """Return whether anybody is told why the conditions of a rule hold."""
     return not rule.sensitive
@@ -88,20 +108,32 @@ def shown(rule: model.Rule) -> model.Rule:
 
 
 def described(rule: model.Rule,
-              describe: typing.Callable[[model.Rule], withheld.Entry],
-              **told: typing.Any) -> withheld.Entry:
+              describe: typing.Callable[[model.Rule], Told],
+              **told: typing.Any) -> Told:
     """Return what a function makes of a rule, if that may be told.
 
     :param told: what is told of a sensitive rule besides its UUID.
     """
     if rule.sensitive:
-        return {'uuid': rule.uuid, withheld.KEY: True, **told}
+        return {'uuid': rule.uuid, WITHHELD: True, **told}
     return describe(rule)
+
+
+def answer(rule: model.Rule | None, told: Told) -> Told:
+    """Return an answer about what a rule did as anybody may see it.
+
+    :param rule: None if it is not known any more.
+    :param told: with the ``rule``, and whether it ``matched``.
+    """
+    if (rule is not None and rule.sensitive) or told.get(WITHHELD):
+        return {'rule': {'uuid': told['rule']['uuid']},
+                'matched': told['matched'], WITHHELD: True}
+    return told
 
 
 def mark(rule: model.Rule) -> dict[str, bool]:
     """Return what stands in place of content that is not shown."""
-    return {withheld.KEY: True} if rule.sensitive else {}
+    return {WITHHELD: True} if rule.sensitive else {}
 
 
 def opened(rule: model.Rule) -> model.Rule:
@@ -133,6 +165,25 @@ def error_of(rule: model.Rule, op: str, exc: Exception
     return made
 
 
+class WithheldTrace(trace.RuleTrace):
+    """The trace of a sensitive rule: whether it matched."""
+
+    __slots__ = ()
+
+    def as_dict(self) -> Told:
+        return {'uuid': self.rule.uuid, 'matched': self.matched,
+                WITHHELD: True}
+
+    def as_audit(self) -> Told:
+        return self.as_dict()
+
+    def described(self, describe: trace.Describe) -> Told:
+        return self.as_dict()
+
+    def summary(self) -> Told:
+        return {'uuid': self.rule.uuid, WITHHELD: True}
+
+
 def traced(made: trace.RuleTrace,
            why: tuple[trace.ConditionTrace, ...] | None) -> trace.RuleTrace:
     """Return the trace of a rule as everybody may see it.
@@ -143,7 +194,7 @@ def traced(made: trace.RuleTrace,
     :param why: the traces of its conditions, if there are any.
     """
     if made.rule.sensitive:
-        return withheld.Trace(shown(made.rule), made.matched,
+        return WithheldTrace(shown(made.rule), made.matched,
                               error=made.error, reverted=made.reverted)
     if why is not None:
         return made._replace(conditions=why)

@@ -13,6 +13,7 @@ from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit.inspection import base
 
 RULE = '41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21'
@@ -354,7 +355,8 @@ class SecretTestCase(KeepingTestCase):
             'early': {'rules': [{'uuid': RULE, 'matched': True,
                                  'withheld': True}], 'reverted': [],
                       'audit': [], 'saved': True, 'seconds': 0.0},
-            record.EARLY_PLACES: {'early': {RULE: [['plugin_data', '/k']]}}}}
+            recorded_rule.EARLY_PLACES: {
+                'early': {RULE: [['plugin_data', '/k']]}}}}
         self.inspect(base.rule(('set-plugin-data', ['/key', 'x'])))
 
         run, = db_run.list_runs(self.task.node.uuid, whole=True)

@@ -13,6 +13,7 @@ from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit.runs import written_machine
 
 PORTS = ('11111111-1111-4111-8111-111111111111',
@@ -157,7 +158,7 @@ class History:
             outcome, roots = self._carry_out(written, before)
             phases[phase] = json.loads(json.dumps(record.of_phase(
                 outcome, 0)))
-            places[phase] = record.places(outcome)
+            places[phase] = recorded_rule.places_of(outcome)
             if actions is None:
                 assert outcome.error, written
                 self.model.data = before

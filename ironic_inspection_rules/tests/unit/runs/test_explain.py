@@ -143,7 +143,7 @@ class FindTestCase(base.TestCase):
             finding = find(SIZE, newer, older)
             self.assertEqual(found, finding.rule['uuid'])
             self.assertEqual(found == 's', finding.change is None)
-            self.assertEqual((), finding.sensitive)
+            self.assertEqual((), finding.uncertain)
 
     def test_what_the_record_hides_may_have_changed(self):
         self.assert_found(0, 'a', find(SIZE, {'main': phase(rule('a', change(
@@ -195,7 +195,7 @@ class FindTestCase(base.TestCase):
             newer = {'main': phase(sensitive('s', [['node', path]]))}
             told = find(SIZE, newer, older)
             self.assertEqual((found, ()), (told.rule['uuid'],
-                                           told.sensitive))
+                                           told.uncertain))
             self.assertEqual(found == 's', told.change is None)
 
     def test_the_sensitive_rule_that_set_a_trait_is_found(self):
@@ -207,7 +207,7 @@ class FindTestCase(base.TestCase):
                         older)
             self.assertEqual(
                 ('s' if name == 'CUSTOM_A' else 'a', ()),
-                (told.rule['uuid'], told.sensitive))
+                (told.rule['uuid'], told.uncertain))
         self.assertEqual((), find(SIZE, newer))
 
     def test_what_a_sensitive_rule_appended_is_found(self):
@@ -220,5 +220,5 @@ class FindTestCase(base.TestCase):
         runs = {'main': phase(
             sensitive('before'), rule('a', change('/extra/size', None, 1)),
             sensitive('after'))}
-        self.assertEqual(('after',), find(SIZE, runs).sensitive)
+        self.assertEqual(('after',), find(SIZE, runs).uncertain)
         self.assertEqual(('after', 'before'), find(node('extra', 'x'), runs))

@@ -11,6 +11,7 @@ from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.engine.secrecy import journal
 from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import shortening
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import phase
@@ -78,7 +79,7 @@ class RecordTestCase(base.TestCase):
 
     def test_places_of_a_sensitive_rule_take_room(self):
         self.patch(record, 'LONGEST_RECORD', 100)
-        self.assertEqual({'s': None}, record.places(
+        self.assertEqual({'s': None}, recorded_rule.places_of(
             self.of_sensitive('a' * 60, 'b' * 60, 'c')))
 
     def test_of_a_sensitive_rule_all_places_are_kept_or_none(self):
@@ -87,7 +88,7 @@ class RecordTestCase(base.TestCase):
                 (3, None)):
             self.patch(record, 'MOST_CHANGES', most)
             self.assertEqual({'s': places},
-                             record.places(self.of_sensitive(*'abcd')))
+                             recorded_rule.places_of(self.of_sensitive(*'abcd')))
 
     @staticmethod
     def run_actions(*actions, **fields):
@@ -147,7 +148,7 @@ class RecordTestCase(base.TestCase):
         self.assertEqual(
             [['plugin_data', '/l/3'], ['plugin_data', '/l/-'],
              ['plugin_data', '/m'], ['port p', '/extra/a']],
-            record.places(outcome)[made['uuid']])
+            recorded_rule.places_of(outcome)[made['uuid']])
 
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The record of a rule in a run, and that of one that is withheld.
+
+Readers of runs read a rule here, and need not ask which of both it is. Only
+who looks for the rule that set a value gets the places that sensitive rules
+set: they are beside the record, and nobody is shown them.
+"""
+
+import collections
+from collections.abc import Container, Mapping
+import typing
+
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_change
+
+EARLY_PLACES = 'places'
+"""Where plugin data carry the places of the early phase to the conductor,
+beside its record."""
+
+Places = dict[str, list[list[str]] | None]
+"""What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
+the rule; None where they are too many to be kept."""
+
+Describe = typing.Callable[[record.Record], disclosure.Told]
+
+
+class Trail(typing.NamedTuple):
+    """How far a value was followed back in time.
+
+    ``place`` is where it was before the rule, or after the ``change`` that
+    set it. ``is_set``: the rule set it; a withheld rule has no change.
+    ``is_open``: the rule may have set it, but that is not kept.
+    """
+
+    place: recorded_change.Place
+    change: record.Record | None = None
+    is_set: bool = False
+    is_open: bool = False
+
+
+class RecordedRule:
+    """A rule in the record of a phase."""
+
+    def __init__(self, fields: record.Record) -> None:
+        self._fields = fields
+
+    def follow(self, place: recorded_change.Place) -> Trail:
+        """Find the change that last set a value.
+
+        An action that set the value that was there already counts as well.
+
+        :param place: where the value was after the rule.
+        """
+        changes = self._fields['changes']
+        places = [place]
+        for change in reversed(changes):
+            if recorded_change.sets(change, place):
+                return Trail(place, change, is_set=True)
+            place = recorded_change.place_before(change, place)
+            places.append(place)
+        for change in reversed(self._fields.get('confirmed', ())):
+            later = len(changes) - change.get('earlier', len(changes))
+            if recorded_change.confirms(change, places[later]):
+                return Trail(places[later], change, is_set=True)
+        return Trail(place)
+
+    def described(self, describe: Describe) -> disclosure.Told:
+        """Return what a function makes of the record, if it may be told."""
+        return describe(self._fields)
+
+
+class WithheldRule(RecordedRule):
+    """A sensitive rule in the record of a phase.
+
+    :param places: those that it set, None where these are not kept.
+    """
+
+    def __init__(self, fields: record.Record,
+                 places: list[list[str]] | None) -> None:
+        super().__init__(fields)
+        self._places = places
+
+    def follow(self, place: recorded_change.Place) -> Trail:
+        if self._places is None:
+            return Trail(place, is_open=True)
+        return Trail(place,
+                     is_set=recorded_change.is_among(self._places, place))
+
+    def described(self, describe: Describe) -> disclosure.Told:
+        return {'rule': {'uuid': self._fields['uuid']},
+                disclosure.WITHHELD: True}
+
+
+def read(fields: record.Record, places: Places | None = None) -> RecordedRule:
+    """Read a rule of the record of a phase.
+
+    :param places: those of the sensitive rules of the phase.
+    """
+    if fields.get(disclosure.WITHHELD):
+        return WithheldRule(fields, (places or {}).get(fields['uuid'], []))
+    return RecordedRule(fields)
+
+
+def places_of(outcome: runner.Outcome) -> Places:
+    """Return the places that the sensitive rules of a phase set."""
+    found: Places = {}
+    room = collections.defaultdict[str, record.Room](record.Room)
+    for change in outcome.journal.withheld:
+        assert change.rule is not None
+        uuid = change.rule.uuid
+        path = data_path.pointer(record.moved(change))
+        # All or none: what is left out would pass for another rule's.
+        if not room[uuid].take(path):
+            found[uuid] = None
+        kept = found.setdefault(uuid, [])
+        if kept is not None:
+            kept.append([record.object_of(change), path])
+    return found
+
+
+def withhold(phases: Mapping[str, record.Record],
+             places: Mapping[str, Places], open_rules: Container[str]
+             ) -> tuple[dict[str, record.Record], dict[str, Places]]:
+    """Withhold the rules that became sensitive or are not known any more.
+
+    Built-in rules, which have no revision, are what they were.
+
+    :param places: those of sensitive rules, by phase.
+    :param open_rules: the UUIDs of rules that are known and not sensitive.
+    :returns: the records and the places of all rules that are withheld.
+    """
+    shown: dict[str, record.Record] = {}
+    all_places = dict(places)
+    for phase, kept in phases.items():
+        of_phase = dict(places.get(phase, {}))
+        shown[phase] = {**kept}
+        for kind in record.KINDS:
+            rules = shown[phase][kind] = []
+            for rule in kept[kind]:
+                if not rule.get(disclosure.WITHHELD) and (
+                        rule.get('revision') is not None
+                        and rule['uuid'] not in open_rules):
+                    of_phase[rule['uuid']] = [
+                        _place(change) for change in (
+                            *rule['changes'], *rule.get('confirmed', ()))]
+                    rule = {'uuid': rule['uuid'],
+                            record.MATCHED: record.was_matched(kind, rule),
+                            disclosure.WITHHELD: True}
+                rules.append(rule)
+        if of_phase:
+            all_places[phase] = of_phase
+    return shown, all_places
+
+
+def _place(change: record.Record) -> list[str]:
+    """Return the place of a recorded change, as :func:`places_of` has it."""
+    name: str = change['object']
+    if 'port' in change:
+        name = f'port {change["port"]}'
+    path: str = change['path']
+    if 'left' in change:
+        path = data_path.pointer((*data_path.parse(path)[:-1],
+                                  data_path.APPEND))
+    elif 'at' in change:
+        path = change['at']
+    return [name, path]
