@@ -236,6 +236,11 @@ class InvalidRule(InvalidInput):
             _('Invalid inspection rule %(rule)s: %(problems)s') % {
                 'rule': rule, 'problems': text})
 
+    @classmethod
+    def of(cls, detail: str) -> typing.Self:
+        """Return the error of a rule that is refused as a whole."""
+        return cls([Problem('', detail)])
+
 
 class InvalidRules(InvalidInput):
     """Rules of a list are refused, for the problems of all of them.

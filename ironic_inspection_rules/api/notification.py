@@ -11,6 +11,7 @@ from ironic.api.controllers.v1 import notification_utils
 from ironic.conf import CONF
 
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.objects import rule as rule_object
 
 
@@ -43,7 +44,7 @@ def emitted(context: Any, rule: rule_object.Rule,
 def _as_ironic(rule: rule_object.Rule) -> Any:
     fields = {name: value for name, value in rule.as_dict().items()
               if name in objects.InspectionRule.fields}
-    if rule.sensitive:
-        # Ironic redacts these since release 38 only.
-        fields.update(dict.fromkeys(model.OPERATIONS, []))
+    # Ironic redacts these since release 38 only.
+    operations = {name: fields[name] for name in model.OPERATIONS}
+    fields.update(stored_rule.content(rule, operations, instead=[]))
     return objects.InspectionRule(**fields)

@@ -14,6 +14,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 
 _NEEDS = {'add': 'value', 'replace': 'value', 'test': 'value',
@@ -56,7 +57,7 @@ def apply(fields: dict[str, Any], patch: Any,
     refusals = []
     for position, operation in enumerate(copy.deepcopy(patch)):
         try:
-            checked.append(_checked(operation, fields['sensitive']))
+            checked.append(_checked(operation, fields))
         except exceptions.Invalid as exc:
             refusals.append(_refused(position, exc))
     if refusals:
@@ -160,7 +161,7 @@ def _refused(position: int, reason: exceptions.Invalid
         % {'position': position, 'reason': reason})
 
 
-def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:
+def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(operation, dict):
         raise exceptions.Invalid(_('it must be a mapping'))
     op = operation.get('op')
@@ -177,9 +178,7 @@ def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:
         _refuse_read_only(pointers['path'])
     if op == 'move':
         _refuse_read_only(pointers['from'])
-    if sensitive:
-        for parts in pointers.values():
-            _refuse_secret(op, parts)
+    stored_rule.check_patch(rule, op, pointers.values())
     return {**operation,
             **{name: jsonpointer.JsonPointer.from_parts(parts).path
                for name, parts in pointers.items()}}
@@ -213,18 +212,3 @@ def _parts(operation: dict[str, Any], name: str) -> list[str]:
 def _refuse_read_only(parts: list[str]) -> None:
     if parts and parts[0] in view.READ_ONLY:
         raise exceptions.Invalid(_('/%s is read only') % parts[0])
-
-
-def _refuse_secret(op: str, parts: list[str]) -> None:
-    """Refuse what reads a secret, or replaces only a part of it.
-
-    With another path, an action would write its old value to where it can be
-    read.
-    """
-    writes = op in ('add', 'remove', 'replace')
-    if not parts and writes or parts and parts[0] not in view.SECRET:
-        return
-    if not writes or len(parts) > 1:
-        raise exceptions.Invalid(
-            _('the conditions and actions of a sensitive rule can only be '
-              'written, and only whole'))

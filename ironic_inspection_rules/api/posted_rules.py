@@ -15,7 +15,7 @@ from ironic.api.controllers.v1 import utils as api_utils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
@@ -64,7 +64,7 @@ def plans(asked: Mapping[str, Any], revision: int | None = None
             raise exceptions.Invalid(
                 _('"prune" needs "rules", which would be the whole rule set'))
         return None
-    if any(map(model.is_without_operations, posted)):
+    if any(map(stored_rule.lacks_content, posted)):
         api_utils.check_policy(_POLICY)
     # Not sorted: vars are computed in their order.
     text = json.dumps(posted)

@@ -18,6 +18,7 @@ from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import limits
@@ -155,8 +156,7 @@ def _rules_of(context: Any, revision: int | None, rules: repository.Repository
             found = rule_object.Rule.get_rules_of_revision(context, revision)
             # As in the answer that shows the revision.
             return rules.with_stored(
-                {**rule, 'sensitive': rule['sensitive'] or rule['secret']}
-                for rule in found['rules']), revision
+                map(stored_rule.marked, found['rules'])), revision
         except ironic_exception.NotFound:
             pass
     return rules.in_force(context), current

@@ -18,6 +18,7 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
@@ -49,9 +50,6 @@ def replace(rules: Sequence[Any], revision: int | None = None,
             prune: bool = True, restored: bool = False) -> dict[str, Any]:
     """Make the stored rules exactly these.
 
-    A restored rule that has become sensitive since its revision stays so,
-    also if it is gone by now.
-
     :param rules: as they were posted, or as GET shows them.
     :param revision: the revision that this was decided on; None for
         whatever is there.
@@ -67,12 +65,8 @@ def replace(rules: Sequence[Any], revision: int | None = None,
             raise exceptions.RuleSetChanged(revision, before)
         wanted, created_at = rules, {}
         if restored:
-            closed = {rule['uuid'] for rule in present if rule['sensitive']}
             created_at = {rule['uuid']: rule['created_at'] for rule in rules}
-            wanted = [{**{name: rule[name] for name in model.WRITABLE},
-                       'sensitive': (rule['sensitive'] or rule['secret']
-                                     or rule['uuid'] in closed)}
-                      for rule in rules]
+            wanted = stored_rule.restored(rules, present)
         steps = decide(wanted, present, prune, restored)
         for outcome in {step.outcome for step in steps}:
             if outcome in _POLICIES:
@@ -117,8 +111,7 @@ def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
             if pair is None and isinstance(rule, dict) and (
                     rule.get('uuid') in (None, '')):
                 rule = {**rule, 'uuid': new_uuid(index, rule)}
-            wanted.append(_parse(rule, pair[0] if pair else None,
-                                 restored and rule['sensitive']))
+            wanted.append(_parse(rule, pair[0] if pair else None, restored))
         except exceptions.InvalidRule as exc:
             refused[index] = exc.problems
     if refused:
@@ -126,36 +119,28 @@ def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
     return replacement.decide(wanted, matched, present, prune)
 
 
-def _parse(rule: Any, before: Fields | None, secret: bool
+def _parse(rule: Any, before: Fields | None, restored: bool
            ) -> dict[str, Any]:
     """Read a rule.
 
     :param before: the rule that it takes the place of, if any.
-    :param secret: whether the client has not seen what is in it.
+    :param restored: see :func:`replace`.
     :raises: InvalidRule with the problems of the rule.
     """
-    is_withheld = False
+    is_unread = False
     if isinstance(rule, dict):
         if rule.get('built_in'):
-            raise _refusal(
+            raise exceptions.InvalidRule.of(
                 _('a built-in rule is no part of the rule set'))
         rule = {name: value for name, value in rule.items()
                 if name == 'uuid' or name not in view.READ_ONLY}
-        has_none = model.is_without_operations(rule)
         if before:
             rule['uuid'] = before['uuid']
-            is_withheld = before['sensitive'] and has_none
-        if has_none and not is_withheld and model.is_sensitive(rule):
-            raise _refusal(
-                _('no sensitive rule is stored by this UUID or description, '
-                  'whose conditions and actions would be used; write them '
-                  'here, or leave the rule out'))
+        rule, is_unread = stored_rule.completed(rule, before, restored)
         built_in = start.rules().built_in_uuids
         if isinstance(rule['uuid'], str) and rule['uuid'] in built_in:
-            raise _refusal(_('rule %s is built-in') % rule['uuid'])
-        if before and is_withheld:
-            # GET shows a sensitive rule without these.
-            rule.update({name: before[name] for name in view.SECRET})
+            raise exceptions.InvalidRule.of(
+                _('rule %s is built-in') % rule['uuid'])
         if before and rule.keys() <= set(model.WRITABLE) and all(
                 model.same(name, rule.get(name, model.DEFAULTS.get(name)),
                            before[name]) for name in model.WRITABLE):
@@ -164,18 +149,16 @@ def _parse(rule: Any, before: Fields | None, secret: bool
     try:
         parsed = validation.parse(rule, start.rules().ops)
     except exceptions.InvalidRule as exc:
+        problems: Sequence[exceptions.Problem] = exc.problems
+        if is_unread:
+            problems = stored_rule.without_content(problems)
         # No cause: it would say what is left out of a sensitive rule.
-        raise exceptions.InvalidRule(
-            view.without_secrets(exc.problems)
-            if is_withheld or secret else exc.problems) from None
-    if before and before['sensitive'] and not parsed.sensitive:
-        raise _refusal(_('a sensitive inspection rule stays sensitive'))
-    return parsed.to_mapping()
-
-
-def _refusal(detail: str) -> exceptions.InvalidRule:
-    """Return the error of a rule that is refused as a whole."""
-    return exceptions.InvalidRule([exceptions.Problem('', detail)])
+        raise exceptions.InvalidRule(problems) from None
+    fields = parsed.to_mapping()
+    if stored_rule.would_open(before, fields):
+        raise exceptions.InvalidRule.of(
+            _('a sensitive inspection rule stays sensitive'))
+    return fields
 
 
 def _with_canonical_uuid(rule: Any) -> Any:
@@ -222,10 +205,7 @@ def _represent(step: replacement.Step) -> dict[str, Any]:
     """Return what becomes of a rule, as clients see it."""
     fields = step.after or step.before or {}
     differ = set(step.fields if step.outcome == replacement.UPDATED else ())
-    if step.before and step.before['sensitive'] and (
-            differ & set(view.SECRET)):
-        # Which of the secrets differ would help to guess them.
-        differ.update(view.SECRET)
+    differ = stored_rule.differing(step.before, differ)
     return {'uuid': fields['uuid'], 'description': fields['description'],
             'outcome': step.outcome, 'matched_by': step.matched_by,
             'fields': [name for name in model.WRITABLE if name in differ]}

@@ -12,14 +12,14 @@ from ironic.api.controllers import link
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 
 RESOURCE = 'inspection_rules'
 
-SECRET = model.WITHHELD
 FIELDS = (*model.FIELDS, 'created_at', 'updated_at')
 READ_ONLY = ('uuid', *model.SHOWN)
-BRIEF_FIELDS = tuple(name for name in FIELDS if name not in SECRET)
+BRIEF_FIELDS = tuple(name for name in FIELDS if name not in model.CONTENT)
 
 
 def links(resource: str, ident: str) -> list[dict[str, Any]]:
@@ -89,27 +89,13 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         # Built-in rules have no times, stored ones no ``built_in``.
         value: Any = getattr(
             rule, name, False if name == 'built_in' else None)
-        if name in SECRET:
-            value = None if rule.sensitive else (
-                dict(value) if name == model.VARS else list(value))
+        if name == model.VARS:
+            value = dict(value)
+        elif name in model.OPERATIONS:
+            value = list(value)
         elif name.endswith('_at') and value:
             value = value.isoformat()
         shown[name] = value
-    return {**shown, 'links': links(RESOURCE, rule.uuid)}
-
-
-def without_secrets(problems: Iterable[exceptions.Problem]
-                    ) -> list[exceptions.Problem]:
-    """Return which operations of a sensitive rule are wrong, but not why."""
-    redacted = []
-    for problem in problems:
-        parts = problem.pointer.split('/')
-        if len(parts) > 2 and parts[1] in SECRET:
-            # Operations have numbers, but vars have names, which are secret.
-            place = parts[:2 if parts[1] == model.VARS else 3]
-            problem = exceptions.Problem(
-                '/'.join(place), _('is not valid in this rule'))
-        redacted.append(problem)
-    return list(dict.fromkeys(redacted))
-
-
+    content = {name: shown[name] for name in model.CONTENT if name in shown}
+    return {**shown, **stored_rule.content(rule, content),
+            'links': links(RESOURCE, rule.uuid)}

@@ -10,6 +10,7 @@ from typing import Any
 from ironic_inspection_rules.client import http
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 
 KNOWN_LATER = _('(known after apply)')
@@ -93,7 +94,7 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
     answer = replace_inspection_rules(baremetal, rules, dry_run=True,
                                       prune=prune)
     listed = list(inspection_rule.inspection_rules(baremetal, details=True))
-    before = {rule['uuid']: _written(rule) for rule in listed
+    before = {rule['uuid']: stored_rule.with_defaults(rule) for rule in listed
               if not rule['built_in']}
     places = {uuid: place for place, uuid in enumerate(before)}
     steps = []
@@ -104,7 +105,7 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
             step['uuid'] = KNOWN_LATER
         after = None if step['outcome'] == 'deleted' else present
         if rule is not None:
-            wanted = _written(rule)
+            wanted = stored_rule.with_defaults(rule)
             # Only what Ironic says changes does.
             after = {**wanted, 'uuid': step['uuid']} if present is None else {
                 name: wanted[name] if name in step['fields']
@@ -113,15 +114,3 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
     if not prune:
         steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
     return Plan(answer['revision'], steps, listed)
-
-
-def _written(rule: Any) -> dict[str, Any]:
-    """Return the fields that the author of a rule sets."""
-    written = {}
-    for name in model.WRITABLE:
-        value = rule.get(name)
-        is_withheld = name in model.WITHHELD and model.is_sensitive(rule)
-        if value is None and not is_withheld:
-            value = model.DEFAULTS.get(name)
-        written[name] = value
-    return written

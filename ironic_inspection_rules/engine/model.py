@@ -31,8 +31,8 @@ OPERATIONS = ('conditions', 'actions')
 VARS = 'vars'
 """The field of a rule with its values by name, and their root in the data."""
 
-WITHHELD = (*OPERATIONS, VARS)
-"""The fields of a sensitive rule that are never shown."""
+CONTENT = (*OPERATIONS, VARS)
+"""The fields with what a rule is made of."""
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
@@ -141,15 +141,6 @@ def is_sensitive(written: typing.Any) -> bool:
     """Return whether a rule is sensitive, as it was written or posted."""
     return isinstance(written, dict) and strutils.bool_from_string(
         written.get('sensitive'))
-
-
-def is_without_operations(written: typing.Any) -> bool:
-    """Return whether a rule lacks all that is withheld of a sensitive one.
-
-    So the API shows such a rule, and so it comes back in exported files.
-    """
-    return isinstance(written, dict) and all(
-        written.get(name) is None for name in WITHHELD)
 
 
 def split_op(op: str) -> tuple[str, bool]:

@@ -137,7 +137,7 @@ def fields_of_node(rule: typing.Mapping[str, typing.Any]
                    ) -> typing.Iterator[Problem]:
     """Yield the fields that are refused in a rule of the early phase."""
     for path, value in data_path.walk({
-            name: rule.get(name) for name in model.WITHHELD}):
+            name: rule.get(name) for name in model.CONTENT}):
         if isinstance(value, list):
             continue
         for field in reversed(reads.fields(

@@ -13,6 +13,8 @@ from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.osc import command
@@ -80,7 +82,7 @@ class EditInspectionRule(command.ShowOne):
         for name, field in model.SETTABLE.items():
             if field.default is None and fields.get(name) == '':
                 fields[name] = None
-        for name in {*model.WITHHELD} & {*fields}:
+        for name in {*model.CONTENT} & {*fields}:
             given = fields[name]
             # Distinguish a text from a file name as the shipped commands do.
             is_text = given.lstrip().startswith(('[', '{'))
@@ -160,7 +162,7 @@ class ExportInspectionRules(command.Command):
         else:
             rules = rule_set.get_inspection_rule_revision(
                 baremetal, parsed_args.revision)['rules']
-        # Null operations of a sensitive rule are left unchanged by "apply".
+        # Null operations are left unchanged by "apply".
         readable = [{name: rule[name] for name in model.WRITABLE}
                     for rule in rules]
         path = parsed_args.file
@@ -170,7 +172,7 @@ class ExportInspectionRules(command.Command):
             text = yaml_text.dump(readable)
         arguments.write(path, text, self.app.stdout)
         for rule in rules:
-            if rule['sensitive']:
+            if stored_rule.lacks_content(rule):
                 self.app.stderr.write(
                     _('Without operations, as it is sensitive: %(uuid)s '
                       '(%(description)s)\n') % rule)
@@ -249,20 +251,26 @@ class EvaluateInspectionRules(command.Command):
         return 0 if result['result'] == 'ok' else EXIT_FAILED
 
 
+_VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
+
+
+def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
+    """Return the name and the phase of a rule, and why it did not match."""
+    why = [f'{each["op"]}: {_VERDICTS[each["result"]]}'
+           + (f' ({each["reason"]})' if each['reason'] else '')
+           for each in rule['conditions'] or ()]
+    return [rule['description'] or rule['uuid'], rule['phase']], (
+        '\n'.join(why))
+
+
 def _as_tables(result: dict[str, Any]) -> str:
-    verdicts = {True: _('true'), False: _('false'), None: _('error')}
     rows = []
     for rule in result['rules']:
-        if rule.get('withheld'):
-            rows.append([rule['uuid'], '', _('yes') if rule['matched']
-                         else _('no'), _('withheld: the rule is sensitive')])
-            continue
-        why = [f'{each["op"]}: {verdicts[each["result"]]}'
-               + (f' ({each["reason"]})' if each['reason'] else '')
-               for each in rule['conditions'] or ()]
-        rows.append([rule['description'] or rule['uuid'], rule['phase'],
-                     _('yes') if rule['matched'] else _('no'),
-                     '\n'.join(why)])
+        name, why = disclosure.read(
+            rule, _explained,
+            ([rule['uuid'], ''], _('withheld: the rule is sensitive')))
+        matched = _('yes') if rule['matched'] else _('no')
+        rows.append([*name, matched, why])
     lines = [table.render(
         [_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)]
     lines.append(table.render(

@@ -3,6 +3,7 @@
 """``openstack baremetal node rule``: what rules did to a node, and why."""
 
 from collections.abc import Iterable, Iterator
+import functools
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import command
@@ -156,23 +158,27 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
                          ('%s', phase['rules']),
                          (_('audit: %s'), phase['audit'])):
         for rule in rules:
-            if rule.get('withheld'):
-                yield title % _('a sensitive rule, %s') % rule['uuid']
-                continue
-            yield title % _name(rule)
-            changes = [*rule['changes'], *rule.get('confirmed', ())]
-            for line in (*_why(rule['conditions'], rule),
-                         *map(change_line, changes)):
-                yield f'  {line}'
-            if not changes:
-                yield '  ' + _('it changed nothing')
-            if rule.get('error'):
-                yield '  ' + _('would fail: %s') % rule['error']
+            yield from disclosure.read(
+                rule, functools.partial(_lines_of_rule, title),
+                [title % _('a sensitive rule, %s') % rule['uuid']])
     if phase.get('left_out'):
         yield _P('%d more change', '%d more changes',
                  phase['left_out']) % phase['left_out']
     if not phase['saved']:
         yield _('Nothing of this was saved.')
+
+
+def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
+    """Return what a rule did in a phase."""
+    yield title % _name(rule)
+    changes = [*rule['changes'], *rule.get('confirmed', ())]
+    for line in (*_why(rule['conditions'], rule),
+                 *map(change_line, changes)):
+        yield f'  {line}'
+    if not changes:
+        yield '  ' + _('it changed nothing')
+    if rule.get('error'):
+        yield '  ' + _('would fail: %s') % rule['error']
 
 
 def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
@@ -219,13 +225,15 @@ def _in_run(run: dict[str, Any]) -> str:
         'event': run['event'], 'result': run['result']}
 
 
-def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
+def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
     """Return who set a value, and why."""
+    return disclosure.read(answer, _lines_of_origin, [
+        _('set by the sensitive rule %s; what it does is withheld')
+        % answer['rule']['uuid']])
+
+
+def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
     rule = answer['rule']
-    if answer.get('withheld'):
-        yield _('set by the sensitive rule %s; what it does is withheld') % (
-            rule['uuid'])
-        return
     yield change_line(answer)
     yield _('by rule %(rule)s, as of revision %(revision)s, phase '
             '%(phase)s, action %(action)s') % {
@@ -252,9 +260,11 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Return whether a rule matched in a run, and what it did."""
     yield (_('rule %s matched') if answer['matched']
            else _('rule %s did not match')) % _name(answer['rule'])
-    if answer.get('withheld'):
-        yield _('The rule is sensitive, and the rest is withheld.')
-        return
+    yield from disclosure.read(answer, _lines_of_outcome, [
+        _('The rule is sensitive, and the rest is withheld.')])
+
+
+def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
     yield _in_run(answer['run'])
     if answer['decided_again']:
         yield _('Decided again, on the data of that run and the node as it '

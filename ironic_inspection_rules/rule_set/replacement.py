@@ -16,6 +16,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
@@ -28,7 +29,6 @@ DELETED = 'deleted'
 UNCHANGED = 'unchanged'
 
 _CONTENT = tuple(name for name in model.WRITABLE if name != 'uuid')
-_WITHHELD = '(withheld)'
 _SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
 
 
@@ -296,17 +296,14 @@ def lines(step: Fields) -> list[str]:
 
 
 def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
-    """Return a rule, of a sensitive one without what it is made of.
+    """Return a rule as anybody may see it.
 
     :param step: as for :func:`lines`.
     """
     rule = step[side]
     if rule is None:
         return None
-    fields = {name: rule[name] for name in model.WRITABLE}
-    either = (step['before'] or {}, step['after'] or {})
-    if any(each.get('sensitive') for each in either):
-        for name in model.WITHHELD:
-            is_new = side == 'after' and name in step['fields']
-            fields[name] = _('(withheld, new)') if is_new else _WITHHELD
-    return fields
+    new = step['fields'] if side == 'after' else ()
+    return stored_rule.planned(
+        {name: rule[name] for name in model.WRITABLE},
+        (step['before'] or {}, step['after'] or {}), new)

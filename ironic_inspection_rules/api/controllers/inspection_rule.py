@@ -21,6 +21,7 @@ from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
@@ -171,11 +172,8 @@ def update(rule_uuid: str, operations: Any) -> Answer:
         try:
             return validation.parse(fields, start.rules().ops)
         except exceptions.InvalidRule as exc:
-            if not rule.sensitive:
-                raise
-            # No cause: it would say what was left out.
-            raise exceptions.InvalidRule(
-                view.without_secrets(exc.problems)) from None
+            refused = stored_rule.refusal(rule, exc)
+            raise refused from refused.__cause__
 
     return _change(rule_uuid, decide)
 
@@ -257,7 +255,7 @@ def _change(rule_uuid: str,
     def change() -> Answer:
         rule = _changeable(rule_uuid)
         fields = decide(rule).to_mapping()
-        if rule.sensitive and not fields['sensitive']:
+        if stored_rule.would_open(rule, fields):
             raise exceptions.Invalid(
                 _('A sensitive inspection rule stays sensitive'))
         rule.update({name: value for name, value in fields.items()

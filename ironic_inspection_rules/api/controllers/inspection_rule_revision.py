@@ -12,6 +12,7 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
 
@@ -48,12 +49,10 @@ def get_all(query: Answer) -> Answer:
 def get_one(revision: str) -> Answer:
     """Show the rule set as it was."""
     found = _read(revision)
-    # What is sensitive in any revision is withheld in all.
-    return {**found, 'links': _links(found['revision']), 'rules': [{
-        **{name: rule[name] for name in (*model.WRITABLE, 'revision',
-                                         'created_at')},
-        **(dict.fromkeys(view.SECRET) if rule['secret'] else {})}
-        for rule in found['rules']]}
+    return {**found, 'links': _links(found['revision']), 'rules': [
+        {name: rule[name]
+         for name in (*model.WRITABLE, 'revision', 'created_at')}
+        for rule in map(stored_rule.of_revision, found['rules'])]}
 
 
 def restore(revision: str) -> Answer:

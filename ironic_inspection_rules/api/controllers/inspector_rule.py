@@ -17,6 +17,7 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api.controllers import inspection_rule
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.legacy import translate
@@ -128,6 +129,6 @@ def _represent(rule: rule_object.Rule,
     """
     shown = {name: rule[name] for name in ('uuid', 'description', 'scope')}
     if form is not None:
-        shown.update(dict.fromkeys(form) if rule.sensitive else form)
+        shown.update(stored_rule.content(rule, form))
     return {**shown, 'links': [{'rel': 'self',
                                 'href': f'/v1/rules/{rule.uuid}'}]}

@@ -112,7 +112,7 @@ def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
     """Return the texts of a rule that are templates of Jinja2."""
-    for name in ('description', 'scope', *model.WITHHELD):
+    for name in ('description', 'scope', *model.CONTENT):
         for pointer, written in checked_rule.texts(entry.get(name),
                                                    f'/{name}'):
             if _JINJA.search(written):

@@ -34,7 +34,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                              'raw': raw, 'value': str(value).lower() if (
                                  isinstance(value, bool)) else value}
     for pointer, text in checked_rule.texts({
-            name: rule.written.entry.get(name) for name in model.WITHHELD}):
+            name: rule.written.entry.get(name) for name in model.CONTENT}):
         control = _CONTROL.search(text)
         if control:
             if control[0] == '\b':

@@ -76,7 +76,7 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     if rule.written.is_old:
         return
     # That is not mended: a rule that was taken over may mean the text.
-    for name in model.WITHHELD:
+    for name in model.CONTENT:
         for pointer, text in checked_rule.texts(rule.written.entry.get(name),
                                                 f'/{name}'):
             for doubled in _DOUBLED.finditer(text):

@@ -20,6 +20,7 @@ WITHHELD = 'withheld'
 
 Operation = typing.Mapping[str, typing.Any]
 Told = dict[str, typing.Any]
+Shown = typing.TypeVar('Shown')
 
 ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
 """Values of the option ``mask_secrets``."""
@@ -129,6 +130,15 @@ def answer(rule: model.Rule | None, told: Told) -> Told:
         return {'rule': {'uuid': told['rule']['uuid']},
                 'matched': told['matched'], WITHHELD: True}
     return told
+
+
+def read(entry: Told, describe: typing.Callable[[Told], Shown],
+         instead: Shown) -> Shown:
+    """Return what a function makes of an entry of an answer.
+
+    :param instead: what is returned for one that is withheld.
+    """
+    return instead if entry.get(WITHHELD) else describe(entry)
 
 
 def mark(rule: model.Rule) -> dict[str, bool]:
