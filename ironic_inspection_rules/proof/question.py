@@ -110,8 +110,9 @@ class Proof:
                 self._rules[number] for number in numbers), UNKNOWN, str(exc))
 
     def _went(self, number: int) -> states.Passed:
-        """Return how a rule went, unless the time is up."""
-        self._deadline.left()
+        """Return how a rule went, unless the time was up before it did."""
+        if number >= len(self._passed):
+            self._deadline.left()
         return self._passed[number]
 
     def _confirmed(self, question: str, rules: tuple[model.Rule, ...],

@@ -50,6 +50,7 @@ class Search:
         self._machine = machine
         self._deadline = deadline
         self._asked: tuple[int, ...] = ()
+        self._beyond: list[str] = []
 
     def _settle(self) -> None:
         """Collect what is known of the machine, if more was asked of it."""
@@ -118,8 +119,8 @@ class Search:
         for _round in range(_MOST_ROUNDS):
             core = self._check([*usual, *limits])
             if core is None:
-                if reasons:
-                    raise Unclear('; '.join(reasons))
+                # Beyond the limits the engine may still confirm a machine.
+                self._beyond = reasons
                 return witnesses.Witness.of(self._machine,
                                             self._solver.model())
             unusual = {each for each in core if each.startswith('usual')}
@@ -165,11 +166,15 @@ class Search:
         return len(loops & names(wanted)) + 2 <= cells.LONGEST
 
     def reasons(self, wanted: logic.Formula) -> str:
-        """Return what in a formula could not be translated."""
+        """Return why the engine may not confirm the machine found last.
+
+        :param wanted: what it was to be like.
+        """
         known = self._machine.reasons
         found = dict.fromkeys(known[name] for name in sorted(names(wanted))
                               if name in known)
-        return '; '.join(found) or 'the engine decides otherwise'
+        return '; '.join([*found, *self._beyond]) or (
+            'the engine decides otherwise')
 
 
 def names(formula: logic.Formula) -> set[str]:

@@ -817,10 +817,13 @@ class QuestionTestCase(base.TestCase):
                 {'op': 'lt', 'args': ['{item.size}', 5], **loop,
                  'multiple': 'all'}],
             'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
-        self.assertEqual({('0',): 'unknown'}, self.one('dead', {
-            'conditions': [{'op': 'gt', 'args': [
-                '{ports | length}', 20]}],
-            'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
+        # Beyond what is looked at, the engine has to confirm a machine; it
+        # is not made with more than 64 items.
+        for length, verdict in ((20, 'no'), (64, 'unknown')):
+            self.assertEqual({('0',): verdict}, self.one('dead', {
+                'conditions': [{'op': 'gt', 'args': [
+                    '{ports | length}', length]}],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
 
     def test_what_has_no_translation_is_unknown_with_the_reason(self):
         rules = self.parse([{
@@ -863,6 +866,19 @@ class QuestionTestCase(base.TestCase):
                 each.question for each in unknown})
             self.assertEqual({'the time limit is reached'},
                              {each.reason for each in unknown})
+
+    def test_rules_that_write_nothing_in_common_need_no_time(self):
+        rules = self.parse([{
+            'uuid': f'00000000-0000-4000-8000-00000000000{index}',
+            'description': str(index), 'actions': [
+                {'op': 'set-attribute', 'args': [path, index]}]}
+            for index, path in enumerate(('/extra/a', '/extra/b',
+                                          '/extra/a'))])
+        proof = question.Proof(rules, SECONDS)
+        self.patch(time, 'monotonic', lambda: float('inf'))
+        self.assertEqual([('0', '2')], [
+            tuple(rule.description for rule in each.rules)
+            for each in proof.answers(['conflict'])])
 
     def test_a_witness_is_a_whole_inventory(self):
         rules = self.parse([{
