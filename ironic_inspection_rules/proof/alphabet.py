@@ -8,7 +8,7 @@ and several of each class of characters that a regular expression can ask for.
 What the solver has no language for, such as looking ahead, is refused.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import functools
 import re
 import typing
@@ -56,6 +56,7 @@ class Alphabet:
             and not '\ud800' <= character <= '\udfff')
         self.language = functools.lru_cache(None)(self._language)
         self._held = functools.lru_cache(None)(self._find_held)
+        self._held_below = functools.lru_cache(None)(self._find_held_below)
 
     def cleaned(self, text: str) -> str:
         """Replace what is no character of it by one that is like it."""
@@ -95,6 +96,33 @@ class Alphabet:
         return z3.Concat(z3.Option(z3.Re(_BEGIN)), body,
                          z3.Option(z3.Re(_END)))
 
+    def below(self, text: str) -> typing.Any:
+        """Return the language of texts that come before one, by their codes.
+
+        The solver is much better at languages than at the order of texts.
+        """
+        rest = z3.Full(z3.ReSort(z3.StringSort()))
+        parts = [z3.Empty(z3.ReSort(z3.StringSort()))]
+        for index, character in enumerate(text):
+            begin = z3.Re(logic.constant(text[:index]))
+            parts.append(begin)
+            if character > '\x00':
+                lower = _union([(0, ord(character) - 1)])
+                parts.append(z3.Concat(begin, lower, rest))
+        return z3.Union(*parts) if len(parts) > 1 else parts[0]
+
+    def held_below(self, text: str, among: str) -> bool | None:
+        """Return whether all texts of a language come before one, or none.
+
+        :param among: a regular expression of these texts.
+        :returns: None where some may, and others not.
+        """
+        return self._held_below(text, among)
+
+    def _find_held_below(self, text: str, among: str) -> bool | None:
+        return self._decide(lambda term: z3.InRe(term, self.below(text)),
+                            among)
+
     def held(self, pattern: str, searches: bool, among: str) -> bool | None:
         """Return whether all texts of a language match, or none does.
 
@@ -108,8 +136,15 @@ class Alphabet:
     def _find_held(self, pattern: str, searches: bool,
                    among: str) -> bool | None:
         # No text of such a language has a mark in it.
+        language = self.matching(pattern, searches)
+        return self._decide(lambda text: z3.InRe(marked(text), language),
+                            among)
+
+    def _decide(self, make: Callable[[typing.Any], logic.Formula],
+                among: str) -> bool | None:
+        """Return what holds of all texts of a language, None if neither."""
         text = z3.String('text')
-        matches = z3.InRe(marked(text), self.matching(pattern, searches))
+        matches = make(text)
         for holds in (False, True):
             solver = z3.Solver()
             solver.set('timeout', _LONGEST)

@@ -19,9 +19,6 @@ Alternatives = Iterable[tuple[logic.Formula, values.Alternative]]
 
 LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
-NUMBER = '-?[0-9]+'
-FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
-"""How a number with a fraction is shown; which text it is nobody knows."""
 
 
 class Machine:
@@ -29,7 +26,8 @@ class Machine:
 
     ``domain`` holds for all machines; each of ``limits`` says, with a
     reason, to which machines the search is limited. ``loops`` are the
-    guesses about the rest of a list, by its name.
+    guesses about the rest of a list, by its name. ``number_texts`` are the
+    texts of numbers, by their terms.
 
     :param alphabet: the characters that its texts may have.
     """
@@ -40,10 +38,11 @@ class Machine:
         self.limits: list[cells.Limit] = []
         self.cells: dict[tuple[str, ...], cells.Cell] = {}
         self.texts: dict[int, texts.Text] = {}
+        self.number_texts: dict[int, texts.NumberText] = {}
         self.reasons: dict[str, str] = {}
         self.loops: dict[str, set[str]] = {}
         self._without_marks: dict[int, typing.Any] = {}
-        self._float_texts: dict[int, typing.Any] = {}
+        self._number_texts: dict[int, texts.NumberText] = {}
         self._kept: list[typing.Any] = []
         self._guesses: dict[typing.Any, typing.Any] = {}
         self._ranks: dict[typing.Any, typing.Any] = {}
@@ -101,18 +100,15 @@ class Machine:
             return term
         if alternative.is_boolean:
             return z3.If(term, z3.StringVal('True'), z3.StringVal('False'))
-        if z3.is_int(term):
-            return z3.If(term < 0, z3.Concat(z3.StringVal('-'),
-                                             z3.IntToStr(-term)),
-                         z3.IntToStr(term))
-        known = self._float_texts.get(term.get_id())
+        known = self._number_texts.get(term.get_id())
         if known is None:
-            known = self.text(f'text {len(self._float_texts)} of a float',
-                              derived=True)
-            self.domain.append(z3.InRe(known, self.alphabet.language(FLOAT)))
-            self._float_texts[term.get_id()] = known
-            self._kept.append(term)
-        return known
+            text = self.text(f'text {len(self._number_texts)} of a number',
+                             derived=True)
+            known = texts.NumberText(term, self.texts[text.get_id()])
+            self._number_texts[term.get_id()] = known
+            self.number_texts[text.get_id()] = known
+            self.domain += known.domain()
+        return known.text.term
 
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
         """Return a truth value that the solver may choose.
@@ -202,6 +198,11 @@ class Machine:
             limits.append(cells.Limit(
                 z3.Or(*tried.values()),
                 f'other text in {text.name} than was tried'))
+        for number in self._number_texts.values():
+            equations, is_tried = number.tried()
+            domain += equations
+            limits.append(cells.Limit(
+                is_tried, 'other numbers as text than were tried'))
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
         return domain, limits

@@ -18,10 +18,13 @@ from ironic_inspection_rules.proof import alphabet as alphabets
 from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import text as texts
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.traits import names as trait_names
 
 _MIRRORED = {operator.gt: operator.lt, operator.ge: operator.le}
+_REVERSED = {operator.lt: operator.gt, operator.le: operator.ge,
+             operator.gt: operator.lt, operator.ge: operator.le}
 _COMPARISONS = {'eq': operator.eq, 'ne': operator.ne, 'lt': operator.lt,
                 'le': operator.le, 'gt': operator.gt, 'ge': operator.ge}
 
@@ -37,10 +40,13 @@ def _compare(machine: Machine, name: str, given: Given,
              several: Sequence[values.Alternative]) -> logic.Formula:
     forced = given.get('force_strings')
     if isinstance(forced, values.Const) and forced.value:
-        texts = list(map(machine.text_of, several))
-        if any(each is None for each in texts):
+        written = list(map(machine.text_of, several))
+        if any(each is None for each in written):
             raise logic.Untranslatable('a list or mapping as text')
-        several = list(map(values.Term, texts))
+        several = [
+            values.Const(str(each.value)) if isinstance(each, values.Const)
+            else values.Term(text)
+            for each, text in zip(several, written, strict=True)]
     if len(several) == 1 and _kind(several[0]) == 'list':
         raise logic.Untranslatable('a comparison of the items of a list')
     compare = _COMPARISONS[name]
@@ -63,8 +69,7 @@ def _pair(machine: Machine, compare: Callable[..., typing.Any],
             if isinstance(term, values.Term) and isinstance(
                     text, values.Const):
                 machine.note(term.term, text.value)
-        found = (_MIRRORED[compare](raw(other), raw(one))
-                 if compare in _MIRRORED else compare(raw(one), raw(other)))
+        found = _compare_texts(machine, compare, one, other)
         if all(machine.alphabet.has(each.value) for each in (one, other)
                if isinstance(each, values.Const)):
             return found
@@ -88,6 +93,41 @@ def _pair(machine: Machine, compare: Callable[..., typing.Any],
     if kinds[0] == kinds[1] and kinds[0] in ('list', 'mapping'):
         raise logic.Untranslatable('a comparison of lists or mappings')
     return logic.known(compare is operator.ne)
+
+
+def _compare_texts(machine: Machine, compare: Callable[..., typing.Any],
+                   one: values.Alternative, other: values.Alternative
+                   ) -> logic.Formula:
+    if compare in (operator.eq, operator.ne):
+        return compare(raw(one), raw(other))
+    if isinstance(other, values.Const):
+        return _compare_with(machine, compare, raw(one), other.value)
+    if isinstance(one, values.Const):
+        return _compare_with(machine, _REVERSED[compare], raw(other),
+                             one.value)
+    if compare in _MIRRORED:
+        return _MIRRORED[compare](raw(other), raw(one))
+    return compare(raw(one), raw(other))
+
+
+def _compare_with(machine: Machine, compare: Callable[..., typing.Any],
+                  term: typing.Any, text: str) -> logic.Formula:
+    """Return how a text is ordered beside one that is known."""
+    if compare in (operator.gt, operator.ge):
+        opposite = {operator.gt: operator.le, operator.ge: operator.lt}
+        return logic.negated(_compare_with(machine, opposite[compare], term,
+                                           text))
+    number = machine.number_texts.get(term.get_id())
+    held = None
+    if number is not None:
+        held = machine.alphabet.held_below(text, number.pattern)
+    if held is not None:
+        below = logic.known(held)
+    else:
+        below = z3.InRe(term, machine.alphabet.below(text))
+    if compare is operator.lt:
+        return below
+    return logic.disj(below, term == logic.constant(text))
 
 
 def _kind(alternative: values.Alternative) -> str:
@@ -165,6 +205,11 @@ def _matches(machine: Machine, name: str, given: Given,
         if held is None:
             raise logic.Untranslatable('a list or mapping as text')
         return logic.known(held)
+    return _text_matches(machine, text, regex, searches)
+
+
+def _text_matches(machine: Machine, text: typing.Any, regex: str,
+                  searches: bool) -> logic.Formula:
     found = machine.alphabet.matching(regex, searches)
     holds = z3.InRe(alphabets.marked(text), found)
     machine.has_no_marks(text)
@@ -188,14 +233,11 @@ def _number_matches(machine: Machine, value: values.Term, regex: str,
                 logic.conj(value.term, logic.known(bool(yes))),
                 logic.conj(z3.Not(value.term), logic.known(bool(no))))
     else:
-        kind = machines.NUMBER if z3.is_int(value.term) else machines.FLOAT
+        kind = texts.INTEGER if z3.is_int(value.term) else texts.FLOAT
         holds = machine.alphabet.held(regex, searches, kind)
         if holds is not None:
             return logic.known(holds)
-    text = machine.text_of(value)
-    machine.has_no_marks(text)
-    return z3.InRe(alphabets.marked(text),
-                   machine.alphabet.matching(regex, searches))
+    return _text_matches(machine, machine.text_of(value), regex, searches)
 
 
 def _one_of(machine: Machine, name: str, given: Given,

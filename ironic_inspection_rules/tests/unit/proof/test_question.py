@@ -825,6 +825,55 @@ class QuestionTestCase(base.TestCase):
                     '{ports | length}', length]}],
                 'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
 
+    def test_texts_have_the_order_of_their_characters(self):
+        field = '{inventory.system_vendor.manufacturer}'
+        for conditions_, dead in (
+                ([('lt', [field, 'b']), ('gt', [field, 'a'])], 'no'),
+                ([('lt', [field, 'b']), ('gt', ['b', field])], 'no'),
+                ([('lt', [field, 'a']), ('gt', [field, 'b'])], 'yes'),
+                ([('le', [field, 'b']), ('ge', [field, 'b']),
+                  ('ne', [field, 'b'])], 'yes'),
+                ([('le', [field, 'b']), ('ge', [field, 'b'])], 'no'),
+                ([('gt', ['a', field, 'b'])], 'yes'),
+                ([('lt', ['ab', field, 'abc'])], 'no'),
+                ([('lt', [field, ''])], 'yes'),
+                ([('lt', [field, 'B']), ('contains', [field, '^a'])],
+                 'yes')):
+            self.assertEqual({('0',): dead}, self.one('dead', {
+                'conditions': [{'op': op, 'args': args}
+                               for op, args in conditions_],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
+                conditions_)
+
+    def test_numbers_have_a_text(self):
+        field = '{node.name | length}'
+        for op, args, dead in (
+                ('eq', [field, '12'], 'no'),
+                ('eq', [field, '-1'], 'yes'),
+                ('eq', [field, '01'], 'yes'),
+                ('lt', [field, 'a'], 'no'),
+                ('gt', [field, 'a'], 'yes'),
+                ('gt', ['100', field, '10'], 'yes'),
+                ('lt', ['100', field, '2'], 'no'),
+                ('lt', [field, '{node.name}'], 'no')):
+            asked = {'op': op, 'args': {'values': args,
+                                        'force_strings': True}}
+            self.assertEqual({('0',): dead}, self.one('dead', {
+                'conditions': [asked],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
+                asked)
+        for regex, dead in (('^37$', 'no'), ('^[0-9]+$', 'no'),
+                            ('-', 'yes'), ('^0.', 'yes'), ('[a-z]', 'yes')):
+            self.assertEqual({('0',): dead}, self.one('dead', {
+                'conditions': [{'op': 'contains', 'args': [field, regex]}],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
+                regex)
+        # Texts of equal numbers are equal, whatever the number is.
+        sets = [{'actions': [{'op': 'set-attribute', 'args': [
+            '/extra/n', text]}]} for text in (f'n{field}', 'n7')]
+        self.assertEqual('yes', self.compared(sets[:1], sets[1:]))
+        self.assertEqual('no', self.compared(sets[:1], [*sets[:1] * 2]))
+
     def test_what_has_no_translation_is_unknown_with_the_reason(self):
         rules = self.parse([{
             'uuid': '00000000-0000-4000-8000-000000000000',
