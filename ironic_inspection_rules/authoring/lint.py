@@ -70,6 +70,12 @@ ALL_TRAITS = 'all-traits'
 _NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
 """What an author may know already."""
 
+_NOT_OF_INSPECTOR = frozenset((
+    'list-arguments', NO_FIELD, 'only-fails', 'overwritten', 'secret'))
+"""Checks that are not made of rules of ironic-inspector. These have neither
+lists of arguments, nor loops, nor a mark of sensitive rules, and are converted
+before anybody improves them."""
+
 _CHECKS: dict[str, tuple[str, typing.Callable[
         [checked_rule.CheckedRule], checked_rule.Found] | None]] = {
     FILE: (_('The file cannot be read.'), None),
@@ -251,13 +257,16 @@ def _check_together(subjects: list[checked_rule.CheckedRule],
 
 def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
            target: inventory_fields.Target) -> typing.Iterator[Finding]:
+    is_old = rule.written.is_old
     for name, (_text, find) in _CHECKS.items():
-        for pointer, message in find(rule) if find else ():
+        if find is None or (is_old and name in _NOT_OF_INSPECTOR):
+            continue
+        for pointer, message in find(rule):
             yield _found(rule.written, pointer, message, name)
     foreign = rule.written.foreign
-    if foreign is not None and not rule.written.is_old:
+    if foreign is not None and not is_old:
         yield _shown(rule.written, foreign, STOCK)
-    if not rule.written.is_old and not rule.problems:
+    if not is_old and not rule.problems:
         # What a built-in rule may have and a stored one may not.
         for problem in validation.validate(rule.written.entry,
                                            registry.Registry({}, {})):

@@ -26,8 +26,6 @@ _MAC = 'mac_address'
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find loops, lists and ports that can only be an error."""
-    if rule.written.is_old:
-        return
     items = reach.items(rule)
     for operation in rule.operations:
         found = _loop(rule, operation, items)

@@ -23,8 +23,6 @@ _ROOTS = {'node': 'node', 'capability': 'node', 'trait': 'node',
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find actions of which a later one leaves nothing, unread."""
-    if rule.written.is_old:
-        return
     for place, action in enumerate(rule.actions):
         if action.loops:
             if _overwrites_itself(rule, action):

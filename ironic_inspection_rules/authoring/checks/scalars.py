@@ -28,11 +28,6 @@ _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find values that YAML reads as something else than is written."""
-    for pointer, raw, value in _surprises(rule):
-        yield pointer, _('YAML reads %(raw)s as %(value)s; put text in '
-                         'quotes: "%(raw)s"') % {
-                             'raw': raw, 'value': str(value).lower() if (
-                                 isinstance(value, bool)) else value}
     for pointer, text in checked_rule.texts({
             name: rule.written.entry.get(name) for name in model.CONTENT}):
         control = _CONTROL.search(text)
@@ -45,6 +40,14 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 'the text has %(character)s: "\\%(letter)s" is one in double '
                 'quotes; use single quotes') % {
                     'character': character, 'letter': _ESCAPED[control[0]]}
+    if rule.written.is_old:
+        # It reads numbers, and names the places of arguments, otherwise.
+        return
+    for pointer, raw, value in _surprises(rule):
+        yield pointer, _('YAML reads %(raw)s as %(value)s; put text in '
+                         'quotes: "%(raw)s"') % {
+                             'raw': raw, 'value': str(value).lower() if (
+                                 isinstance(value, bool)) else value}
     for pointer, _text in _lines(rule):
         yield pointer, _('the text ends in a newline, which is compared too; '
                          'in YAML, "|-" leaves it out')
@@ -67,8 +70,6 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[file_text.Change]:
 
 def _lines(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find texts of conditions that end in a newline."""
-    if rule.written.is_old:
-        return
     for condition in rule.all_conditions:
         for pointer, text in checked_rule.texts(
                 condition.written.get('args'), f'{condition.pointer}/args'):
@@ -79,8 +80,6 @@ def _lines(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def _surprises(rule: checked_rule.CheckedRule
                ) -> Iterator[tuple[str, str, typing.Any]]:
     written = rule.written
-    if written.is_old:
-        return
     for (index, pointer), raw in written.source.plain.items():
         if index != written.index:
             continue

@@ -73,8 +73,6 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for pointer, text, meant in _meant(rule):
         yield pointer, _('"%(text)s" is text, no field; did you mean '
                          '"%(meant)s"?') % {'text': text, 'meant': meant}
-    if rule.written.is_old:
-        return
     # That is not mended: a rule that was taken over may mean the text.
     for name in model.CONTENT:
         for pointer, text in checked_rule.texts(rule.written.entry.get(name),
@@ -94,8 +92,6 @@ def mendings(rule: checked_rule.CheckedRule
 
 def _meant(rule: checked_rule.CheckedRule
            ) -> typing.Iterator[tuple[str, str, str]]:
-    if rule.written.is_old:
-        return
     for operation in rule.operations:
         for name in operation.templates:
             if name in ('path', 'name', 'names', 'prefix', 'msg', 'level'):
@@ -137,8 +133,6 @@ def _as_field(text: str) -> str | None:
 
 def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find arguments without names."""
-    if rule.written.is_old:
-        return
     for operation in rule.operations:
         args = operation.written.get('args')
         if not isinstance(args, list):

@@ -172,12 +172,8 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def check_secrets(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find secrets in a rule that is not marked sensitive.
-
-    The language of ironic-inspector has no such mark, so its rules cannot be
-    blamed.
-    """
-    if rule.rule.sensitive or rule.written.is_old:
+    """Find secrets in a rule that is not marked sensitive."""
+    if rule.rule.sensitive:
         return
     for action in rule.actions:
         for name in masking.secret_arguments(action.arguments):

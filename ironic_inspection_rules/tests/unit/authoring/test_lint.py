@@ -67,6 +67,17 @@ class LintTestCase(files.FilesTestCase):
               - {op: fail, args: [x]}
         """))
 
+    def test_rules_of_ironic_inspector_are_spared_some_checks(self):
+        actions = [{'path': '/driver_info/redfish_password', 'value': 's'},
+                   {'path': '/extra/a', 'value': 1},
+                   {'path': '/extra/a', 'value': '{node.x}'}]
+        ours = [{'op': 'set-attribute', 'args': action} for action in actions]
+        theirs = [{'action': 'set-attribute', **action} for action in actions]
+
+        self.assertEqual(['secret', 'overwritten', 'unknown-field'],
+                         self.checks('[]', ours))
+        self.assertEqual(['unknown-field'], self.checks('[]', theirs))
+
     def test_all_problems_are_told_with_their_places(self):
         self.assertEqual(
             [('invalid', 3, 9), ('invalid', 4, 37), ('invalid', 6, 14)],
