@@ -6,12 +6,12 @@ import logging
 import math
 import queue
 import threading
-import time
 from urllib import parse as urlparse
 
 from ironic.conf import CONF
 from oslo_log import log
 from oslo_utils import strutils
+from oslo_utils import timeutils
 import requests
 from urllib3.util import retry as urllib3_retry
 
@@ -23,6 +23,9 @@ from ironic_inspection_rules.patches import conductor
 LOG = log.getLogger(__name__)
 
 _RETRIED = (429, 500, 502, 503, 504)
+
+_SHORTEST = 0.001
+"""Seconds of the shortest time to wait: HTTP libraries refuse none at all."""
 
 _THREAD = 'inspection-rules-api-call'
 """Name of the threads that send requests of rules."""
@@ -62,8 +65,9 @@ class ServiceEffects(working_copy.Effects):
             answer before the phase ends.
         """
         done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        deadline = _Deadline(seconds)
-        threading.Thread(target=lambda: done.put(_get(request, deadline)),
+        watch = timeutils.StopWatch(seconds)
+        watch.start()
+        threading.Thread(target=lambda: done.put(_get(request, watch)),
                          name=_THREAD, daemon=True).start()
         late = _('no answer before the end of the phase')
         try:
@@ -72,53 +76,46 @@ class ServiceEffects(working_copy.Effects):
         except queue.Empty:
             problem = late
         if problem:
-            # The request has the same deadline, and may report it first.
-            error = late if deadline.is_over() else problem
+            # The request knows the end of the phase, and may report it first.
+            error = late if watch.expired() else problem
             raise exceptions.OperationError(error)
 
 
-class _Deadline:
-    """The end of the phase for which a request is sent.
-
-    :param seconds: time until then.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._time = time.monotonic() + seconds
-
-    def at_most(self, seconds: float) -> float:
-        """Return a time to wait, shortened to the end of the phase."""
-        return max(min(seconds, self._time - time.monotonic()), 0.001)
-
-    def is_over(self) -> bool:
-        """Check if the phase has ended."""
-        return time.monotonic() >= self._time
+def _shortened(seconds: float, watch: timeutils.StopWatch) -> float:
+    """Return a time to wait, shortened to the end of the phase."""
+    return max(min(seconds, watch.leftover()), _SHORTEST)
 
 
 class _Retry(urllib3_retry.Retry):
-    """Retries until the end of the phase at the latest."""
+    """Retries until the end of the phase at the latest.
 
-    deadline: _Deadline
+    urllib3 bounds how often it retries and each pause, but not the time of
+    all together: a server may ask for a pause of a day.
+    """
+
+    watch: timeutils.StopWatch
 
     def new(self, **kw):
         retry = super().new(**kw)
-        retry.deadline = self.deadline
+        retry.watch = self.watch
         return retry
 
     def is_exhausted(self):
-        return super().is_exhausted() or self.deadline.is_over()
+        return super().is_exhausted() or self.watch.expired()
 
     def get_backoff_time(self):
-        return self.deadline.at_most(super().get_backoff_time())
+        return _shortened(super().get_backoff_time(), self.watch)
 
     def get_retry_after(self, response):
         seconds = super().get_retry_after(response)
-        return None if seconds is None else self.deadline.at_most(seconds)
+        return None if seconds is None else _shortened(seconds, self.watch)
 
 
-def _get(request: working_copy.Request, deadline: _Deadline) -> str | None:
+def _get(request: working_copy.Request,
+         watch: timeutils.StopWatch) -> str | None:
     """Send a GET request; the body of the answer is not read.
 
+    :param watch: expires when the phase ends.
     :returns: None for success; else the status, or what went wrong. No text
         of the server, which may be a secret, and none of an error, which may
         contain the query of the URL.
@@ -128,15 +125,15 @@ def _get(request: working_copy.Request, deadline: _Deadline) -> str | None:
             total=request.retries, backoff_factor=request.backoff_factor,
             status_forcelist=_RETRIED, allowed_methods=['GET'],
             raise_on_status=False)
-        retry.deadline = deadline
-        with _Session(request, deadline) as session:
+        retry.watch = watch
+        with _Session(request, watch) as session:
             for scheme in ('http://', 'https://'):
                 session.mount(scheme, conductor.make_adapter(
                     max_retries=retry))
             with session.get(
                     request.url, headers=request.headers,
                     proxies=request.proxies,
-                    timeout=deadline.at_most(request.timeout),
+                    timeout=_shortened(request.timeout, watch),
                     verify=_verify(), stream=True) as response:
                 return None if response.ok else (
                     _('the status is %d') % response.status_code)
@@ -170,15 +167,15 @@ class _Session(requests.Session):
     """
 
     def __init__(self, request: working_copy.Request,
-                 deadline: _Deadline) -> None:
+                 watch: timeutils.StopWatch) -> None:
         super().__init__()
-        self._deadline = deadline
+        self._watch = watch
         self._scheme = urlparse.urlsplit(request.url).scheme
         self._own_headers = tuple(request.headers or ())
 
     def get_redirect_target(self, resp):
         target = super().get_redirect_target(resp)
-        if target and self._deadline.is_over():
+        if target and self._watch.expired():
             raise requests.exceptions.Timeout()
         scheme = urlparse.urlsplit(target or '').scheme
         if scheme and scheme != self._scheme:
