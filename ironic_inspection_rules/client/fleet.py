@@ -2,7 +2,7 @@
 
 """Trying rules on many machines at once, without changing anything."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironic_inspection_rules.client import http
@@ -10,14 +10,8 @@ from ironic_inspection_rules.client import http
 PAGE = 200
 """Nodes of a page where nothing else is asked for: a second or less."""
 
-_MOST = 1000
-"""Names that one request takes."""
-
 Nodes = Mapping[str, Any] | Sequence[str]
 """Filters of ``GET /v1/nodes`` with their values, or names and UUIDs."""
-
-Entry = dict[str, Any]
-"""The answer for one node; the API reference has its members."""
 
 
 def evaluate_page(baremetal, nodes: Nodes,
@@ -38,32 +32,12 @@ def evaluate_page(baremetal, nodes: Nodes,
     :param marker: ``next`` of the page before.
     :param prune: whether stored rules that are not among ``rules`` are left
         out.
-    :returns: ``nodes``, a list of :data:`Entry`, and ``next``, the marker
-        of the next page, None after the last one.
+    :returns: ``nodes``, a list with the answer for each node, as the API
+        reference has it, and ``next``, the marker of the next page, None
+        after the last one.
     """
     return http.call(
         baremetal, 'POST', '/inspection_rules/evaluate', json=http.given(
             nodes=dict(nodes) if isinstance(nodes, Mapping) else list(nodes),
             rules=rules, prune=prune or None, phase=phase,
             compare=compare or None, limit=limit, marker=marker))
-
-
-def evaluate(baremetal, nodes: Nodes,
-             rules: Sequence[Mapping[str, Any]] | None = None,
-             phase: str | None = None, compare: bool = False,
-             limit: int = PAGE, prune: bool = False) -> Iterator[Entry]:
-    """Try rules on any number of nodes, page by page.
-
-    :param nodes: as for :func:`evaluate_page`, with any number of names.
-    :param limit: nodes of a page.
-    """
-    parts = [nodes] if isinstance(nodes, Mapping) else [
-        nodes[start:start + _MOST] for start in range(0, len(nodes), _MOST)]
-    for part in parts:
-        marker, more = None, True
-        while more:
-            page = evaluate_page(baremetal, part, rules, phase, compare,
-                                 limit, marker, prune)
-            yield from page['nodes']
-            marker = page['next']
-            more = marker is not None

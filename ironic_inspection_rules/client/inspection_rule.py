@@ -89,23 +89,12 @@ def create_inspection_rule(baremetal, rule: Mapping[str, Any]
     return http.call(baremetal, 'POST', _RULES, json=rule)
 
 
-def replace_inspection_rule(baremetal, uuid: str, rule: Mapping[str, Any]
-                            ) -> dict[str, Any]:
-    """Replace a rule whole and return it."""
-    return http.call(baremetal, 'PUT', f'{_RULES}/{uuid}', json=rule)
-
-
 def update_inspection_rule(baremetal, uuid: str, fields: Mapping[str, Any]
                            ) -> dict[str, Any]:
     """Change some fields of a rule and return it."""
     return http.call(baremetal, 'PATCH', f'{_RULES}/{uuid}', json=[
         {'op': 'replace', 'path': f'/{name}', 'value': value}
         for name, value in fields.items()])
-
-
-def delete_inspection_rule(baremetal, uuid: str) -> None:
-    """Remove a rule."""
-    http.call(baremetal, 'DELETE', f'{_RULES}/{uuid}')
 
 
 def delete_all_inspection_rules(baremetal) -> None:
