@@ -36,7 +36,7 @@ class Prove(arguments.Command):
         parser.add_argument(
             '--ask', metavar='<questions>',
             help=_('What to ask, with commas between: dead, shadowed, '
-                   'conflict, order, gap:<path>; if not given: %s, or '
+                   'conflict, gap:<path>; if not given: %s, or '
                    'nothing beside --equivalent') % USUAL)
         parser.add_argument(
             '--equivalent', metavar='<file>', nargs='+', action='extend',

@@ -8,7 +8,6 @@ import typing
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import reads
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
@@ -55,23 +54,6 @@ def clash(machine: Machine, one: states.Write,
     return logic.settled(differing)
 
 
-def order_may_matter(one: states.Passed, other: states.Passed) -> bool:
-    """Return False for rules that surely do the same in any order.
-
-    An error undoes the whole phase, whenever it comes; a rule that fails the
-    inspection keeps the changes of those before it and none after it.
-    """
-    for first, second in ((one, other), (other, one)):
-        if first.fails is not logic.FALSE and (
-                second.ends is not logic.FALSE or second.writes):
-            return True
-        if any(overlap(write.place, place) for write in first.writes
-               for place in (*(each.place for each in second.writes),
-                             *_read(second.rule))):
-            return True
-    return False
-
-
 def message(known: Messages, given: typing.Mapping[str, typing.Any],
             rule: model.Rule, roots: typing.Mapping[str, values.Value]) -> int:
     """Return the number of a message, which equal messages share.
@@ -99,27 +81,6 @@ def _kept(places: typing.Iterable[data_path.Path]
     for place in places:
         yield from (kept for kept, text in _TEXTS.items()
                     if overlap(place, text))
-
-
-def _read(rule: model.Rule) -> list[data_path.Path]:
-    ops = registry.installed()
-    written = [rule.conditions, rule.actions, dict(rule.vars)]
-    ahead, found = [*rule.conditions, *rule.actions], list[data_path.Path]()
-    while ahead:
-        each = ahead.pop()
-        ahead += each.get('conditions') or each.get('when') or ()
-        name = model.split_op(each['op'])[0]
-        op = ops.conditions.get(name) or ops.actions[name]
-        if op.plugin.NEEDS_VIEW:
-            return [('node',), ('ports',), ('plugin_data',)]
-        if 'port_id' in op.signature.by_name:
-            found.append(('ports',))
-    for root, steps in reads.places(written):
-        place = (root, *steps)
-        if root == 'ports':
-            place = place[:1]
-        found += [place, *_kept([place])]
-    return found
 
 
 def differ(machine: Machine, one: values.Value,

@@ -24,9 +24,9 @@ from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.proof import witness as witnesses
 
-DEAD, SHADOWED, CONFLICT, ORDER = 'dead', 'shadowed', 'conflict', 'order'
+DEAD, SHADOWED, CONFLICT = 'dead', 'shadowed', 'conflict'
 GAP, EQUIVALENT = 'gap', 'equivalent'
-OF_RULES = (DEAD, SHADOWED, CONFLICT, ORDER)
+OF_RULES = (DEAD, SHADOWED, CONFLICT)
 YES, NO, UNKNOWN = 'yes', 'no', 'unknown'
 
 Witness = witnesses.Witness
@@ -89,7 +89,7 @@ class Proof:
             about: Iterable[tuple[int, ...]] = [()]
             if question in (DEAD, SHADOWED):
                 about = ((number,) for number in range(len(self._rules)))
-            elif question in (CONFLICT, ORDER):
+            elif question == CONFLICT:
                 about = pairs
             for numbers in about:
                 found = self._answer(question, *numbers)
@@ -100,8 +100,7 @@ class Proof:
         """Answer a question of the rules with these numbers."""
         asks: dict[str, Callable[..., Answer | None]] = {
             DEAD: self._dead, SHADOWED: self._shadowed,
-            CONFLICT: self._conflict, ORDER: self._order,
-            EQUIVALENT: self._equivalent}
+            CONFLICT: self._conflict, EQUIVALENT: self._equivalent}
         ask = asks.get(question, functools.partial(self._gap, question))
         try:
             return ask(*numbers)
@@ -220,31 +219,6 @@ class Proof:
                       for mine in one.writes for theirs in other.writes)
         return Answer(CONFLICT, rules, NO) if overlap else None
 
-    def _order(self, first: int, second: int) -> Answer | None:
-        """Compare one rule after the other with the other way round.
-
-        Both come where the first of them is, without those between them.
-        """
-        rules = (self._rules[first], self._rules[second])
-        if any(rule.mode == model.AUDIT for rule in rules):
-            return None
-        one, other = self._went(first), self._went(second)
-        if not pair.order_may_matter(one, other):
-            return None
-        before = self._rules[:first]
-        both = [*before, *rules], [*before, *reversed(rules)]
-        reason = 'their order decides'
-        for machine in self._pool:
-            if self._engine.differs(*both, machine):
-                return Answer(ORDER, rules, YES, reason, machine)
-        answer = self._confirmed(
-            ORDER, rules, self._ends_differ(*(
-                self._inspection.resume(one, each, first) for each in both)),
-            functools.partial(self._engine.differs, *both), reason)
-        if answer.witness is not None:
-            self._pool.append(answer.witness)
-        return answer
-
     def _gap(self, question: str) -> Answer:
         self._deadline.left()
         path = _place(question.partition(':')[2])
@@ -301,8 +275,8 @@ def parse(questions: str) -> list[str]:
                 raise ValueError(f'{each}: {exc}') from exc
         elif each not in OF_RULES:
             raise ValueError(
-                _('%s is no question; there are dead, shadowed, conflict, '
-                  'order and gap:<path>') % each)
+                _('%s is no question; there are dead, shadowed, conflict '
+                  'and gap:<path>') % each)
     return found
 
 

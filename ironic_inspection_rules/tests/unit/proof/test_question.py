@@ -182,13 +182,13 @@ class QuestionTestCase(base.TestCase):
             rules = self.parse(rules_of(chance, chance.choice((3, 4, 5))))
             met = _Met(rules, everywhere)
             for key, answer in self.ask(
-                    rules, 'dead', 'shadowed', 'conflict', 'order',
+                    rules, 'dead', 'shadowed', 'conflict',
                     'gap:/resource_class').items():
                 asked += 1
                 if answer.verdict == question.UNKNOWN:
                     unknown += 1
                     continue
-                if answer.question in ('conflict', 'order', 'gap'):
+                if answer.question in ('conflict', 'gap'):
                     self.assertEqual(answer.verdict == question.YES,
                                      answer.witness is not None, (seed, key))
                 # What the engine has not shown itself is attacked.
@@ -670,9 +670,8 @@ class QuestionTestCase(base.TestCase):
                             'args': ['/extra/tag', 1]}]}
         other = {'actions': [{'op': 'set-attribute', 'args': [
             f'/extra/{place}', 2]}]}
-        for question_ in ('conflict', 'order'):
-            self.assertEqual({('0', '1'): 'unknown'},
-                             self.one(question_, tag, other), question_)
+        self.assertEqual({('0', '1'): 'unknown'},
+                         self.one('conflict', tag, other))
         plugin_data = {'actions': [{'op': 'set-plugin-data', 'args': [
             f'/{place}', 2]}]}
         self.assertEqual({}, self.one('conflict', tag, plugin_data))
@@ -685,20 +684,6 @@ class QuestionTestCase(base.TestCase):
         removes = {'actions': [{'op': 'remove-trait', 'args': ['CUSTOM_A']}]}
         self.assertEqual({('0', '1'): 'yes'},
                          self.one('conflict', named, removes))
-
-    def test_only_rules_that_meet_are_asked_for_their_order(self):
-        one, other = ({'conditions': [{'op': 'is-empty', 'args': [
-            f'{{node.driver_info[{name}]}}']}], 'actions': [{
-                'op': 'set-attribute', 'args': [f'/driver_info/{name}', 1]}]}
-            for name in ('kernel', 'ramdisk'))
-        self.assertEqual({}, self.one('order', one, other))
-        reads = {'conditions': [{'op': 'is-empty', 'args': [
-            '{node.driver_info}']}], 'actions': [{
-                'op': 'add-trait', 'args': ['CUSTOM_T']}]}
-        self.assertEqual({('0', '1'): 'yes'}, self.one('order', one, reads))
-        # What fails keeps what was before it, and nothing of what follows.
-        fails = {'actions': [{'op': 'fail', 'args': ['no']}]}
-        self.assertEqual({('0', '1'): 'yes'}, self.one('order', one, fails))
 
     def test_versions_have_an_order_of_their_own(self):
         field = '{inventory.system_vendor.firmware.version}'
@@ -901,11 +886,11 @@ class QuestionTestCase(base.TestCase):
                 {'op': 'eq', 'args': ['{node.extra.a}', index]}],
             'actions': [{'op': 'set-attribute', 'args': [
                 '/extra/a', index + 1]}]} for index in range(4)])
-        questions = ('dead', 'shadowed', 'conflict', 'order',
-                     'gap:/name', 'equivalent')
+        questions = ('dead', 'shadowed', 'conflict', 'gap:/name',
+                     'equivalent')
         # Before the fourth rule, or a fourth one of those that run again.
         for seconds, most, given_up in ((2.5, 3, questions),
-                                        (6.5, 7, questions[-2:])):
+                                        (6.5, 7, questions[-1:])):
             now = 0.0
             proof = question.Proof(rules, seconds, rules[1:])
             unknown = [each for each in proof.answers(questions)
@@ -973,10 +958,6 @@ class _Met:
     def shadowed(self, rule):
         return not self.differ(self.rules, [
             each for each in self.rules if each is not rule])
-
-    def order(self, one, other):
-        before = self.rules[:self.rules.index(one)]
-        return self.differ([*before, one, other], [*before, other, one])
 
     def conflict(self, one, other):
         first, second = self.rules.index(one), self.rules.index(other)
