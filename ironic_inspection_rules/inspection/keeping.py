@@ -123,7 +123,7 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None,
     :param is_inspection: see :func:`run_of`.
     :returns: a function that stores it, None if it is not to be stored.
     """
-    if not is_supported(task.node):
+    if not switches.is_supported(task.node.inspect_interface):
         return None
     if error is not None and is_inspection:
         error = task.node.last_error or error
@@ -132,8 +132,3 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None,
                             mask=disclosure.is_kept_masked(
                                 options.mask_secrets),
                             days=options.keep_history)
-
-
-def is_supported(node: typing.Any) -> bool:
-    """Return whether rules run on nodes with the node's inspect interface."""
-    return switches.is_supported(node.inspect_interface)

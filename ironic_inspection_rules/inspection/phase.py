@@ -23,6 +23,7 @@ from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
@@ -116,7 +117,7 @@ class PhaseRunner:
         saved = current.has_checkpoint(phase)
         run.begin(inventory, plugin_data)
         _read_previous(run, rules, phase, task)
-        supported = keeping.is_supported(task.node)
+        supported = switches.is_supported(task.node.inspect_interface)
         if supported:
             run.run_rules(rules.revision, self._rules.options)
         if not saved and not (supported and (

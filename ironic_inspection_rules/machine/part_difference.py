@@ -63,23 +63,13 @@ def _as_dict(found: part.Part | None) -> dict[str, typing.Any] | None:
 def between(before: part.Parts, after: part.Parts) -> list[Change]:
     """Compare the parts of a machine at two times.
 
-    :param before: all that is known of that time: see :func:`known`.
+    :param before: all that is known of that time, see
+        :meth:`Comparison.known`.
     :param after: what was reported later.
     """
     if before == after:
         return []
     return Comparison(before, after).changes
-
-
-def known(before: part.Parts, after: part.Parts, heard: str = ''
-          ) -> part.Parts:
-    """Add the known parts to a report that it says nothing about.
-
-    :param before: all that was known before.
-    :param after: what is reported now.
-    :param heard: when the last inspection before was made.
-    """
-    return Comparison(before, after).known(heard)
 
 
 class Comparison:
@@ -177,7 +167,7 @@ class Comparison:
                                           self._old):
             yield Change(UNREPORTED, None, new)
 
-    def known(self, heard: str) -> part.Parts:
+    def known(self, heard: str = '') -> part.Parts:
         """Return all that is known of the parts after the report.
 
         :param heard: when the last inspection before was made.

@@ -80,7 +80,8 @@ class CollectorTestCase(base.TestCase):
              told['before']['version'], told['after']['version']))
         self.assertIsNone(told['before']['id'])
         # What one source has told, another does not tell again.
-        known = part_difference.known(read('1', 'extra', 'dmi'), read('2'))
+        known = part_difference.Comparison(
+            read('1', 'extra', 'dmi'), read('2')).known()
         self.assertEqual([], part_difference.between(
             known, read('2', 'extra', 'dmi')))
 
@@ -125,8 +126,8 @@ class IdentityTestCase(base.TestCase):
         disk = {'wwn': '0x5000C5', 'size': 1, 'model': 'M'}
         known = part.NOTHING
         for disks in ([disk], [disk, disk]):
-            known = part_difference.known(known, part.read(
-                {'disks': disks}, {}, 'agent'))
+            known = part_difference.Comparison(known, part.read(
+                {'disks': disks}, {}, 'agent')).known()
         self.assertEqual([(), ()], [each.ids for each in known.parts])
 
 
@@ -138,7 +139,8 @@ class StoredTestCase(base.TestCase):
                 ('agent', [{'serial': 'S1', 'size': 1}, {'size': 2}]),
                 ('redfish', [{'size': 1}, {'size': 2}]),
                 ('agent', [{'size': 1}])):
-            known = part_difference.known(
-                known, part.read({'disks': disks}, {}, reporter), '2026-01-01')
+            comparison = part_difference.Comparison(
+                known, part.read({'disks': disks}, {}, reporter))
+            known = comparison.known('2026-01-01')
             self.assertEqual(known, part.Parts.from_dict(known.as_dict()))
         self.assertTrue(known.told)
