@@ -11,12 +11,11 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import conflicts
 from ironic_inspection_rules.authoring.checks import failing
 from ironic_inspection_rules.authoring.checks import inventory
-from ironic_inspection_rules.authoring.checks import masked
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.checks import node_values
 from ironic_inspection_rules.authoring.checks import overwritten
-from ironic_inspection_rules.authoring.checks import readable
 from ironic_inspection_rules.authoring.checks import scalars
+from ironic_inspection_rules.authoring.checks import secrets
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import unreached
 from ironic_inspection_rules.authoring.checks import values
@@ -100,12 +99,12 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
                            unreached.check_actions),
     UNREACHABLE: (_('An earlier rule fails the inspection.'), None),
     'secret': (_('A secret is in a rule that is not marked sensitive.'),
-               writes.check_secrets),
+               secrets.check_written),
     READABLE_SECRET: (
         _('A sensitive rule writes a value of its own where others read it.'),
-        readable.check),
+        secrets.check_readable),
     'masked-value': (_('An action writes a secret, which rules do not see.'),
-                     masked.check),
+                     secrets.check_masked),
     'unit': (_('A quantity with a unit compares as text.'), shape.check_units),
     'capability-path': (_('A path leads into the text of the capabilities.'),
                         node_values.check_capabilities),

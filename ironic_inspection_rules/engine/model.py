@@ -5,8 +5,6 @@
 import dataclasses
 import typing
 
-from oslo_utils import strutils
-
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.i18n import _
 
@@ -135,12 +133,6 @@ def same(name: str, one: typing.Any, other: typing.Any) -> bool:
     """
     return path.same(one, other) and (name != VARS or list(one or ()) == list(
         other or ()))
-
-
-def is_sensitive(written: typing.Any) -> bool:
-    """Return whether a rule is sensitive, as it was written or posted."""
-    return isinstance(written, dict) and strutils.bool_from_string(
-        written.get('sensitive'))
 
 
 def split_op(op: str) -> tuple[str, bool]:

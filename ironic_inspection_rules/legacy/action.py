@@ -17,7 +17,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.legacy import text
@@ -181,9 +181,8 @@ def _fill(target: WorkingCopy, view: budget.View,
         real = document.Document(target.roots)
         for name, steps in fields:
             key = steps[-1] if steps else None
-            if masking.differs(key, _at(seen, steps), _at(real, steps),
-                               view.budget):
-                raise exceptions.MaskedField(name)
+            masked_field.refuse(name, key, _at(seen, steps), _at(real, steps),
+                                view.budget)
     return text.render(value, seen)
 
 

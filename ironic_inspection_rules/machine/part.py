@@ -30,7 +30,7 @@ class Part(typing.NamedTuple):
     :param label: the first of them as it was reported; empty without any.
     :param slot: where in the machine it is, None if that is not known.
     :param source: who reported it, and where.
-    :param withheld: the last report of the source has it without identity.
+    :param unidentified: the last report of the source has it without identity.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Part(typing.NamedTuple):
     slot: str | None
     what: Mapping[str, typing.Any]
     source: str
-    withheld: bool = False
+    unidentified: bool = False
 
     @property
     def identities(self) -> list[Identity]:
@@ -49,14 +49,14 @@ class Part(typing.NamedTuple):
     @property
     def is_named(self) -> bool:
         """Whether the last report of its source says which one it is."""
-        return bool(self.ids) and not self.withheld
+        return bool(self.ids) and not self.unidentified
 
     def without(self, shared: Iterable[Identity]) -> 'Part':
         """Return it without identities that belong to several parts."""
         ids = tuple(name for kind, name in self.identities
                     if (kind, name) not in shared)
         return self if ids == self.ids else self._replace(
-            ids=ids, label=self.label_of(ids), withheld=self.withheld
+            ids=ids, label=self.label_of(ids), unidentified=self.unidentified
             and bool(ids))
 
     def label_of(self, ids: tuple[str, ...]) -> str:

@@ -210,7 +210,7 @@ class Comparison:
 
 
 def _has_moved(old: part.Part, new: part.Part) -> bool:
-    if bool(old.ids) != bool(new.ids or old.withheld):
+    if bool(old.ids) != bool(new.ids or old.unidentified):
         return False
     return bool(old.slot and new.slot and old.slot != new.slot)
 
@@ -231,4 +231,4 @@ def _renewed(old: part.Part, new: part.Part,
     named = new if new.ids else old
     return new._replace(
         ids=ids, label=named.label_of(ids), slot=new.slot or old.slot,
-        what={**old.what, **new.what}, withheld=bool(ids) and not new.ids)
+        what={**old.what, **new.what}, unidentified=bool(ids) and not new.ids)

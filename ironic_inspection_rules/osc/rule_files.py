@@ -18,6 +18,7 @@ from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.client import http
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
@@ -145,16 +146,16 @@ def _warnings(documents: Iterable[document.Document]
     since that names nothing of it.
     """
     documents = list(documents)
-    sensitive = {(rule.source.path, rule.label)
-                 for read in documents for rule in file_rule.rules(read)
-                 if rule.is_sensitive}
+    closed = {(rule.source.path, rule.label)
+              for read in documents for rule in file_rule.rules(read)
+              if stored_rule.is_closed(rule.entry)}
     found = []
     for finding in lint.in_order(lint.of_documents(
             documents, registry.installed())):
         if (finding.level != lint.WARNING
                 or finding.check == lint.BUILT_IN_ONLY):
             continue
-        if (finding.path, finding.rule) in sensitive and (
+        if (finding.path, finding.rule) in closed and (
                 finding.check != lint.READABLE_SECRET):
             finding = dataclasses.replace(finding, message=_(
                 '%(mistake)s "ironic-inspection-rules lint" says where') % {

@@ -251,11 +251,12 @@ class Proof:
 
 def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
     """Return whether two sets are word for word the same rules in order."""
-    mine, theirs = ([(
-        rule.phase, rule.mode, rule.scope, rule.sensitive, rule.conditions,
-        rule.actions, list(rule.vars.items())) for rule in rules]
-        for rules in (one, other))
-    return mine == theirs
+    mine, theirs = ([dataclasses.replace(
+        rule, uuid='', description=None, priority=0, built_in=False,
+        revision=None) for rule in rules] for rules in (one, other))
+    return mine == theirs and all(
+        list(rule.vars) == list(same.vars)
+        for rule, same in zip(mine, theirs, strict=True))
 
 
 def parse(questions: str) -> list[str]:

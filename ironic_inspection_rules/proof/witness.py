@@ -252,12 +252,13 @@ class Engine:
         done = self.evaluate(rules, witness)
         error = None
         if done.error is not None:
-            # Nobody is shown the message of a sensitive rule.
-            is_told = isinstance(done.error, exceptions.RuleFailed) and not (
-                any(rule.sensitive and rule.uuid == done.error.rule_uuid
-                    for rule in rules))
-            error = (type(done.error).__name__,
-                     done.error.reason if is_told else None)
+            reason = ''
+            if isinstance(done.error, exceptions.RuleFailed):
+                reason = done.error.reason or ''
+            for rule in rules:
+                if rule.uuid == done.error.rule_uuid:
+                    reason = disclosure.say(rule, reason)
+            error = type(done.error).__name__, reason
         return error, state(done.facts)
 
     def differs(self, one: Sequence[model.Rule],

@@ -49,11 +49,6 @@ class WrittenRule:
         return validation.is_old(self.entry)
 
     @property
-    def is_sensitive(self) -> bool:
-        """Return whether nobody but its author is to see what it says."""
-        return model.is_sensitive(self.entry)
-
-    @property
     def label(self) -> str:
         """Return what names the rule to its author."""
         number = f'#{self.index + 1}'

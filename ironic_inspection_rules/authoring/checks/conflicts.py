@@ -15,7 +15,7 @@ from ironic_inspection_rules.authoring.checks import writes as declared
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -99,11 +99,13 @@ def _message(one: Rule, other: Rule, pairs: list[tuple[Write, Write]]) -> str:
     line, _column = one.written.place()
     places = list(dict.fromkeys(str(write) for _first, write in pairs))
     values = ''
-    if len(pairs) == 1 and not (one.rule.sensitive or other.rule.sensitive):
+    if len(pairs) == 1:
         shown = [_shown(write) for write in pairs[0]]
         if all(shown):
             values = _(': there %(there)s, here %(here)s') % {
                 'there': shown[0], 'here': shown[1]}
+            for rule in (one.rule, other.rule):
+                values = disclosure.say(rule, values)
     return _('rule %(label)s at %(path)s:%(line)d has the same phase and '
              'priority, writes %(places)s too, and differently%(values)s; '
              'machines may meet the conditions of both, and only their order '
@@ -117,7 +119,7 @@ def _shown(write: Write) -> str:
     """Show what is written, if it is short and no secret."""
     if write.value is _REMOVED:
         return _('removed')
-    if any(map(masking.is_secret, write.place)) or write.kind == 'traits':
+    if disclosure.is_secret(write.place) or write.kind == 'traits':
         return ''
     if write.kind == 'trait':
         return _('added')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check where actions write, and the secrets and traits in it."""
+"""Check where actions write, and the traits in it."""
 
 from collections.abc import Iterable, Iterator
 import contextlib
@@ -16,7 +16,6 @@ from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.traits import names as trait_names
@@ -169,13 +168,3 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     'only one machine has the port %s, the inspection of all '
                     'others fails: add a condition') % each.owner
                 break
-
-
-def check_secrets(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find secrets in a rule that is not marked sensitive."""
-    if rule.rule.sensitive:
-        return
-    for action in rule.actions:
-        for name in masking.secret_arguments(action.arguments):
-            yield action.pointer_to(name), _(
-                'a secret in a rule that is not marked "sensitive"')

@@ -14,7 +14,7 @@ import typing
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 
 _STEP = re.compile(r'(\.)([^.\[\]]+)|\[([^\]]+)\]')
@@ -92,8 +92,8 @@ class Text:
     @property
     def secrets(self) -> list[str]:
         """The fields that are hidden from rules here."""
-        return [name for name in self.fields if any(
-            masking.is_secret(step) for step in re.split(r'[.\[\]]', name))]
+        return [name for name in self.fields
+                if disclosure.is_secret(re.split(r'[.\[\]]', name))]
 
     @property
     def remarks(self) -> typing.Iterator[str]:

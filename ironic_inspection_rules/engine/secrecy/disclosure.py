@@ -31,6 +31,16 @@ def data(found: typing.Any) -> typing.Any:
     return masking.mask(found)
 
 
+def is_secret(path: typing.Iterable[str]) -> bool:
+    """Return whether a place of the data is that of a secret."""
+    return any(map(masking.is_secret, path))
+
+
+def text(found: str) -> str:
+    """Return free text of a machine as anybody may see it."""
+    return masking.mask_text(found)
+
+
 def is_masked(value: typing.Any) -> bool:
     """Return whether a value that was kept is masked, or has one that is."""
     if isinstance(value, str):

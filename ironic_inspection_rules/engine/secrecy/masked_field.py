@@ -60,6 +60,20 @@ class MaskedFields:
                 raise exceptions.MaskedField(field.text)
 
 
+def refuse(text: str, key: typing.Any, value: typing.Any, real: typing.Any,
+           allowance: budget.Budget) -> None:
+    """Check that the value of a field of the old language is not masked.
+
+    :param text: of the field.
+    :param key: the name that the value has.
+    :param value: what the rule sees.
+    :param real: the same with all secrets.
+    :raises: :class:`.exceptions.MaskedField` if it is or has a masked one.
+    """
+    if masking.differs(key, value, real, allowance):
+        raise exceptions.MaskedField(text)
+
+
 def _is_made_of_masked(value: typing.Any,
                        made_of: tuple[origin.Origin, ...], view: budget.View,
                        unmasked: typing.Mapping[str, typing.Any]) -> bool:

@@ -30,6 +30,22 @@ _OF_DRIVERS = '|'.join((
     'cookie'))
 _SECRETS = re.compile(f'{_OF_IRONIC}|{_OF_DRIVERS}')
 
+_NAMES_IN_TEXT = (r'(?:[\w.-]*(?:pass(?:word|wd|phrase)|pwd|token|secret'
+          r'|credential|signature)|[\w.-]*[_.-](?:api|ssh)?key'
+          r'|(?:api|ssh)?key|rootpw)')
+_SECRETS_IN_TEXT = re.compile('|'.join((
+    r'-----BEGIN [^-\n]{1,60}-----.*?(?:-----END [^-\n]{1,60}-----|\Z)',
+    r'(?<=://)[^\s/@]+(?=@)',
+    r'(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}',
+    r'(?:(?<=ssh-rsa )|(?<=ssh-dss )|(?<=ssh-ed25519 )|(?<=nistp256 )'
+    r'|(?<=nistp384 )|(?<=nistp521 )|(?<=openssh.com ))'
+    r'[A-Za-z0-9+/]{20,}={0,3}',
+    r'(?<=SHA256:)[A-Za-z0-9+/]{43}=?',
+    rf'(?i:(?P<name>(?<![\w.-]){_NAMES_IN_TEXT}[\'"]?\s?[=:]\s?))'
+    r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)')), re.DOTALL)
+"""Secrets in free text, recognised by what is around them."""
+_SHORTEST_TEXT = 5
+
 MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
     'driver_info': re.compile(
         f'{_OF_IRONIC}|^snmp_auth_key$|^snmp_priv_key$'),
@@ -224,6 +240,14 @@ def mask_url(url: str) -> str:
     netloc = f'{MASK}@{host}' if '@' in parts.netloc else host
     shown = '&'.join(f'{name}={MASK}' for name, _value in query)
     return urlparse.urlunsplit((parts.scheme, netloc, parts.path, shown, ''))
+
+
+def mask_text(text: str) -> str:
+    """Return free text without credentials in URLs, secrets and keys."""
+    if len(text) < _SHORTEST_TEXT:
+        return text
+    return _SECRETS_IN_TEXT.sub(
+        lambda match: (match['name'] or '') + MASK, text)
 
 
 def secret_arguments(given: typing.Mapping[str, typing.Any]

@@ -9,6 +9,8 @@ made of, may send that back, and it stays sensitive.
 from collections.abc import Iterable, Mapping, Sequence
 import typing
 
+from oslo_utils import strutils
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
@@ -67,6 +69,15 @@ def restored(rules: Iterable[Fields], present: Iterable[Fields]
     return wanted
 
 
+def is_closed(rule: typing.Any) -> bool:
+    """Return whether nobody but its author is to see what a rule says.
+
+    :param rule: as its author wrote it.
+    """
+    return isinstance(rule, dict) and bool(
+        strutils.bool_from_string(rule.get('sensitive')))
+
+
 def lacks_content(rule: typing.Any) -> bool:
     """Return whether a posted rule has nothing of what it is made of."""
     return isinstance(rule, dict) and all(
@@ -89,7 +100,7 @@ def completed(rule: dict[str, typing.Any], before: Fields | None,
     if before and before['sensitive']:
         return {**rule, **{name: before[name]
                            for name in model.CONTENT}}, True
-    if model.is_sensitive(rule):
+    if is_closed(rule):
         raise exceptions.InvalidRule.of(
             _('no sensitive rule is stored by this UUID or description, '
               'whose conditions and actions would be used; write them here, '
@@ -106,7 +117,7 @@ def with_defaults(rule: Fields) -> dict[str, typing.Any]:
     for name in model.WRITABLE:
         fields[name] = rule.get(name)
         if fields[name] is None and not (
-                model.is_sensitive(rule) and name in model.CONTENT):
+                is_closed(rule) and name in model.CONTENT):
             fields[name] = model.DEFAULTS.get(name)
     return fields
 

@@ -5,7 +5,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.machine.anonymity import field
 from ironic_inspection_rules.machine.anonymity import form
 from ironic_inspection_rules.machine.anonymity import known
@@ -46,7 +46,7 @@ class Anonymizer:
         :param data: ``inventory`` and ``plugin_data``, not changed.
         :param names: by which it is known besides those in the data.
         """
-        shown = masking.mask(dict(data))
+        shown = disclosure.data(dict(data))
         learned = known.Known(self._forms, self._replacement.name)
         learning.keep_parts(learned, shown)
         for name in names:

@@ -2,12 +2,12 @@
 
 """Texts of machines, with replacements for the identifiers in them."""
 
+from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.machine.anonymity import field
 from ironic_inspection_rules.machine.anonymity import form
 from ironic_inspection_rules.machine.anonymity import identifier
 from ironic_inspection_rules.machine.anonymity import known
 from ironic_inspection_rules.machine.anonymity import learning
-from ironic_inspection_rules.machine.anonymity import secret
 
 Form = identifier.Form
 Kind = field.Kind
@@ -80,7 +80,7 @@ class Texts:
 
     def replaced(self, text: str, kind: Kind) -> str:
         """Return the text of a field with replacements."""
-        text = secret.hide(text)
+        text = disclosure.text(text)
         if kind in _PLAIN or field.says_nothing(text):
             return self.mended(text, field.is_version(text, kind))
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(text):
@@ -106,7 +106,7 @@ class Texts:
         done = self._done.get((text, version))
         if done is not None:
             return done
-        shown = secret.hide(text)
+        shown = disclosure.text(text)
         made, end = '', 0
         for place in self._places(shown, version):
             made += shown[end:place.start] + place.made
