@@ -73,7 +73,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Return runs as their readers may see them."""
         open_rules = db_rule.open_rules()
         for run in runs:
-            run.phases, run.places = recorded_rule.withhold(
+            run.phases, run.places = recorded_rule.for_readers(
                 run.phases, run.places or {}, open_rules)
             run.obj_reset_changes(['phases', 'places'])
         return runs

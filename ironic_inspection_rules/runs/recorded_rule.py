@@ -122,11 +122,12 @@ def places_of(outcome: runner.Outcome) -> Places:
     return found
 
 
-def withhold(phases: Mapping[str, record.Record],
-             places: Mapping[str, Places], open_rules: Container[str]
-             ) -> tuple[dict[str, record.Record], dict[str, Places]]:
-    """Withhold the rules that became sensitive or are not known any more.
+def for_readers(phases: Mapping[str, record.Record],
+                places: Mapping[str, Places], open_rules: Container[str]
+                ) -> tuple[dict[str, record.Record], dict[str, Places]]:
+    """Return the records of a run as anybody may see them.
 
+    Rules that became sensitive or are not known any more are withheld.
     Built-in rules, which have no revision, are what they were.
 
     :param places: those of sensitive rules, by phase.

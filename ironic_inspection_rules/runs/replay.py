@@ -140,8 +140,8 @@ class Past:
             raise Incomparable(_('it took as long as it may'))
         if error and text != made and error['op'] == 'api-call':
             raise Incomparable(_('it ended with what was called then'))
-        if disclosure.may_show_secrets(
-                json.loads(self.options)['mask_secrets']) and (
+        option = json.loads(self.options)['mask_secrets']
+        if disclosure.may_show_secrets(option) and (
                 disclosure.is_masked(self._document)):
             raise Incomparable(_('its rules saw secrets, which are not kept'))
         matched = {rule['uuid'] for rule in kept['rules']}

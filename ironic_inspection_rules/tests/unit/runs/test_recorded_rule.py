@@ -49,12 +49,12 @@ class WithholdTestCase(base.TestCase):
 
     def test_a_rule_that_is_not_known_to_be_open_is_withheld(self):
         given = record(TOLD)
-        shown, places = recorded_rule.withhold(given, {}, {'another'})
+        shown, places = recorded_rule.for_readers(given, {}, {'another'})
         self.assertEqual(record(WITHHELD), shown)
         self.assertEqual({'main': {UUID: [['node', '/extra/a']]}}, places)
         self.assertEqual(record(TOLD), given)
 
     def test_an_open_and_a_built_in_rule_are_told(self):
         for rule, known in ((TOLD, {UUID}), ({**TOLD, 'revision': None}, ())):
-            self.assertEqual((record(rule), {}), recorded_rule.withhold(
+            self.assertEqual((record(rule), {}), recorded_rule.for_readers(
                 record(rule), {}, known))

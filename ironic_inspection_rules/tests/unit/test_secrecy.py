@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Few modules know of secrecy, and most of them are in one room."""
+
+import ast
+
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit import test_imports
+
+ROOM = 'engine.secrecy'
+
+MOST = 10
+
+#: Who decides by it that a rule is sensitive or a value masked. Everybody else
+#: calls the room, or gets what is safe to be shown.
+KNOWING = {
+    'engine.secrecy.disclosure': 'what is told of rules and data',
+    'engine.secrecy.journal': 'what is told of changes',
+    'engine.secrecy.masked_field': 'no masked value is written',
+    'engine.secrecy.masked_views': 'rules see masked data',
+    'engine.secrecy.masking': 'the names of secrets',
+    'engine.secrecy.stored_rule': 'what clients read and write',
+    'authoring.checks.secrets': 'lint warns of secrets',
+    'db.rule': 'which rules are sensitive in any revision',
+    'proof.secret': 'what is masked, as formulas',
+    'runs.recorded_rule': 'the records of sensitive rules',
+}
+
+#: Who has the word as the name of a field, a column, a check or an option,
+#: and decides nothing by it.
+DATA = {
+    'authoring.checks.checked_rule',
+    'authoring.conversion.inspector',
+    'authoring.conversion.stock_rule',
+    'authoring.lint',
+    'command.adopt',
+    'db.adoption',
+    'db.alembic.versions.7d1f0c3a9b52_make_the_tables',
+    'db.models',
+    'db.rule_set',
+    'engine.compiler',
+    'engine.model',
+    'engine.validation',
+    'inspection.keeping',
+    'inspection.start',
+    'inspection.stock_trial',
+    'objects.rule',
+    'osc.inspection_rule',
+    'report.pages.rule_text',
+    'rule_set.repository',
+    'runs.replay',
+}
+
+_WORDS = frozenset((
+    'MASK', 'WITHHELD', 'mask_secrets', 'masking', 'sensitive', 'withheld',
+    'withhold', 'withholds'))
+_KEY = 'secret'
+"""The key of a rule that is sensitive in any revision; as a name it is also
+that of passwords in the configuration."""
+
+
+def _nodes(tree):
+    """The nodes of a tree, but for texts that people read."""
+    ahead = [tree]
+    while ahead:
+        node = ahead.pop()
+        yield node
+        is_text = isinstance(node, ast.Call) and isinstance(
+            node.func, ast.Name) and node.func.id in ('_', '_P')
+        if not is_text:
+            ahead += ast.iter_child_nodes(node)
+
+
+def words(tree):
+    """The words of secrecy that a tree uses as names, keys or values."""
+    used = set()
+    for node in _nodes(tree):
+        if isinstance(node, ast.Constant) and node.value == _KEY:
+            used.add(_KEY)
+        for name in ('id', 'attr', 'arg', 'name', 'value'):
+            word = getattr(node, name, None)
+            if isinstance(word, str):
+                used |= _WORDS & {word.rpartition('.')[2]}
+    return used
+
+
+def decides(tree):
+    """Whether what a tree does depends on a word of secrecy."""
+    return any(words(test) for node in ast.walk(tree) for test in (
+        *(getattr(node, 'ifs', None) or ()),
+        *([node.test] if hasattr(node, 'test') else ()),
+        *([node] if isinstance(node, ast.BoolOp | ast.Compare) else ())))
+
+
+class SecrecyTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.trees = {name: ast.parse(path.read_text())
+                      for name, path in test_imports.modules().items()}
+        self.using = {name: tree for name, tree in self.trees.items()
+                      if words(tree)}
+
+    def test_at_most_ten_modules_know_of_it_most_of_them_in_one_room(self):
+        self.assertEqual(KNOWING.keys(), self.using.keys() - DATA)
+        self.assertLessEqual(len(KNOWING), MOST)
+        within = {name for name in self.trees
+                  if test_imports.is_within(name, ROOM)}
+        self.assertEqual(within, KNOWING.keys() & within)
+        self.assertGreater(2 * len(within), len(KNOWING))
+
+    def test_who_has_it_as_data_decides_nothing_by_it(self):
+        self.assertEqual(DATA, self.using.keys() & DATA)
+        self.assertEqual([], [name for name in sorted(DATA)
+                              if decides(self.trees[name])])
+
+
+class WordsTestCase(base.TestCase):
+
+    def test_names_keys_and_imports_are_seen(self):
+        for code in ('rule.sensitive', "rule['sensitive']", 'withheld = 1',
+                     'f(mask_secrets=1)', 'def withhold(): pass',
+                     "{'withheld': True}", 'from engine import masking',
+                     'import engine.masking', "rule['secret']"):
+            self.assertTrue(words(ast.parse(code)), code)
+
+    def test_texts_and_other_words_are_not(self):
+        for code in ("_('withheld')", '"a sensitive rule"', 'insensitive',
+                     'Opt(secret=True)'):
+            self.assertFalse(words(ast.parse(code)), code)
+
+    def test_a_decision_is_any_condition(self):
+        for code in ('if a.sensitive: pass', 'a if b.sensitive else c',
+                     '[a for a in b if a.sensitive]', 'a or b.sensitive',
+                     'while a.withheld: pass', 'a.value == MASK'):
+            self.assertTrue(decides(ast.parse(code)), code)
+        for code in ('f(a.sensitive)', "{'sensitive': a}",
+                     "a['sensitive'] = f(b)"):
+            self.assertFalse(decides(ast.parse(code)), code)
