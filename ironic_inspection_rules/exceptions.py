@@ -284,6 +284,27 @@ class OperationError(InspectionRulesError):
     """
 
 
+class PluginFailed(OperationError):
+    """The code of a plugin raised an error that nobody foresaw.
+
+    :param op: the name of the plugin in rules.
+    :param code: the class, and the method if it is not the call of the op.
+    :param cause: the error, whose text alone may say nothing.
+    """
+
+    def __init__(self, op: str, code: str, cause: Exception) -> None:
+        self.op = op
+        super().__init__(
+            _('unexpected error in its code (%(code)s): %(kind)s: %(text)s')
+            % {'code': code, 'kind': type(cause).__name__, 'text': cause})
+
+
+class UnknownOp(InspectionRulesError):
+    """A rule that was valid once has an op that is not installed now."""
+
+    template = _('op "%s" is no longer installed')
+
+
 class MissingField(OperationError):
     template = _('field {%s} does not exist')
 

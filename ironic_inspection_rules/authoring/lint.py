@@ -9,6 +9,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import certainty
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import conflicts
+from ironic_inspection_rules.authoring.checks import declared
 from ironic_inspection_rules.authoring.checks import failing
 from ironic_inspection_rules.authoring.checks import inventory
 from ironic_inspection_rules.authoring.checks import names
@@ -65,6 +66,7 @@ CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
 TOO_EARLY, STOCK, OLD = 'too-early', 'stock-rule', 'inspector-rule'
 PLAIN_SCALAR, NO_FIELD = 'plain-scalar', 'no-field'
 ALL_TRAITS = 'all-traits'
+PLUGIN = 'plugin'
 
 _NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
 """What an author may know already."""
@@ -80,6 +82,8 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     FILE: (_('The file cannot be read.'), None),
     INVALID: (_('The rule would be refused.'), None),
     DUPLICATE: (_('Two rules have the same UUID.'), None),
+    PLUGIN: (_('The code of a plugin fails when it is asked about a rule.'),
+             declared.check),
     BUILT_IN_ONLY: (_('Only a built-in rule may have this.'), None),
     'unknown-field': (_('A replacement field can never exist.'), names.check),
     UNREPORTED: (_('No inspection reports a replacement field.'), None),

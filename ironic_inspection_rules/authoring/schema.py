@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import re
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import filter_schema
 from ironic_inspection_rules.engine import action
 from ironic_inspection_rules.engine import arguments
@@ -200,10 +201,15 @@ def _call(op: registry.Op) -> Schema:
     """Return what holds for an operation with an op that is no group."""
     declared = op.signature.arguments
     required = [each.name for each in declared if each.required]
+    try:
+        declared_cases = op.cases()
+    except exceptions.PluginFailed as exc:
+        raise exceptions.PluginError(
+            _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}) from exc
     # What some arguments may be where another one is as the first says.
     cases = [({'path': {'type': 'string', 'pattern': path}},
               {'value': value, 'cleanup': cleanup})
-             for path, value, cleanup in op.plugin.cases()]
+             for path, value, cleanup in declared_cases]
     mapping: Schema = {
         'type': 'object', 'additionalProperties': False, 'required': required,
         'properties': {each.name: _argument(op, each) for each in declared}}

@@ -45,13 +45,15 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
 
 def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:
     """Return the problems of what was sent, as far as the answer has them."""
+    if exc.response is None:
+        return []
     try:
         error = json.loads(exc.response.json()['error_message'])
         return [exceptions.Problem(
             str(found['pointer']), str(found['detail']),
             str(found['hint']) if 'hint' in found else None)
             for found in error['problems']]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError):
         # Another error of Ironic, or that of something before it.
         return []
 

@@ -39,8 +39,9 @@ class Action:
     :param own_vars: the ``vars`` of its rule as they are written.
     """
 
-    __slots__ = ('_call', '_items', '_masked', '_operation', '_own_vars',
-                 '_plugin', '_undo', 'name', 'reverts', 'when')
+    __slots__ = ('_call', '_carry_out', '_items', '_masked', '_operation',
+                 '_own_vars', '_take_back', '_undo', 'name', 'reverts',
+                 'when')
 
     def __init__(self, operation: Operation, ops: registry.Registry,
                  when: tuple[engine_condition.Condition, ...] = (),
@@ -51,13 +52,15 @@ class Action:
         self._operation = operation
         self._own_vars = own_vars or {}
         self._masked: dict[bool, masked_field.MaskedFields] | None = None
-        op = ops.actions[self.name.strip()]
+        op = ops.action(self.name.strip())
         self.reverts = reverts(operation, op)
-        self._plugin = op.plugin
+        self._carry_out = op.run(op.plugin)
         loop = engine_loop.Loop.of(operation.get('loop'))
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
-        self._undo = (_undo(op, operation.get('args'), loop)
-                      if self.reverts else self._call)
+        self._undo = self._call
+        if self.reverts:
+            self._undo = _undo(op, operation.get('args'), loop)
+            self._take_back = op.run(op.plugin.revert, 'revert')
         self._items = None if loop is None else (
             engine_loop.compile_items(operation['loop']))
 
@@ -115,8 +118,8 @@ class Action:
                 return
             undone = True
             self._refuse_masked(target, roots, undoes=True)
-            self._plugin.revert(target, *self._call.op.context(roots),
-                                **self._undo.literals, **rendered)
+            self._take_back(target, *self._call.op.context(roots),
+                            **self._undo.literals, **rendered)
 
         items = self._items and self._items(roots)
         if isinstance(items, rendering.Missing):
@@ -152,8 +155,8 @@ class Action:
         rendered = self._call.render(roots)
         if isinstance(rendered, rendering.Missing):
             raise exceptions.MissingField(rendered.field)
-        self._plugin(target, *self._call.op.context(roots),
-                     **self._call.literals, **rendered)
+        self._carry_out(target, *self._call.op.context(roots),
+                        **self._call.literals, **rendered)
 
     def _refuse_masked(self, target: WorkingCopy, roots: budget.View,
                        undoes: bool = False) -> None:

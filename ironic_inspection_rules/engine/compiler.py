@@ -52,7 +52,8 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     :param mask_secrets: see :func:`.disclosure.hides_secrets`.
     :param explained: whether traces may give reasons.
     :raises: :class:`.exceptions.InvalidRule`, or
-        :class:`.exceptions.OperationError` if an argument is not usable.
+        :class:`.exceptions.OperationError` if an argument is not usable, or
+        :class:`.exceptions.UnknownOp`.
     """
     masked = disclosure.hides_secrets(rule, mask_secrets)
     conditions = tuple(_compile_condition(each, ops)
@@ -91,7 +92,7 @@ def _compile_condition(operation: engine_condition.Operation,
     :param outer: the loop of the group or action that it is part of.
     """
     name, inverted = model.split_op(operation['op'])
-    op = ops.conditions[name]
+    op = ops.condition(name)
     loop = engine_loop.Loop.of(operation.get('loop'), outer)
     condition: engine_condition.Condition
     if isinstance(op.plugin, plugin.Group):
@@ -122,9 +123,9 @@ def _compile_single(op: registry.Op, *written: typing.Any
     varying = call.varying[first.name]
     pair = (varying.pair() if first.variadic
             and isinstance(varying, rendering.List) else None)
-    holds = pair and op.plugin.bind_pair(call.literals)
+    holds = pair and op.bind_pair(call.literals)
     if pair and holds:
         return single_condition.OfPair(pair[0], holds, pair[1], op, *written)
     return (single_condition.OfValues if first.variadic
             else single_condition.OfValue)(
-                varying, op.plugin.bind(call.literals), None, op, *written)
+                varying, op.bind(call.literals), None, op, *written)

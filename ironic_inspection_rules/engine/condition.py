@@ -65,18 +65,19 @@ class Condition(abc.ABC):
 class Group(Condition):
     """A condition made of conditions, its parts."""
 
-    __slots__ = ('_inverted', 'parts')
+    __slots__ = ('_decide', '_inverted', 'parts')
 
     def __init__(self, op: registry.Op, operation: Operation, inverted: bool,
                  parts: tuple[Condition, ...]) -> None:
         super().__init__(op, operation)
+        self._decide = op.run(op.plugin)
         self._inverted = inverted
         self.parts = parts
         self.needs_view = any(part.needs_view for part in parts)
         self.decides_first = any(part.decides_first for part in parts)
 
     def check(self, roots: budget.View) -> bool:
-        if self.op.plugin(check_part(part, roots) for part in self.parts):
+        if self._decide(check_part(part, roots) for part in self.parts):
             return not self._inverted
         return self._inverted
 
@@ -93,11 +94,11 @@ class Group(Condition):
                 results.append(check_part(part, roots))
                 yield results[-1]
 
-        self.op.plugin(ask())
+        self._decide(ask())
         if len(results) == len(self.parts):
             # Find out whether the plugin would ask for one more.
             more = iter([*results, False])
-            self.op.plugin(more)
+            self._decide(more)
             if next(more, None) is None:
                 return dict(enumerate(results))
         return {len(results) - 1: results[-1]}

@@ -143,15 +143,23 @@ def _check_call(operation: dict[str, typing.Any], name: str,
             literals.update(_literal(op, argument, value, loop))
         except exceptions.OperationError as exc:
             problems.append(Problem(pointer, str(exc)))
-    for argument, message in op.plugin.problems(literals):
-        problems.append(Problem(
-            _argument_pointer(args, op.signature, argument), message))
-    for argument in op.plugin.of_node({**bound, **literals}) if early else ():
-        problems.append(Problem(
-            _argument_pointer(args, op.signature, argument),
-            _needs_node(argument)))
+    try:
+        for argument, message in op.problems(literals):
+            problems.append(Problem(
+                _argument_pointer(args, op.signature, argument), message))
+        needing = op.of_node({**bound, **literals}) if early else []
+        for argument in needing:
+            problems.append(Problem(
+                _argument_pointer(args, op.signature, argument),
+                _needs_node(argument)))
+    except exceptions.PluginFailed as exc:
+        problems.append(Problem('', _says(op, exc)))
     for problem in problems:
         yield problem.below('/args')
+
+
+def _says(op: registry.Op, error: Exception) -> str:
+    return _('"%(op)s": %(error)s') % {'op': op.name, 'error': error}
 
 
 def _literal(op: registry.Op, name: str, value: typing.Any,

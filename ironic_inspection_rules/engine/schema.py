@@ -186,6 +186,14 @@ _Validator = jsonschema.validators.extend(jsonschema.Draft7Validator,
                                           {'required': _require})
 
 
+def check(schema: Schema) -> None:
+    """Check that a schema is one of draft 7.
+
+    :raises: jsonschema.SchemaError
+    """
+    jsonschema.Draft7Validator.check_schema(schema)
+
+
 class Shape:
     """A schema to check values with.
 

@@ -158,7 +158,7 @@ class OfArguments(_Single):
                                in call.op.signature.arguments
                                if each.variadic), '')
         self._values = literals.pop(self._variadic, ())
-        self._holds = call.op.plugin.bind(literals)
+        self._holds = call.op.bind(literals)
 
     def check(self, roots: budget.View) -> bool:
         rendered = self._call.render(roots)
@@ -181,7 +181,7 @@ class Sentence:
     ``source``, which is the value before filters, if the text shows that.
     """
 
-    __slots__ = ('_after', '_arguments', '_filtered', '_gaps', '_plugin',
+    __slots__ = ('_after', '_arguments', '_explains', '_filtered', '_gaps',
                  'describe', 'describe_value', 'source')
 
     def __init__(self, op: registry.Op, args: typing.Any,
@@ -190,7 +190,7 @@ class Sentence:
         self._arguments = {
             name: engine_call.compile_argument(op, name, value, loop)
             for name, value in bound.items()}
-        self._plugin = op.plugin
+        self._explains = op.guarded(op.plugin.explain, 'explain')
         self._filtered = [
             each for value in self._arguments.values()
             for each in template.filtered(value)]
@@ -266,7 +266,7 @@ class Sentence:
             if isinstance(value, Missing):
                 return _('field {%s} does not exist') % value.field
             arguments[name] = value
-        reason = self._plugin.explain(view, arguments)
+        reason = self._explains(view, arguments)
         return (self._describe(view) if reason is None
                 else trace.shorten(reason))
 

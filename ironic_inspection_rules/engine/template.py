@@ -159,8 +159,11 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
     for name, problem in op.refused(literals, varying):
         raise _error(op, f'{name} {problem}')
     try:
-        apply = functools.partial(op.plugin, **literals) if varying else (
-            op.plugin.bind(literals))
+        apply: registry.Function
+        if varying:
+            apply = functools.partial(op.run(op.plugin), **literals)
+        else:
+            apply = op.bind(literals)
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc
     return _Step(op, op.plugin.ACCEPTS_MISSING, op.plugin.PAYS, apply,

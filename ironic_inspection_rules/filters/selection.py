@@ -46,7 +46,7 @@ class _Select(plugin.Filter):
             except exceptions.OperationError:
                 yield 'value', _('is not what %s takes') % op
                 return
-            for _name, problem in known[op].plugin.problems(literals):
+            for _name, problem in known[op].problems(literals):
                 yield 'value', problem
 
     def bind(self, arguments: dict[str, typing.Any]
@@ -152,12 +152,12 @@ def _test(name: str, wanted: typing.Any,
     holds = op.plugin
     paid = [allowance] if holds.PAYS else []
     if parameter and parameter.variadic:
-        pair = holds.bind_pair({}) or functools.partial(holds, *paid)
+        pair = op.bind_pair({}) or functools.partial(op.run(holds), *paid)
 
         def test(value: typing.Any) -> bool:
             return bool(pair(value, wanted))
     else:
-        test = functools.partial(holds.bind(
+        test = functools.partial(op.bind(
             _literals(parameter, wanted) if parameter and given else {}),
             *paid)
     if holds.SEES_MISSING:

@@ -154,8 +154,13 @@ class Repository:
     def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
         try:
             return compiler.compile_rule(rule, self.ops, self._mask_secrets)
-        except KeyError as exc:
-            reason = _('op "%s" is no longer installed') % exc.args[0]
+        except exceptions.UnknownOp as exc:
+            reason = str(exc)
+        except exceptions.PluginFailed as exc:
+            reason = _('op "%s" cannot be prepared') % exc.op
+            if not rule.sensitive:
+                reason = _('op "%(op)s": %(error)s') % {
+                    'op': exc.op, 'error': exc}
         except exceptions.InspectionRulesError as exc:
             reason = disclosure.say(rule, str(exc),
                                     _('it no longer compiles'))

@@ -14,6 +14,7 @@ import json
 import re
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
@@ -161,7 +162,7 @@ def result(condition: Operation,
         plan = compiler.compile_rule(model.Rule(
             uuid='', actions=(), conditions=(written,)), ops)
         return plan.conditions[0].check(budget.View())
-    except Exception:
+    except exceptions.InspectionRulesError:
         # It is refused or fails each inspection, which other checks find.
         return None
 

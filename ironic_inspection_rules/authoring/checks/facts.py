@@ -6,6 +6,7 @@ import ipaddress
 import operator
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
@@ -31,10 +32,9 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     if condition.loops and not looped:
         return []
     try:
-        stated = list(condition.op.plugin.facts(condition.arguments,
-                                                condition.inverted))
-    except Exception:
-        # A third party's op may expect more of arguments than they hold.
+        stated = condition.op.facts(condition.arguments, condition.inverted)
+    except exceptions.OperationError:
+        # The check of what plugins declare reports it.
         return []
     found = []
     for fact in stated:

@@ -10,6 +10,7 @@ secret of a machine reads as ``******`` to a rule, which does not write it.
 import re
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import writes
@@ -108,9 +109,11 @@ def _leaves(write: plugin.Write) -> typing.Iterator[
     if write.kind == 'capability':
         yield (), write.value
         return
+    if not isinstance(write.name, str):
+        return
     try:
         steps = data_path.parse(write.name)
-    except Exception:
+    except exceptions.OperationError:
         # A path with fields in it may be none before they are filled in.
         return
     for below, value in data_path.walk(write.value):

@@ -22,23 +22,29 @@ from ironic_inspection_rules.traits import names as trait_names
 
 
 def writes(operation: file_rule.Operation) -> Iterator[plugin.Write]:
-    """Yield what an action declares that it writes.
+    """Yield what an action declares that it writes."""
+    for arguments in turns(operation):
+        try:
+            yield from operation.op.writes(arguments)
+        except exceptions.OperationError:
+            # The check of what plugins declare reports it.
+            continue
 
-    It does so for each item that is written out in the rule; where the items
-    come out of the data, or there is no loop, once, as it is written.
+
+def turns(operation: file_rule.Operation) -> list[dict[str, typing.Any]]:
+    """Return the arguments of an action, by name.
+
+    There are some for each item that is written out in the rule; where the
+    items come out of the data, or there is no loop, once, as they are
+    written.
     """
     loop = operation.written.get('loop')
-    turns = [operation.arguments]
-    if isinstance(loop, list | dict):
-        turns = [data_path.replace_texts(operation.arguments,
-                                         functools.partial(_fill, item))
-                 for item in (loop if isinstance(loop, list) else [loop])]
-    for given in turns:
-        try:
-            yield from list(operation.op.plugin.writes(given))
-        except Exception:
-            # A third party's op may expect more of arguments than they hold.
-            continue
+    if not isinstance(loop, list | dict):
+        return [operation.arguments]
+    items = loop if isinstance(loop, list) else [loop]
+    return [data_path.replace_texts(operation.arguments,
+                                    functools.partial(_fill, item))
+            for item in items]
 
 
 def placed(operation: file_rule.Operation

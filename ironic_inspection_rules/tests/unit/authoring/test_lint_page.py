@@ -17,7 +17,7 @@ _ROW = re.compile(r'^   \* - ``(?P<check>[a-z-]+)``: .+\n'
                   r'     - (?:``(?P<bad>.+)``|–)\n'
                   r'     - (?:``(?P<good>.+)``|–)$', re.MULTILINE)
 _LOG = '{op: log, args: {msg: x}}'
-_ELSEWHERE = {lint.FILE, lint.UNMATCHED}
+_ELSEWHERE = {lint.FILE, lint.UNMATCHED, lint.PLUGIN}
 """What is no matter of a rule alone."""
 
 

@@ -2,9 +2,9 @@
 
 """Names that are no trait, whatever a machine is like, are found."""
 
-from unittest import mock
-
 from ironic_inspection_rules.authoring.checks import writes
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base as unit_base
 from ironic_inspection_rules.tests.unit.authoring.checks import base
@@ -34,14 +34,19 @@ class ImpossibleTestCase(unit_base.TestCase):
 class OfOthersTestCase(unit_base.TestCase):
 
     def test_an_item_that_an_op_cannot_tell_of_is_left_out(self):
-        class Plugin:
-            def writes(self, arguments):
-                return [100 // arguments['value']]
+        class Divides(plugin.Action):
+            def __call__(self, target, value):
+                pass
 
-        operation = mock.Mock(
-            spec=file_rule.Operation, op=mock.Mock(plugin=Plugin()),
-            written={'loop': [5, 0, 2]}, arguments={'value': '{item}'})
-        self.assertEqual([20, 50], list(writes.writes(operation)))
+            def writes(self, arguments):
+                yield plugin.Write('trait', 100 // arguments['value'])
+
+        op = registry.Registry({}, {'divides': Divides}).action('divides')
+        operation = file_rule.Operation(
+            '/actions/0', op, {'loop': [5, 0, 2]}, False,
+            {'value': '{item}'})
+        self.assertEqual([20, 50], [write.name for write
+                                    in writes.writes(operation)])
 
 
 class CheckTestCase(base.CheckTestCase):
