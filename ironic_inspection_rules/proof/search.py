@@ -181,14 +181,26 @@ def names(formula: logic.Formula) -> set[str]:
     """Return the names of all that a formula depends on."""
     found: set[str] = set()
     seen: set[int] = set()
-    ahead = [formula]
+    # The functions below the classes of z3: an object for each part of a
+    # formula costs ten times as much. The formula keeps its parts.
+    context = formula.ctx_ref()
+    ahead = [formula.as_ast()]
     while ahead:
-        each = ahead.pop()
-        if each.get_id() in seen:
+        part = ahead.pop()
+        number = z3.Z3_get_ast_id(context, part)
+        if number in seen:
             continue
-        seen.add(each.get_id())
-        if z3.is_const(each) and (
-                each.decl().kind() == z3.Z3_OP_UNINTERPRETED):
-            found.add(each.decl().name())
-        ahead += each.children()
+        seen.add(number)
+        if z3.Z3_get_ast_kind(context, part) != z3.Z3_APP_AST:
+            continue
+        count = z3.Z3_get_app_num_args(context, part)
+        ahead += [z3.Z3_get_app_arg(context, part, index)
+                  for index in range(count)]
+        if count:
+            continue
+        declared = z3.Z3_get_app_decl(context, part)
+        if z3.Z3_get_decl_kind(context, declared) == (
+                z3.Z3_OP_UNINTERPRETED):
+            symbol = z3.Z3_get_decl_name(context, declared)
+            found.add(z3.Z3_get_symbol_string(context, symbol))
     return found
