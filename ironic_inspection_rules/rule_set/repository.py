@@ -157,10 +157,10 @@ class Repository:
         except exceptions.UnknownOp as exc:
             reason = str(exc)
         except exceptions.PluginFailed as exc:
-            reason = _('op "%s" cannot be prepared') % exc.op
-            if not rule.sensitive:
-                reason = _('op "%(op)s": %(error)s') % {
-                    'op': exc.op, 'error': exc}
+            reason = disclosure.say(
+                rule,
+                _('op "%(op)s": %(error)s') % {'op': exc.op, 'error': exc},
+                _('op "%s" cannot be prepared') % exc.op)
         except exceptions.InspectionRulesError as exc:
             reason = disclosure.say(rule, str(exc),
                                     _('it no longer compiles'))
