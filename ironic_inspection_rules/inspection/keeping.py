@@ -15,7 +15,7 @@ from oslo_log import log
 
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine.secrecy import disclosure
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import inspection as node_inspection
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.patches import conductor
@@ -64,7 +64,7 @@ def install() -> None:
 @contextlib.contextmanager
 def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
            plugin_data: dict[str, typing.Any] | None = None,
-           is_inspection: bool = True) -> Iterator[attempt.Attempt]:
+           is_inspection: bool = True) -> Iterator[node_inspection.Inspection]:
     """Store what the rules do to a node in this context as one run.
 
     Within another run it does nothing; that one includes the rules.
@@ -74,15 +74,15 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
     :param is_inspection: whether ``last_error`` of the node is the error of
         the run if it fails.
     """
-    current = attempt.of(task)
+    current = node_inspection.of(task)
     if current is not None:
         yield current
         return
     run = recorder.Run(recorder.INSPECTION)
     if inventory is not None:
         run.begin(inventory, plugin_data or {})
-    current = attempt.Attempt(run)
-    with attempt.handed_over(current, task):
+    current = node_inspection.Inspection(run)
+    with node_inspection.handed_over(current, task):
         try:
             yield current
         except ironic_exception.UnsupportedDriverExtension:

@@ -17,9 +17,10 @@ from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
@@ -106,7 +107,7 @@ class PhaseRunner:
             if plugin_data != before:
                 redfish.store_again(task, inventory, plugin_data)
 
-    def _run(self, current: attempt.Attempt, task, inventory: dict,
+    def _run(self, current: inspection.Inspection, task, inventory: dict,
              plugin_data: dict, phase: str) -> None:
         run = current.run
         if run.rules is None:
@@ -114,13 +115,13 @@ class PhaseRunner:
                 run.rules = self._rules.refresh(task.context)
         rules = run.rules
         plans = rules.plans(phase)
-        saved = current.has_checkpoint(phase)
+        saved = current.checkpoint_of(phase)
         run.begin(inventory, plugin_data)
         _read_previous(run, rules, phase, task)
         supported = switches.is_supported(task.node.inspect_interface)
         if supported:
             run.run_rules(rules.revision, self._rules.options)
-        if not saved and not (supported and (
+        if saved is None and not (supported and (
                 plans or CONF.inspection_rules.keep_history)):
             return
         # Hooks create ports; the task must read them again.
@@ -129,14 +130,14 @@ class PhaseRunner:
         machine = facts.of_node(task.node, task.ports, task.portgroups,
                                 inventory, plugin_data, run.previous)
         target = working_copy.WorkingCopy(machine, effects.ServiceEffects())
-        if CONF.inspection_rules.keep_history and not saved:
+        if CONF.inspection_rules.keep_history and saved is None:
             run.note_facts(phase, machine)
         before = dict(plugin_data)
         try:
-            if saved:
-                current.replay(phase, task, target, plugin_data)
-            else:
+            if saved is None:
                 _apply(current, plans, phase, task, target, plugin_data)
+            else:
+                _repeat(current, saved, phase, task, target, plugin_data)
         finally:
             run.set_aside(before, plugin_data)
             redfish.reconcile_properties(task)
@@ -181,7 +182,7 @@ def _read_previous(run: recorder.Run, rules: repository.Snapshot, phase: str,
                         or facts.stored_before(task.node, task.context))
 
 
-def _apply(current: attempt.Attempt, plans, phase: str, task,
+def _apply(current: inspection.Inspection, plans, phase: str, task,
            target: working_copy.WorkingCopy, plugin_data: dict) -> None:
     run = current.run
     started = time.perf_counter()
@@ -204,10 +205,12 @@ def _apply(current: attempt.Attempt, plans, phase: str, task,
                         'maintenance_reason': error.reason or str(error)}
             saving.update_plugin_data(target, plugin_data)
             outcome.record(plugin_data, phase)
-            checkpoint = current.checkpoint(
-                phase, target, attempt.difference(before, plugin_data), more,
-                error) if outcome.traces else None
-            saving.save(task, target, more, checkpoint)
+            together = None
+            if current.is_repeatable and outcome.traces:
+                together = current.saver_of(phase, checkpoint.of_phase(
+                    target, checkpoint.difference(before, plugin_data), more,
+                    error, run.checkpoint(phase)))
+            saving.save(task, target, more, together)
     except exceptions.RuleError as exc:
         error = exc
         run.note_error(phase, error, saving=True)
@@ -216,3 +219,19 @@ def _apply(current: attempt.Attempt, plans, phase: str, task,
     if error:
         raise ironic_exception.HardwareInspectionFailure(
             error=str(error)) from error
+
+
+def _repeat(current: inspection.Inspection, saved: checkpoint.Checkpoint,
+            phase: str, task, target: working_copy.WorkingCopy,
+            plugin_data: dict) -> None:
+    """Repeat what the rules of a phase did in an earlier attempt.
+
+    :param plugin_data: is changed in place.
+    :raises: HardwareInspectionFailure if a rule has failed inspection.
+    """
+    current.run.take_up(phase, saved.get('run'))
+    checkpoint.repeat(saved, target)
+    saving.save(task, target, saved['more'], current.saver_of(phase, saved))
+    checkpoint.apply(saved['plugin_data'], plugin_data)
+    if saved['error']:
+        raise ironic_exception.HardwareInspectionFailure(error=saved['error'])

@@ -21,8 +21,8 @@ from ironic_inspection_rules.engine.secrecy import journal
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 
-Checkpoint = Callable[[Any], None]
-"""Called with a database session, within its transaction."""
+Together = Callable[[Any], None]
+"""Saves something else in the transaction of a phase, by its session."""
 
 INTERFACES = tuple(f'{name}_interface'
                    for name in sorted(driver_base.ALL_INTERFACES))
@@ -41,7 +41,7 @@ UNIQUE = ('address', 'instance_uuid', 'name')
 @transaction.retried
 def save(task, target: working_copy.WorkingCopy,
          more: Mapping[str, Any] | None = None,
-         checkpoint: Checkpoint | None = None) -> None:
+         together: Together | None = None) -> None:
     """Save a phase's changes of the node, its ports and traits.
 
     All objects are saved in one transaction, which is retried if it conflicts
@@ -50,11 +50,11 @@ def save(task, target: working_copy.WorkingCopy,
     :param task: a TaskManager instance with an exclusive lock.
     :param target: has the changes.
     :param more: further attributes of the node to save.
-    :param checkpoint: called in the same transaction.
+    :param together: called in the same transaction.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     try:
-        _write(task, target, more or {}, checkpoint)
+        _write(task, target, more or {}, together)
     except Exception:
         for saved in [task.node, *task.ports]:
             saved.refresh()
@@ -72,7 +72,7 @@ def update_plugin_data(target: working_copy.WorkingCopy,
 
 
 def _write(task, target: working_copy.WorkingCopy, more: Mapping[str, Any],
-           checkpoint: Checkpoint | None) -> None:
+           together: Together | None) -> None:
     attributes = target.changed(working_copy.NODE)
     traits = attributes.pop(working_copy.TRAITS, None)
     with database.transaction() as session:
@@ -84,10 +84,10 @@ def _write(task, target: working_copy.WorkingCopy, more: Mapping[str, Any],
                 task.node.traits = objects.TraitList.create(
                     task.context, task.node.id, traits)
                 task.node.obj_reset_changes(['traits'])
-        if checkpoint is not None:
+        if together is not None:
             # After the node: all transactions lock the node first, else
             # two of them could deadlock.
-            checkpoint(session)
+            together(session)
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:

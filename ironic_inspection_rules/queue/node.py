@@ -25,8 +25,8 @@ from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state

@@ -23,9 +23,10 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import inspection as patch
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
@@ -97,11 +98,11 @@ class RequestProcessor:
         run = _run_of(request)
         try:
             current = attempt.Attempt(run, self._queue, request)
-            with attempt.request_scope(current, task):
+            with attempt.made(current, task):
                 task.load_driver()
                 if early := request.checkpoints.get(model.EARLY):
                     # Plugin data as the early rules left them.
-                    attempt.apply(early, request.plugin_data)
+                    checkpoint.apply(early, request.plugin_data)
                 if request.event in _EVENTS_OF_RUNS:
                     _guard_hooks(task, current)
                     run.begin(request.inventory, request.plugin_data)

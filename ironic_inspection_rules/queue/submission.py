@@ -11,7 +11,7 @@ from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules.db import backlog
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 
@@ -48,7 +48,7 @@ class QueueingConductorAPI:
         """Store a request instead of calling a conductor."""
         self._queue.put(
             node_id, queue_request.CONTINUE, inventory, self._posted,
-            attempt.early_checkpoint(self._posted, plugin_data),
+            checkpoint.of_early_phase(self._posted, plugin_data),
             sender=self._sender, trusted=self._is_machine(node_id))
 
 

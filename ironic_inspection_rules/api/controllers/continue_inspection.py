@@ -23,7 +23,7 @@ from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
@@ -114,7 +114,7 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
         return
     kept = record.of_phase(outcome, seconds)
     if keep:
-        back = attempt.difference(plugin_data, found)
+        back = checkpoint.difference(plugin_data, found)
         kept[record.EARLY_FOUND] = {
             **back, 'revision': rules.revision,
             'unset': [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]}

@@ -17,7 +17,7 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import request as queue_request
@@ -132,7 +132,7 @@ def put_request(node: Any, parse: Callable[[Any], Data]
                                         plugin_data)
     return requests.put(node.uuid, queue_request.REAPPLY, given and inventory,
                         posted,
-                        attempt.early_checkpoint(posted, plugin_data),
+                        checkpoint.of_early_phase(posted, plugin_data),
                         sender=api.request.client_addr)
 
 

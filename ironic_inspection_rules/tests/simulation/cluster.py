@@ -21,7 +21,7 @@ from oslo_utils import timeutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import node_reservation
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
@@ -205,7 +205,7 @@ class Cluster:
                     return
                 put = self._queue.put(
                     node_uuid, queue_request.CONTINUE, {'mark': mark}, {},
-                    attempt.early_checkpoint({}, {}), trusted=True)
+                    checkpoint.of_early_phase({}, {}), trusted=True)
                 self.watch.accepted(node_uuid, mark, put.uuid)
                 self.turns.note(f'{mark} is accepted as {put.uuid}')
                 return

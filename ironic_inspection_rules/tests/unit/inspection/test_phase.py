@@ -7,7 +7,7 @@ from ironic.common import exception as ironic_exception
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules.db import migration
-from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import start
@@ -52,7 +52,7 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         rules = base.rules(base.rule(('set-attribute', ['/extra/rules', 1])))
         runner = phase.PhaseRunner(rules)
         run = recorder.Run(recorder.INSPECTION)
-        with attempt.handed_over(attempt.Attempt(run), self.task):
+        with inspection.handed_over(inspection.Inspection(run), self.task):
             runner.preprocess(self.task, {}, {})
             # Another inspection, in another thread, finds other rules.
             rules.snapshot = repository.Snapshot((run.revision or 0) + 1)
@@ -66,7 +66,7 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         runner = phase.PhaseRunner(rules)
         for _inspection in range(2):
             run = recorder.Run(recorder.INSPECTION)
-            with attempt.handed_over(attempt.Attempt(run), self.task):
+            with inspection.handed_over(inspection.Inspection(run), self.task):
                 runner.preprocess(self.task, {}, {})
                 runner.apply(self.task, {}, {}, 'main')
         self.assertEqual(2, len(asked))

@@ -76,7 +76,7 @@ class CheckpointTestCase(base.GlueTestCase):
             self.task.context, self.task.node, {}, {}))
         target.set('node', ('extra', 'a'), 1)
         seen = []
-        saving.save(self.task, target, (), checkpoint=lambda session: (
+        saving.save(self.task, target, (), together=lambda session: (
             seen.append(session.scalar(sa.select(models.Node.extra)))))
         self.assertEqual([{'a': 1}], seen)
 

@@ -7,8 +7,8 @@ from ironic.common import exception as ironic_exception
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -38,7 +38,7 @@ class DeliveryTestCase(base.GlueTestCase):
         self.task.node.refresh()
         current = attempt.Attempt(recorder.Run(recorder.INSPECTION),
                                   self.queue, self.request)
-        with attempt.request_scope(current, self.task):
+        with attempt.made(current, self.task):
             try:
                 for phase in phases:
                     phase(self.task, {}, self.plugin_data)
@@ -182,32 +182,3 @@ class DeliveryTestCase(base.GlueTestCase):
             self.assertRaises(exceptions.TemporaryFailure, self.deliver_all)
         self.deliver_all()
         self.assertEqual({'marks': ['x']}, self.stored_node().extra)
-
-
-class NoDeliveryTestCase(base.GlueTestCase):
-
-    def test_without_a_request_nothing_is_saved(self):
-        self.assertIsNone(attempt.of(self.task))
-        current = attempt.Attempt(recorder.Run(recorder.INSPECTION))
-        self.assertFalse(current.has_checkpoint('main'))
-        self.assertIsNone(current.checkpoint('main', None, {}, {}, None))
-
-    def test_a_lost_database_is_left_to_ironic(self):
-        def lose():
-            with attempt.Attempt(
-                    recorder.Run(recorder.INSPECTION)).guard():
-                raise db_exc.DBConnectionError()
-        self.assertRaises(db_exc.DBConnectionError, lose)
-
-
-class DifferenceTestCase(base.base.TestCase):
-
-    def test_applying_a_difference_gives_the_same_data(self):
-        before = {'same': [1], 'other': [1], 'type': 1, 'gone': 1}
-        after = {'same': [1], 'other': [2], 'type': True, 'new': None}
-        changes = attempt.difference(before, after)
-        self.assertEqual({'set': {'other': [2], 'type': True, 'new': None},
-                          'unset': ['gone']}, changes)
-        attempt.apply(changes, before)
-        self.assertEqual(after, before)
-        self.assertIs(True, before['type'])

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checkpoints: what a later attempt needs to repeat a phase.
+
+A request is delivered at least once, but the changes of a phase must be made
+once. So a later attempt does not run the rules of a phase again, but repeats
+what they did.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
+
+Checkpoint = Mapping[str, Any]
+"""What a phase did, as JSON data.
+
+``changes`` of the node and its ports; the difference of ``plugin_data``;
+``more`` attributes of the node; the ``error`` that a rule asked for, if any;
+what the ``run`` has of it.
+"""
+
+Difference = Mapping[str, Any]
+"""A difference of plugin data: values to ``set``, names to ``unset``."""
+
+
+def of_phase(target: working_copy.WorkingCopy, plugin_data: Difference,
+             more: Mapping[str, Any], error: Exception | None,
+             run: Mapping[str, Any]) -> Checkpoint:
+    """Return the checkpoint of a phase.
+
+    :param target: has the changes of the phase.
+    :param more: further changed attributes of the node.
+    :param error: the failure that a rule requested, if any.
+    :param run: see :meth:`.recorder.Run.checkpoint`.
+    """
+    return {'changes': _final_values(target), 'plugin_data': plugin_data,
+            'more': more, 'error': str(error) if error else None, 'run': run}
+
+
+def of_early_phase(posted: Mapping[str, Any], plugin_data: Mapping[str, Any]
+                   ) -> dict[str, Difference]:
+    """Return the checkpoints with which a request is stored.
+
+    :param posted: plugin data as the ramdisk posted them.
+    :param plugin_data: plugin data after the early rules.
+    """
+    return {model.EARLY: difference(posted, plugin_data)}
+
+
+def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
+    """Make the changes of a phase once more.
+
+    Other hooks run in each attempt, and may have overwritten them.
+    """
+    for root, path, *value in checkpoint['changes']:
+        _set(target, root, tuple(path), value)
+
+
+def difference(before: Mapping[str, Any],
+               after: Mapping[str, Any]) -> Difference:
+    """Return the difference of plugin data, by top-level names."""
+    return {'set': {name: value for name, value in after.items()
+                    if name not in before
+                    or not data_path.same(before[name], value)},
+            'unset': [name for name in before if name not in after]}
+
+
+def apply(changes: Difference, plugin_data: dict) -> None:
+    """Apply a difference to plugin data, in place."""
+    plugin_data.update(changes['set'])
+    for name in changes['unset']:
+        plugin_data.pop(name, None)
+
+
+def _final_values(target: working_copy.WorkingCopy) -> list[list[Any]]:
+    """List the changed values of the node and its ports.
+
+    :returns: lists of root, path and value; without a value where it was
+        removed. Ports are named by their UUID.
+    """
+    found: list[list[Any]] = []
+    for root, path, value in target.final_values():
+        if root == working_copy.PLUGIN_DATA:
+            continue
+        if root == working_copy.PORTS:
+            port = target.get(root, path[:1])
+            path = (port['uuid'], *path[1:])
+        if value is data_path.ABSENT:
+            found.append([root, path])
+        else:
+            found.append([root, path, value])
+    return found
+
+
+def _set(target: working_copy.WorkingCopy, root: str, path: data_path.Path,
+         value: list[Any]) -> None:
+    if root == working_copy.PORTS:
+        try:
+            path = (*target.port(path[0]), *path[1:])
+        except exceptions.OperationError:
+            # The port was removed meanwhile.
+            return
+    if value:
+        target.set(root, path, *value)
+    else:
+        target.unset(root, path)
