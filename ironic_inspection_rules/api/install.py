@@ -50,7 +50,7 @@ def install(app: Callable) -> Callable:
     if start.is_all_in_one():
         # Its conductor may have no interface that loads the hook. An API of
         # its own loads nothing of what conductors need.
-        from ironic_inspection_rules.inspection import hook
+        from ironic_inspection_rules import hook
         hook.prepare_conductor()
     policies.register(policy.get_enforcer())
     for path in (*_STREAMED, 'inspection_rules'):

@@ -19,10 +19,10 @@ from ironic.common import states
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import hook
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.inspection import checkpoint
-from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import request as queue_request

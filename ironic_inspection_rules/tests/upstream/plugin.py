@@ -10,8 +10,8 @@ from ironic.conf import inspector as inspector_conf
 from ironic.tests.unit.db import base as db_base
 from oslo_config import cfg
 
+from ironic_inspection_rules import hook
 from ironic_inspection_rules.db import migration
-from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.inspection import start
 
 

@@ -8,8 +8,8 @@ import fixtures
 from ironic.common.inspection_rules import engine
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import hook
 from ironic_inspection_rules.db import adoption
-from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.tests.unit.inspection import base
 

@@ -11,8 +11,8 @@ from ironic.db import api as ironic_db
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import hook
 from ironic_inspection_rules.api import install
-from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
@@ -285,7 +285,7 @@ class NearNameTestCase(SwitchesTestCase):
         registered.read(path)
         for group, target in (
                 ('ironic.api.middleware', 'api.install:refuse'),
-                ('ironic.inspection.hooks', 'inspection.hook:NearNameHook')):
+                ('ironic.inspection.hooks', 'hook:NearNameHook')):
             names = set()
             for line in registered['entry_points'][group].split('\n'):
                 name, _equals, value = line.partition(' = ')

@@ -14,9 +14,9 @@ import types
 import fixtures
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import hook
 from ironic_inspection_rules import patches
 from ironic_inspection_rules.api import install
-from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.patches import stock_engine
 from ironic_inspection_rules.tests.unit import base
