@@ -4,26 +4,17 @@
 
 from http import client as http_client
 import typing
-from urllib import parse
 
 from ironic import api
 from ironic.api import method
 from ironic.api.controllers.v1 import node
 from ironic.api.controllers.v1 import utils as api_utils
-from ironic.api.controllers.v1 import versions
-from ironic.common import exception
 from ironic.common import metrics_utils
 import pecan
 
-from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.objects import tables
-from ironic_inspection_rules.patches import controllers
-from ironic_inspection_rules.traits import filter as trait_filter
+from ironic_inspection_rules.api import node_list
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
-
-_get_all = controllers.undecorated(node.NodesController.get_all)
-_detail = controllers.undecorated(node.NodesController.detail)
 
 
 class NodesController(node.NodesController):
@@ -34,14 +25,16 @@ class NodesController(node.NodesController):
     def get_all(self, chassis_uuid: str | None = None,
                 **parameters: typing.Any) -> dict[str, typing.Any]:
         """List nodes; the parameters are Ironic's and those of traits."""
-        return _listed(self, _get_all, chassis_uuid, parameters)
+        return node_list.listed(self, node_list.GET_ALL, chassis_uuid,
+                                parameters)
 
     @METRICS.timer('NodesController.detail')
     @method.expose()
     def detail(self, chassis_uuid: str | None = None,
                **parameters: typing.Any) -> dict[str, typing.Any]:
         """List nodes in detail, with the same parameters."""
-        return _listed(self, _detail, chassis_uuid, parameters)
+        return node_list.listed(self, node_list.DETAIL, chassis_uuid,
+                                parameters)
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
@@ -50,64 +43,3 @@ class NodesController(node.NodesController):
             # Ironic looks for no call then, and this one is not its own.
             pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)
-
-
-def list_uuids(parameters: dict[str, typing.Any], limit: int,
-               marker: str | None) -> tuple[list[str], bool]:
-    """List the UUIDs of nodes, as far as the caller may see them.
-
-    :param parameters: filters of the list of nodes, as a URL has them.
-    :param limit: the most nodes to list, if Ironic's own limit is not less.
-    :returns: the UUIDs, and whether there may be more.
-    """
-    chassis_uuid = parameters.get('chassis_uuid')
-    nodes = _listed(NodesController(), _get_all, chassis_uuid, {
-        **{name: value for name, value in parameters.items()
-           if name != 'chassis_uuid'},
-        'fields': 'uuid', 'limit': str(limit),
-        **({'marker': marker} if marker else {})})
-    return [each['uuid'] for each in nodes['nodes']], 'next' in nodes
-
-
-def _listed(controller: NodesController,
-            stock: typing.Callable[..., dict[str, typing.Any]],
-            chassis_uuid: str | None,
-            parameters: dict[str, typing.Any]) -> dict[str, typing.Any]:
-    """List, by Ironic, the nodes that the filters by trait keep.
-
-    :param parameters: of the request, beside the chassis.
-    """
-    filters = {name: parameters.pop(name)
-               for name in trait_filter.PARAMETERS if name in parameters}
-    if not filters:
-        return stock(controller, chassis_uuid, **parameters)
-    if not api_utils.allow_traits():
-        raise exception.NotAcceptable(
-            _('Request not acceptable. The minimal required API version '
-              'should be %(base)s.%(minor)s') % {
-                  'base': versions.BASE_VERSION,
-                  'minor': versions.MINOR_37_NODE_TRAITS})
-    tables.require(_('Nodes cannot be listed by trait'))
-    terms = trait_filter.parse(filters)
-    with controllers.narrowed(trait_filter.on_nodes(terms)):
-        nodes = stock(controller, chassis_uuid, **parameters)
-    if 'next' in nodes:
-        nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)
-    return nodes
-
-
-def _with_all_parameters(link: str, chassis_uuid: str | None) -> str:
-    """Give a link to the next page every parameter of this request.
-
-    Ironic's own link leaves out most filters, and would lead from a filtered
-    page to one that is not.
-    """
-    parts = parse.urlsplit(link)
-    linked = parse.parse_qsl(parts.query)
-    known = {name for name, value in linked}
-    given = dict(api.request.GET.dict_of_lists())
-    if chassis_uuid:
-        given['chassis_uuid'] = [chassis_uuid]
-    linked += [(name, value) for name, values in given.items()
-               if name not in known for value in values]
-    return parts._replace(query=parse.urlencode(linked, safe=',')).geturl()

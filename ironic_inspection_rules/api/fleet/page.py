@@ -13,7 +13,7 @@ from ironic.api.controllers.v1 import utils as api_utils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api.controllers import node as node_controller
+from ironic_inspection_rules.api import node_list
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import machine as machine_object
@@ -68,12 +68,12 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
         for name, value in filters.items() if value is not None}
     conductor = query.pop('conductor', None)
     where = limit or MOST, marker
-    uuids, more = node_controller.list_uuids(query, *where)
+    uuids, more = node_list.list_uuids(query, *where)
     following = uuids[-1] if more else None
     if conductor is not None:
         # Ironic drops nodes of other conductors from a page after reading
         # it, and then takes the shorter page for the last one.
-        uuids, _more = node_controller.list_uuids(
+        uuids, _more = node_list.list_uuids(
             {**query, 'conductor': conductor}, *where)
     return Page([(uuid, uuid) for uuid in uuids],
                 {'include_children': True}, following)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ironic's lists of nodes, with the filters by trait."""
+
+import typing
+from urllib import parse
+
+from ironic import api
+from ironic.api.controllers.v1 import node
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.api.controllers.v1 import versions
+from ironic.common import exception
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.patches import controllers
+from ironic_inspection_rules.traits import filter as trait_filter
+
+GET_ALL = controllers.undecorated(node.NodesController.get_all)
+"""Ironic's list of nodes."""
+
+DETAIL = controllers.undecorated(node.NodesController.detail)
+"""Ironic's list of nodes with all fields."""
+
+
+def list_uuids(parameters: dict[str, typing.Any], limit: int,
+               marker: str | None) -> tuple[list[str], bool]:
+    """List the UUIDs of nodes, as far as the caller may see them.
+
+    :param parameters: filters of the list of nodes, as a URL has them.
+    :param limit: the most nodes to list, if Ironic's own limit is not less.
+    :returns: the UUIDs, and whether there may be more.
+    """
+    query = {**parameters, 'fields': 'uuid', 'limit': str(limit)}
+    chassis_uuid = query.pop('chassis_uuid', None)
+    if marker:
+        query['marker'] = marker
+    nodes = listed(node.NodesController(), GET_ALL, chassis_uuid, query)
+    return [each['uuid'] for each in nodes['nodes']], 'next' in nodes
+
+
+def listed(controller: node.NodesController,
+           stock: typing.Callable[..., dict[str, typing.Any]],
+           chassis_uuid: str | None,
+           parameters: dict[str, typing.Any]) -> dict[str, typing.Any]:
+    """List, by Ironic, the nodes that the filters by trait keep.
+
+    :param stock: :data:`GET_ALL` or :data:`DETAIL`.
+    :param parameters: of the request, beside the chassis.
+    """
+    filters = {name: parameters.pop(name)
+               for name in trait_filter.PARAMETERS if name in parameters}
+    if not filters:
+        return stock(controller, chassis_uuid, **parameters)
+    if not api_utils.allow_traits():
+        raise exception.NotAcceptable(
+            _('Request not acceptable. The minimal required API version '
+              'should be %(base)s.%(minor)s') % {
+                  'base': versions.BASE_VERSION,
+                  'minor': versions.MINOR_37_NODE_TRAITS})
+    tables.require(_('Nodes cannot be listed by trait'))
+    terms = trait_filter.parse(filters)
+    with controllers.narrowed(trait_filter.on_nodes(terms)):
+        nodes = stock(controller, chassis_uuid, **parameters)
+    if 'next' in nodes:
+        nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)
+    return nodes
+
+
+def _with_all_parameters(link: str, chassis_uuid: str | None) -> str:
+    """Give a link to the next page every parameter of this request.
+
+    Ironic's own link leaves out most filters, and would lead from a filtered
+    page to one that is not.
+    """
+    parts = parse.urlsplit(link)
+    linked = parse.parse_qsl(parts.query)
+    known = {name for name, value in linked}
+    given = dict(api.request.GET.dict_of_lists())
+    if chassis_uuid:
+        given['chassis_uuid'] = [chassis_uuid]
+    linked += [(name, value) for name, values in given.items()
+               if name not in known for value in values]
+    return parts._replace(query=parse.urlencode(linked, safe=',')).geturl()
