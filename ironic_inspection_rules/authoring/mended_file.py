@@ -17,6 +17,7 @@ import yaml
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.authoring import mended_text
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.checks import reach
@@ -24,7 +25,6 @@ from ironic_inspection_rules.authoring.checks import scalars
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.authoring.checks import writes
-from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -39,7 +39,7 @@ from ironic_inspection_rules.traits import names as trait_names
 
 _ROUNDS = 10  # One mending may bring another to light.
 
-Change = file_text.Change
+Change = mended_text.Change
 Wanted = list[tuple[file_rule.WrittenRule, Change]]
 
 _UNIT = re.compile('_([kmgt]i?b|bytes)$')
@@ -87,7 +87,7 @@ def mend_text(path: str, text: str,
     mended: list[Mended] = []
     for _round in range(_ROUNDS):
         read = document.parse(path, text)
-        places = file_text.Text(text)
+        places = mended_text.Text(text)
         wanted = [(rule, each) for rule in file_rule.rules(read)
                   for each in dict.fromkeys(changes(rule, ops))
                   if places.has_room(rule.index, each)]
@@ -113,9 +113,9 @@ def _make(text: str, read: document.Document,
     with contextlib.suppress(
             yaml.YAMLError, exceptions.InvalidDocument, LookupError,
             ValueError, TypeError, AttributeError):
-        expected = [file_text.apply(entry, by_entry.get(index, ()))
+        expected = [mended_text.apply(entry, by_entry.get(index, ()))
                     for index, entry in enumerate(read.entries)]
-        edited = file_text.Text(text).edited(
+        edited = mended_text.Text(text).edited(
             (rule.index, each) for rule, each in wanted)
         entries = document.parse(read.path, edited).entries
         if edited != text and data_path.same(list(entries), expected):
@@ -149,7 +149,7 @@ def changes(rule: file_rule.WrittenRule,
     for pointer, field, _item in reach.fields(checked):
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
-            yield file_text.Rewrite(pointer, f'{{{field.text}}}',
+            yield mended_text.Rewrite(pointer, f'{{{field.text}}}',
                                     f'{{{meant}}}')
     for use in reach.uses(checked):
         wrong = _wrong_step(use)
@@ -166,7 +166,7 @@ def _keys(pointer: str, mapping: dict[str, typing.Any],
     meant = [new for _old, new in found]
     for old, new in found:
         if new is not None and meant.count(new) == 1:
-            yield file_text.Rename(pointer, old, new)
+            yield mended_text.Rename(pointer, old, new)
 
 
 def _choice(pointer: str, value: typing.Any,
@@ -174,7 +174,7 @@ def _choice(pointer: str, value: typing.Any,
     if isinstance(value, str) and value not in choices:
         meant = suggestion.slip(value, choices)
         if meant:
-            yield file_text.Rewrite(pointer, value, meant)
+            yield mended_text.Rewrite(pointer, value, meant)
 
 
 def _operations(pointer: str, operations: typing.Any, ops: registry.Registry,
@@ -216,14 +216,14 @@ def _arguments(pointer: str, args: typing.Any,
             form = re.sub('[^A-Z0-9_]+', '_', name.upper())
             if trait_names.problem(name) and trait_names.problem(
                     form) is None and not interpolation.fields(name):
-                yield file_text.Rewrite(f'{pointer}/name', name, form)
+                yield mended_text.Rewrite(f'{pointer}/name', name, form)
     elif isinstance(args, list):
         bound, problems = op.signature.bind(args)
         if not problems:
             first = op.signature.arguments[:1]
             whole = bool(bound) and first[0].variadic and (
                 bound[first[0].name] == args)
-            yield file_text.Name(pointer, tuple(bound), whole)
+            yield mended_text.Name(pointer, tuple(bound), whole)
 
 
 def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
@@ -245,7 +245,7 @@ def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
             meant = suggestion.slip(name, {
                 'node': schema.NODE, 'port': schema.PORT}.get(each.kind, ()))
             if meant and each.name.count(name) == 1:
-                yield file_text.Rewrite(
+                yield mended_text.Rewrite(
                     action.pointer_to(each.argument), each.name,
                     each.name.replace(name, meant))
 
@@ -273,7 +273,7 @@ def _rewrite(pointer: str, text: str, old: str,
         return
     mended, count = re.subn(rf'(?<![\w-]){re.escape(old)}(?![\w-])', new, text)
     if count == 1:
-        yield file_text.Rewrite(pointer, f'{{{text}}}', f'{{{mended}}}')
+        yield mended_text.Rewrite(pointer, f'{{{text}}}', f'{{{mended}}}')
 
 
 def _write(path: str, text: str) -> None:

@@ -10,9 +10,9 @@ import re
 import typing
 
 from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.authoring import mended_file
 from ironic_inspection_rules.authoring import schema
 from ironic_inspection_rules.authoring.conversion import file as converted_file
-from ironic_inspection_rules.authoring.mending import file
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -62,7 +62,8 @@ class Lint(arguments.Command):
         parsed_args.files = document.files(parsed_args.files)
         if parsed_args.fix:
             for path in dict.fromkeys(parsed_args.files):
-                for each in sorted(file.mend(path, registry.installed())):
+                mended = mended_file.mend(path, registry.installed())
+                for each in sorted(mended):
                     if parsed_args.format == 'table':
                         self.app.stdout.write(
                             _('%(path)s:%(line)d: mended: %(what)s\n')

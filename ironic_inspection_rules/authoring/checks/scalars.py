@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import re
 import typing
 
+from ironic_inspection_rules.authoring import mended_text
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import values
-from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
@@ -53,19 +53,19 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                          'in YAML, "|-" leaves it out')
 
 
-def mendings(rule: checked_rule.CheckedRule) -> Iterator[file_text.Change]:
+def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
     """Yield what puts text into quotes, and the end of a word into a regex."""
     for pointer, raw, value in _surprises(rule):
-        yield file_text.Replace(pointer, value, raw)
+        yield mended_text.Replace(pointer, value, raw)
     for operation in rule.operations:
         for name, value in operation.arguments.items():
             if isinstance(value, str) and '\b' in value and (
                     operation.op.signature.by_name[name].type
                     is pattern.Pattern):
-                yield file_text.Replace(operation.pointer_to(name), value,
+                yield mended_text.Replace(operation.pointer_to(name), value,
                                         value.replace('\b', r'\b'))
     for pointer, text in _lines(rule):
-        yield file_text.Replace(pointer, text, text[:-1])
+        yield mended_text.Replace(pointer, text, text[:-1])
 
 
 def _lines(rule: checked_rule.CheckedRule) -> checked_rule.Found:

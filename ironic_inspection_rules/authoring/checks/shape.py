@@ -5,12 +5,12 @@
 import re
 import typing
 
+from ironic_inspection_rules.authoring import mended_text
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import known_values
 from ironic_inspection_rules.authoring.checks import values
-from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -84,10 +84,10 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def mendings(rule: checked_rule.CheckedRule
-             ) -> typing.Iterator[file_text.Change]:
+             ) -> typing.Iterator[mended_text.Change]:
     """Yield what makes a field of text."""
     for pointer, text, meant in _meant(rule):
-        yield file_text.Replace(pointer, text, meant)
+        yield mended_text.Replace(pointer, text, meant)
 
 
 def _meant(rule: checked_rule.CheckedRule

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import ipaddress
 import typing
 
+from ironic_inspection_rules.authoring import mended_text
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.authoring.checks import known_values
 from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import slip
-from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -40,18 +40,18 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         yield pointer, found.message
 
 
-def mendings(rule: checked_rule.CheckedRule) -> Iterator[file_text.Change]:
+def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
     """Yield what puts the meant value in the place of one."""
     for pointer, value, found in _slips(rule):
         if found.meant is not None:
-            yield file_text.Replace(pointer, value, found.meant)
+            yield mended_text.Replace(pointer, value, found.meant)
     for condition in rule.all_conditions:
         yield from _version_mendings(rule, condition)
 
 
 def _version_mendings(rule: checked_rule.CheckedRule,
                       condition: file_rule.Operation
-                      ) -> Iterator[file_text.Change]:
+                      ) -> Iterator[mended_text.Change]:
     items = condition.arguments.get('values')
     if condition.arguments_given != ['values'] or not isinstance(items, list):
         return
@@ -61,12 +61,12 @@ def _version_mendings(rule: checked_rule.CheckedRule,
             for fact in stated):
         return
     name = condition.op.name
-    yield file_text.Rewrite(f'{condition.pointer}/op', name,
+    yield mended_text.Rewrite(f'{condition.pointer}/op', name,
                             f'{plugin.VERSION}{name}')
     for fact in stated:
         pointer = _place(condition, fact.value)
         if not isinstance(fact.value, str):
-            yield file_text.Replace(
+            yield mended_text.Replace(
                 pointer, fact.value, rule.written.source.plain.get(
                     (rule.written.index, pointer), str(fact.value)))
 

@@ -3,6 +3,9 @@
 """Who may import whom, as contributor/architecture.rst draws it."""
 
 import ast
+import collections
+import graphlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -93,15 +96,16 @@ MAY_IMPORT = {
     'runs.history': {'engine', 'machine', 'runs', 'db'},
     'runs.replay': {'engine', 'runs'},
     'runs.recorder': {'engine', 'runs', 'db'},
+    'hook': {'inspection', 'objects', 'patches', 'queue.power_on', 'traits',
+             'ironic'},
     'inspection': {'engine', 'rule_file', 'rule_set',
                    'traits', 'objects', 'conf', 'coordination', 'patches',
                    'runs', 'ironic'},
-    'inspection.hook': {'inspection', 'objects', 'patches', 'queue.power_on',
-                        'traits', 'ironic'},
     'inspection.announcement': {'conf', 'db', 'inspection', 'objects',
                                 'rule_file', 'rule_set', 'ironic'},
     'inspection.saving': {'db', 'engine', 'inspection', 'patches', 'ironic'},
     'api': ANY_LAYER_BELOW,
+    'api.install': ANY_LAYER_BELOW | {'api', 'hook'},
     'command': ANY_LAYER_BELOW | {'api', 'terminal'},
     'command.adopt': ANY_LAYER_BELOW | {
         'authoring.conversion', 'terminal', 'trial'},
@@ -147,6 +151,14 @@ def imports(source: str) -> set[str]:
     return ours | {'ironic' for name in names if is_within(name, 'ironic')}
 
 
+def siblings(module: str, imported: str) -> tuple[str, str, str]:
+    """The room that has both names, and what each is below within it."""
+    one, other = module.split('.'), imported.split('.')
+    depth = len(os.path.commonprefix([one, other]))
+    return ('.'.join(one[:depth]), ''.join(one[depth:depth + 1]),
+            ''.join(other[depth:depth + 1]))
+
+
 def violations(module: str, source: str) -> list[str]:
     """Imports of a module that no row of the table allows."""
     rows = [row for row in MAY_IMPORT if is_within(module, row)]
@@ -175,6 +187,33 @@ class ImportsTestCase(base.TestCase):
         result = subprocess.run([sys.executable, '-c', script, *names],
                                 capture_output=True, text=True)
         self.assertEqual((0, ''), (result.returncode, result.stderr))
+
+    def test_rooms_have_no_circles(self):
+        # Of rooms, and of rooms and modules inside of a room.
+        graphs = collections.defaultdict(
+            lambda: collections.defaultdict(set))
+        known = modules()
+        for name, path in known.items():
+            for imported in imports(path.read_text()):
+                room, one, other = siblings(name, imported)
+                if one and other:
+                    graphs[room][one].add(other)
+        for graph in graphs.values():
+            graphlib.TopologicalSorter(graph).prepare()
+
+
+class SiblingsTestCase(base.TestCase):
+
+    def test_two_rooms_are_below_the_package(self):
+        self.assertEqual(('', 'queue', 'db'),
+                         siblings('queue.worker', 'db.models'))
+
+    def test_two_rooms_inside_of_a_room_are_below_that(self):
+        self.assertEqual(('api', 'fleet', 'view'),
+                         siblings('api.fleet.page', 'api.view'))
+
+    def test_a_room_and_what_is_in_it_are_none(self):
+        self.assertEqual(('api', '', 'view'), siblings('api', 'api.view'))
 
 
 class ViolationsTestCase(base.TestCase):

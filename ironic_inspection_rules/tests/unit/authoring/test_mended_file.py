@@ -12,7 +12,7 @@ from hypothesis import strategies
 import yaml
 
 from ironic_inspection_rules.authoring import lint
-from ironic_inspection_rules.authoring.mending import file
+from ironic_inspection_rules.authoring import mended_file
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import document
@@ -110,7 +110,7 @@ class Mark(plugin.Action):
 
 
 def mended(text):
-    return file.mend_text('x', text, registry.installed())[0]
+    return mended_file.mend_text('x', text, registry.installed())[0]
 
 
 MERGED = """\
@@ -126,7 +126,7 @@ MERGED = """\
 class MendTestCase(files.FilesTestCase):
 
     def mend(self, path):
-        return file.mend(path, registry.installed())
+        return mended_file.mend(path, registry.installed())
 
     def test_what_is_merged_from_elsewhere_is_left(self):
         self.assertEqual('{msg: x}'.join(MERGED.rsplit('{mgs: x}', 1)),
@@ -238,7 +238,7 @@ class MendTestCase(files.FilesTestCase):
                  '{op: mark, args: {name: /resource_class}}'),
                 ('{op: mark, args: []}', '{op: mark, args: {}}'),
                 ('{op: mark, args: !!seq []}', '{op: mark, args: !!seq []}')):
-            self.assertEqual(f'- actions: [{after}]\n', file.mend_text(
+            self.assertEqual(f'- actions: [{after}]\n', mended_file.mend_text(
                 'x', f'- actions: [{before}]\n', ops)[0])
 
     def test_the_old_language_stays(self):

@@ -10,20 +10,20 @@ import re
 import hypothesis
 from hypothesis import strategies
 
-from ironic_inspection_rules.authoring.mending import file
-from ironic_inspection_rules.authoring.mending import text as file_text
+from ironic_inspection_rules.authoring import mended_file
+from ironic_inspection_rules.authoring import mended_text
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.authoring.mending import written
+from ironic_inspection_rules.tests.unit.authoring import written
 
 COMMENT = re.compile(r'#c\d+ . x')
 PLACES = collections.defaultdict(lambda: (1, 1))
 
 
 def mended(text):
-    return file.mend_text('x', text, registry.installed())[0]
+    return mended_file.mend_text('x', text, registry.installed())[0]
 
 
 def entries(text):
@@ -34,14 +34,14 @@ def wanted(rules):
     """Return what mends rules that are data, with the number of each."""
     read = document.Document('x', tuple(rules), PLACES)
     return [(rule.index, list(dict.fromkeys(
-        file.changes(rule, registry.installed()))))
+        mended_file.changes(rule, registry.installed()))))
         for rule in file_rule.rules(read)]
 
 
 def mended_data(rules):
     """Mend rules that nobody wrote down."""
     while any(changes for _index, changes in wanted(rules)):
-        rules = [file_text.apply(rules[index], changes)
+        rules = [mended_text.apply(rules[index], changes)
                  for index, changes in wanted(rules)]
     return rules
 

@@ -11,7 +11,7 @@ import yaml
 
 import ironic_inspection_rules
 from ironic_inspection_rules.authoring import lint
-from ironic_inspection_rules.authoring.mending import file
+from ironic_inspection_rules.authoring import mended_file
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.rule_file import files
@@ -427,8 +427,8 @@ class PlantedTestCase(files.FilesTestCase):
 
     def test_what_is_clear_is_mended_and_then_good(self):
         for text, check, expected in self.table():
-            mended, _made = file.mend_text('r.yaml', text,
-                                           registry.installed())
+            mended, _made = mended_file.mend_text(
+                'r.yaml', text, registry.installed())
             if expected is not None:
                 self.assertEqual(yaml.safe_load(expected),
                                  yaml.safe_load(mended))
@@ -438,8 +438,8 @@ class PlantedTestCase(files.FilesTestCase):
         for text, check, expected in self.table():
             if expected is None and text.startswith('-') and (
                     check != 'list-arguments'):
-                mended, _made = file.mend_text('r.yaml', text,
-                                               registry.installed())
+                mended, _made = mended_file.mend_text(
+                    'r.yaml', text, registry.installed())
                 self.assertIn(check, self.checks(mended), text)
 
     def test_secrets_may_be_asked_for_and_told_of(self):
