@@ -158,9 +158,10 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
                          ('%s', phase['rules']),
                          (_('audit: %s'), phase['audit'])):
         for rule in rules:
+            instead: Iterable[str] = [
+                title % _('a sensitive rule, %s') % rule['uuid']]
             yield from disclosure.read(
-                rule, functools.partial(_lines_of_rule, title),
-                [title % _('a sensitive rule, %s') % rule['uuid']])
+                rule, functools.partial(_lines_of_rule, title), instead)
     if phase.get('left_out'):
         yield _P('%d more change', '%d more changes',
                  phase['left_out']) % phase['left_out']
@@ -260,8 +261,9 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Return whether a rule matched in a run, and what it did."""
     yield (_('rule %s matched') if answer['matched']
            else _('rule %s did not match')) % _name(answer['rule'])
-    yield from disclosure.read(answer, _lines_of_outcome, [
-        _('The rule is sensitive, and the rest is withheld.')])
+    instead: Iterable[str] = [
+        _('The rule is sensitive, and the rest is withheld.')]
+    yield from disclosure.read(answer, _lines_of_outcome, instead)
 
 
 def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:

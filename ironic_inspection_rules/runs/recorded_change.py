@@ -200,7 +200,8 @@ def _part_may_hold(change: record.Record, place: Place,
 
 def _path(change: record.Record) -> data_path.Path:
     """Return where a change was, with the index of an appended item."""
-    return data_path.parse(change.get('at', change['path']))
+    path: str = change.get('at') or change['path']
+    return data_path.parse(path)
 
 
 def _at(change: record.Record, place: Place, side: str) -> typing.Any:

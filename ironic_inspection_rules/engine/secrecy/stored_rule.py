@@ -61,7 +61,7 @@ def restored(rules: Iterable[Fields], present: Iterable[Fields]
     :param present: the rules in force.
     """
     closed = {rule['uuid'] for rule in present if rule['sensitive']}
-    wanted = []
+    wanted: list[Fields] = []
     for rule in map(marked, rules):
         fields = {name: rule[name] for name in model.WRITABLE}
         fields['sensitive'] = rule['sensitive'] or rule['uuid'] in closed
