@@ -167,7 +167,7 @@ class DefectTestCase(SimulationTestCase):
         self.assert_found(defects.end_apart, 1)
 
     def test_a_request_that_is_tried_once_only(self):
-        self.assert_found(defects.one_attempt, 5)
+        self.assert_found(defects.one_attempt, 13)
 
     def test_a_request_that_is_claimed_before_it_is_due(self):
         self.assert_found(defects.claim_at_any_time, 4)
