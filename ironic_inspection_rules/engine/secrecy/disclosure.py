@@ -36,7 +36,7 @@ def is_secret(path: typing.Iterable[str]) -> bool:
     return any(map(masking.is_secret, path))
 
 
-def text(found: str) -> str:
+def free_text(found: str) -> str:
     """Return free text of a machine as anybody may see it."""
     return masking.mask_text(found)
 

@@ -52,7 +52,7 @@ def marked(rule: Fields) -> Fields:
 
 
 def restored(rules: Iterable[Fields], present: Iterable[Fields]
-             ) -> list[Fields]:
+             ) -> Sequence[Fields]:
     """Return the rules of a revision as they are put in force again.
 
     One that has become sensitive since its revision stays so, also if it is

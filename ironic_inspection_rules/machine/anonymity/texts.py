@@ -80,7 +80,7 @@ class Texts:
 
     def replaced(self, text: str, kind: Kind) -> str:
         """Return the text of a field with replacements."""
-        text = disclosure.text(text)
+        text = disclosure.free_text(text)
         if kind in _PLAIN or field.says_nothing(text):
             return self.mended(text, field.is_version(text, kind))
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(text):
@@ -106,7 +106,7 @@ class Texts:
         done = self._done.get((text, version))
         if done is not None:
             return done
-        shown = disclosure.text(text)
+        shown = disclosure.free_text(text)
         made, end = '', 0
         for place in self._places(shown, version):
             made += shown[end:place.start] + place.made

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 import typing
 
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.report.pages import rule_text
 from ironic_inspection_rules.report.pages import shell
 from ironic_inspection_rules.trial import coverage
@@ -50,18 +49,19 @@ def render(covered: coverage.Coverage, machines: int,
 def _operations(covered: coverage.Coverage, rule: model.Rule
                 ) -> Iterator[_Line]:
     """Yield the lines of conditions and actions, as far as they are shown."""
-    rule = disclosure.shown(rule)
-    if rule.conditions:
+    conditions = rule_text.operations(rule, 'conditions')
+    actions = rule_text.operations(rule, 'actions')
+    if conditions:
         yield _Line('conditions:')
-    for index, condition in enumerate(rule.conditions):
+    for index, condition in enumerate(conditions):
         place = (rule.uuid, 'conditions', index)
         yield from _operation(
             condition, (covered.counts[*place, coverage.TRUE],
-                              covered.counts[*place, coverage.FALSE]),
+                        covered.counts[*place, coverage.FALSE]),
             all(covered.reached(rule, place)))
-    if rule.actions:
+    if actions:
         yield _Line('actions:')
-    for index, action in enumerate(rule.actions):
+    for index, action in enumerate(actions):
         place = (rule.uuid, 'actions', index)
         yield from _operation(
             action, (covered.counts[*place, coverage.RAN],),

@@ -32,6 +32,15 @@ def variables(rule: model.Rule) -> list[str]:
     return _lines({model.VARS: disclosure.data(given)})
 
 
+def operations(rule: model.Rule, name: str) -> model.Operations:
+    """Return the conditions or the actions of a rule that are shown.
+
+    :param name: which of both.
+    """
+    shown: model.Operations = getattr(disclosure.shown(rule), name)
+    return shown
+
+
 def operation(written: Operation) -> list[str]:
     """Return the lines of one condition or action."""
     first, *others = _lines(disclosure.operation(written))

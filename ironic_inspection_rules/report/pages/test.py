@@ -9,7 +9,6 @@ import typing
 
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.report import trial_text
 from ironic_inspection_rules.report.pages import rule_text
 from ironic_inspection_rules.report.pages import shell
@@ -141,7 +140,7 @@ def _rule(rule: model.Rule) -> dict[str, typing.Any]:
             'scope': rule.scope, 'mode': rule.mode,
             'vars': '\n'.join(rule_text.variables(rule)), **{
                 name: [rule_text.arguments(operation) for operation
-                       in getattr(disclosure.shown(rule), name)]
+                       in rule_text.operations(rule, name)]
                 for name in model.OPERATIONS}}
 
 

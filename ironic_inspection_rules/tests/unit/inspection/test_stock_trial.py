@@ -132,6 +132,20 @@ class BothEnginesTestCase(base.IronicTestCase):
         self.assertIn('here: a rule fails it',
                       self.differences(rule, converted, [machine])[0])
 
+    def test_what_a_sensitive_rule_sets_is_no_difference_that_is_told(self):
+        wrong = {'op': 'extend-attribute',
+                 'args': {'path': '/extra/hit', 'value': 1}}
+        rule = {'conditions': [], 'actions': [stock_rules.HIT]}
+        for more, differences in (
+                ([], []), ([wrong], ['machine 1: stock Ironic: passes; here: '
+                                     'an error in a rule fails it'])):
+            converted = self.convert(rule)
+            converted.rule['sensitive'] = True
+            converted.rule['actions'][0]['args']['value'] = 'no'
+            converted.rule['actions'] += more
+            self.assertEqual(differences, self.differences(
+                rule, converted, [stock_rules.machine(1, {})]))
+
     def test_what_stock_ironic_keeps_in_spite_of_an_error_is_seen(self):
         rule = {'conditions': [], 'actions': [
             {'op': 'set-plugin-data', 'args': {'path': 'a', 'value': 1}},

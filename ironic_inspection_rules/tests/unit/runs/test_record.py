@@ -3,12 +3,10 @@
 """What is kept of a phase, and what is not."""
 
 from ironic_inspection_rules.engine import change as engine_change
-from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine.secrecy import journal
 from ironic_inspection_rules.engine.secrecy import masking
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_rule
@@ -67,28 +65,6 @@ class RecordTestCase(base.TestCase):
                          [change['path'] for change
                           in made['rules'][0]['changes']])
         self.assertEqual(1, made['left_out'])
-
-    @staticmethod
-    def of_sensitive(*names):
-        made = journal.Journal()
-        made.enter(model.Rule(uuid='s', sensitive=True, actions=()),
-                   'set-attribute', masked=True)
-        for name in names:
-            made.record('add', {}, 'node', ('extra', name))
-        return runner.Outcome((), journal=made)
-
-    def test_places_of_a_sensitive_rule_take_room(self):
-        self.patch(record, 'LONGEST_RECORD', 100)
-        self.assertEqual({'s': None}, recorded_rule.places_of(
-            self.of_sensitive('a' * 60, 'b' * 60, 'c')))
-
-    def test_of_a_sensitive_rule_all_places_are_kept_or_none(self):
-        for most, places in (
-                (4, [['node', f'/extra/{name}'] for name in 'abcd']),
-                (3, None)):
-            self.patch(record, 'MOST_CHANGES', most)
-            self.assertEqual({'s': places},
-                             recorded_rule.places_of(self.of_sensitive(*'abcd')))
 
     @staticmethod
     def run_actions(*actions, **fields):

@@ -2,6 +2,10 @@
 
 """A rule in a record is read without asking whether it is withheld."""
 
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine.secrecy import journal
+from ironic_inspection_rules.runs import record as run_record
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit import base
@@ -43,6 +47,31 @@ class ReadTestCase(base.TestCase):
         trail = recorded_rule.read(TOLD, {UUID: None}).follow(PLACE)
         self.assertEqual((CHANGE, True, False),
                          (trail.change, trail.is_set, trail.is_open))
+
+
+class PlacesTestCase(base.TestCase):
+
+    @staticmethod
+    def of_sensitive(*names):
+        made = journal.Journal()
+        made.enter(model.Rule(uuid='s', sensitive=True, actions=()),
+                   'set-attribute', masked=True)
+        for name in names:
+            made.record('add', {}, 'node', ('extra', name))
+        return runner.Outcome((), journal=made)
+
+    def test_places_of_a_sensitive_rule_take_room(self):
+        self.patch(run_record, 'LONGEST_RECORD', 100)
+        self.assertEqual({'s': None}, recorded_rule.places_of(
+            self.of_sensitive('a' * 60, 'b' * 60, 'c')))
+
+    def test_of_a_sensitive_rule_all_places_are_kept_or_none(self):
+        for most, places in (
+                (4, [['node', f'/extra/{name}'] for name in 'abcd']),
+                (3, None)):
+            self.patch(run_record, 'MOST_CHANGES', most)
+            self.assertEqual({'s': places},
+                             recorded_rule.places_of(self.of_sensitive(*'abcd')))
 
 
 class WithholdTestCase(base.TestCase):

@@ -100,6 +100,15 @@ class ReplayTestCase(base.TestCase):
             self.assertEqual(['preprocess'] if failed
                              else ['preprocess', 'main'], list(ends))
 
+    def test_what_a_sensitive_rule_of_any_phase_set_is_not_told(self):
+        for phase in ('preprocess', 'main'):
+            before, after = (
+                [rule(A, '/extra/a', value, phase, sensitive=True),
+                 rule(B, '/extra/b', 1)] for value in ('old', 'new'))
+            told = self.otherwise(before, after)
+            self.assertEqual([], told['changes'])
+            self.assertTrue(told['differs'])
+
     def test_everything_that_a_record_has_is_compared(self):
         rules = (rule(A, '/extra/a', 1), rule(B, '/extra/b', 1, mode='audit'))
         rules[0]['actions'] += [
