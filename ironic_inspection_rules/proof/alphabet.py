@@ -140,6 +140,20 @@ class Alphabet:
         return self._decide(lambda text: z3.InRe(marked(text), language),
                             among)
 
+    def example(self, pattern: str, searches: bool, among: str) -> str:
+        """Return a text of a language that matches, empty if none is found.
+
+        :param among: a regular expression of these texts.
+        """
+        text = z3.String('text')
+        solver = z3.Solver()
+        solver.set('timeout', _LONGEST)
+        solver.add(z3.InRe(text, self.language(among)), z3.InRe(
+            marked(text), self.matching(pattern, searches)))
+        if solver.check() != z3.sat:
+            return ''
+        return logic.text_of(solver.model()[text])
+
     def _decide(self, make: Callable[[typing.Any], logic.Formula],
                 among: str) -> bool | None:
         """Return what holds of all texts of a language, None if neither."""

@@ -3,6 +3,7 @@
 """A machine that the solver fills in: each field that rules look at."""
 
 from collections.abc import Callable, Iterable
+import re
 import typing
 
 import z3
@@ -19,6 +20,7 @@ Alternatives = Iterable[tuple[logic.Formula, values.Alternative]]
 
 LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
+_MOST_DIGITS = 18
 
 
 class Machine:
@@ -26,8 +28,8 @@ class Machine:
 
     ``domain`` holds for all machines; each of ``limits`` says, with a
     reason, to which machines the search is limited. ``loops`` are the
-    guesses about the rest of a list, by its name. ``number_texts`` are the
-    texts of numbers, by their terms.
+    guesses about the rest of a list, by its name. ``numbers_of`` are the
+    numbers that texts are of, by the terms of these.
 
     :param alphabet: the characters that its texts may have.
     """
@@ -38,11 +40,12 @@ class Machine:
         self.limits: list[cells.Limit] = []
         self.cells: dict[tuple[str, ...], cells.Cell] = {}
         self.texts: dict[int, texts.Text] = {}
-        self.number_texts: dict[int, texts.NumberText] = {}
+        self.numbers: dict[int, texts.Number] = {}
+        self.numbers_of: dict[int, typing.Any] = {}
         self.reasons: dict[str, str] = {}
         self.loops: dict[str, set[str]] = {}
         self._without_marks: dict[int, typing.Any] = {}
-        self._number_texts: dict[int, texts.NumberText] = {}
+        self._number_texts: dict[int, typing.Any] = {}
         self._kept: list[typing.Any] = []
         self._guesses: dict[typing.Any, typing.Any] = {}
         self._ranks: dict[typing.Any, typing.Any] = {}
@@ -96,19 +99,52 @@ class Machine:
         if not isinstance(alternative, values.Term):
             return None
         term = alternative.term
+        if term.get_id() in self._number_texts:
+            return self._number_texts[term.get_id()]
         if alternative.is_text:
             return term
         if alternative.is_boolean:
             return z3.If(term, z3.StringVal('True'), z3.StringVal('False'))
-        known = self._number_texts.get(term.get_id())
-        if known is None:
-            text = self.text(f'text {len(self._number_texts)} of a number',
+        if z3.is_int(term):
+            text = z3.If(term < 0, z3.Concat(z3.StringVal('-'),
+                                             z3.IntToStr(-term)),
+                         z3.IntToStr(term))
+        else:
+            # Which text it is, nobody knows.
+            text = self.text(f'text {len(self._number_texts)} of a float',
                              derived=True)
-            known = texts.NumberText(term, self.texts[text.get_id()])
-            self._number_texts[term.get_id()] = known
-            self.number_texts[text.get_id()] = known
-            self.domain += known.domain()
-        return known.text.term
+            self.domain.append(z3.InRe(
+                text, self.alphabet.language(texts.FLOAT)))
+        self._number_texts[term.get_id()] = text
+        self.numbers_of[text.get_id()] = term
+        return text
+
+    def asks_text(self, number: typing.Any, question: str,
+                  compute: Callable[[str], bool],
+                  near: str = '') -> logic.Formula:
+        """Return when something holds of the text of a number.
+
+        The solver hardly finds a machine where it has to look into such a
+        text: so what holds is known for a few numbers.
+
+        :param number: a term.
+        :param question: tells what holds from other things.
+        :param near: a text for which the answer may be of interest.
+        """
+        if re.fullmatch(texts.INTEGER, near) and len(near) < _MOST_DIGITS:
+            self.note_number(number, int(near))
+        return self._number(number).asks(question, compute)
+
+    def note_number(self, number: typing.Any, value: float) -> None:
+        """Store a number that another one is compared with."""
+        self._number(number).near.add(int(value))
+
+    def _number(self, term: typing.Any) -> texts.Number:
+        known = self.numbers.get(term.get_id())
+        if known is None:
+            known = self.numbers[term.get_id()] = texts.Number(
+                term, f'number {len(self.numbers)}')
+        return known
 
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
         """Return a truth value that the solver may choose.
@@ -181,7 +217,8 @@ class Machine:
                 len(self._ranks), sum(
                     len(text.near) + len(text.languages) + sum(
                         1 + len(facet.near) for facet in text.facets.values())
-                    for text in self.texts.values()))
+                    for text in self.texts.values()),
+                sum(number.asked for number in self.numbers.values()))
 
     def settle(self) -> tuple[list[logic.Formula], list[cells.Limit]]:
         """Return all that holds of machines, and all limits."""
@@ -198,11 +235,12 @@ class Machine:
             limits.append(cells.Limit(
                 z3.Or(*tried.values()),
                 f'other text in {text.name} than was tried'))
-        for number in self._number_texts.values():
-            equations, is_tried = number.tried()
-            domain += equations
-            limits.append(cells.Limit(
-                is_tried, 'other numbers as text than were tried'))
+        for number in self.numbers.values():
+            if number.is_asked:
+                equations, is_tried = number.tried()
+                domain += equations
+                limits.append(cells.Limit(
+                    is_tried, 'other numbers as text than were tried'))
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
         return domain, limits

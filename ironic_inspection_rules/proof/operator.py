@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import ipaddress
 import itertools
 import operator
+import re
 import typing
 
 import z3
@@ -89,10 +90,19 @@ def _pair(machine: Machine, compare: Callable[..., typing.Any],
             logic.conj(logic.negated(readable),
                         logic.known(compare is operator.ne)))
     if set(kinds) <= {'number', 'boolean'}:
+        _note_number(machine, one, other)
+        _note_number(machine, other, one)
         return compare(*(_as_number(each) for each in (one, other)))
     if kinds[0] == kinds[1] and kinds[0] in ('list', 'mapping'):
         raise logic.Untranslatable('a comparison of lists or mappings')
     return logic.known(compare is operator.ne)
+
+
+def _note_number(machine: Machine, one: values.Alternative,
+                 other: values.Alternative) -> None:
+    if isinstance(one, values.Term) and isinstance(other, values.Const) and (
+            not one.is_boolean):
+        machine.note_number(one.term, other.value)
 
 
 def _compare_texts(machine: Machine, compare: Callable[..., typing.Any],
@@ -117,14 +127,16 @@ def _compare_with(machine: Machine, compare: Callable[..., typing.Any],
         opposite = {operator.gt: operator.le, operator.ge: operator.lt}
         return logic.negated(_compare_with(machine, opposite[compare], term,
                                            text))
-    number = machine.number_texts.get(term.get_id())
-    held = None
-    if number is not None:
-        held = machine.alphabet.held_below(text, number.pattern)
-    if held is not None:
-        below = logic.known(held)
-    else:
+    number = machine.numbers_of.get(term.get_id())
+    if number is None:
         below = z3.InRe(term, machine.alphabet.below(text))
+    else:
+        held = machine.alphabet.held_below(text, _pattern(number))
+        if held is None:
+            below = machine.asks_text(number, f'before {text!r}',
+                                      lambda known: known < text, text)
+        else:
+            below = logic.known(held)
     if compare is operator.lt:
         return below
     return logic.disj(below, term == logic.constant(text))
@@ -233,10 +245,14 @@ def _number_matches(machine: Machine, value: values.Term, regex: str,
                 logic.conj(value.term, logic.known(bool(yes))),
                 logic.conj(z3.Not(value.term), logic.known(bool(no))))
     else:
-        kind = texts.INTEGER if z3.is_int(value.term) else texts.FLOAT
-        holds = machine.alphabet.held(regex, searches, kind)
-        if holds is not None:
-            return logic.known(holds)
+        held = machine.alphabet.held(regex, searches, _pattern(value.term))
+        if held is not None:
+            return logic.known(held)
+        find = re.search if searches else re.fullmatch
+        return machine.asks_text(
+            value.term, f'{find.__name__} {regex!r}',
+            lambda known: find(regex, known) is not None,
+            machine.alphabet.example(regex, searches, _pattern(value.term)))
     return _text_matches(machine, machine.text_of(value), regex, searches)
 
 
@@ -281,6 +297,11 @@ def _known(value: values.Value) -> values.Value:
         if isinstance(alternative, values.Unknown):
             raise logic.Untranslatable(alternative.reason)
     return value
+
+
+def _pattern(number: typing.Any) -> str:
+    """Return a regular expression of the texts that a number may have."""
+    return texts.INTEGER if z3.is_int(number) else texts.FLOAT
 
 
 def _truth(machine: Machine, name: str, given: Given,

@@ -176,6 +176,16 @@ def _is_name(machine: machines.Machine, text: typing.Any) -> logic.Formula:
     return z3.And(is_name, z3.Not(is_uuid))
 
 
+def _takes(path: data_path.Path, text: str,
+           table: typing.Mapping[str, schema.Attribute]) -> bool:
+    """Return whether an attribute may be set to a text."""
+    try:
+        schema.read_value(path, text, table)
+    except exceptions.OperationError:
+        return False
+    return True
+
+
 def read(machine: machines.Machine, path: data_path.Path,
          table: typing.Mapping[str, schema.Attribute],
          each: values.Alternative) -> Value:
@@ -199,9 +209,15 @@ def read(machine: machines.Machine, path: data_path.Path,
             return values.FAILED
         text = None if is_boolean else machine.text_of(each)
         if text is not None:
-            fits = z3.Length(text) <= attribute.longest
-            if attribute.kind == schema.NAME_KIND:
-                fits = z3.And(fits, _is_name(machine, text))
+            number = machine.numbers_of.get(text.get_id())
+            if number is not None:
+                fits = machine.asks_text(
+                    number, f'{path[0]} takes',
+                    lambda known: _takes(path, known, table))
+            else:
+                fits = z3.Length(text) <= attribute.longest
+                if attribute.kind == schema.NAME_KIND:
+                    fits = z3.And(fits, _is_name(machine, text))
             return values.choose(fits, values.only(values.Term(text)),
                                  values.FAILED)
     return values.FAILED if is_boolean else values.unknown(

@@ -4,7 +4,6 @@
 
 import dataclasses
 import math
-import re
 import typing
 
 import z3
@@ -14,13 +13,15 @@ from ironic_inspection_rules.proof import logic
 
 _LONGEST = 0.5  # Seconds to look for a text of a language.
 _MOST_CANDIDATES = 80
-_MOST_DIGITS = 18
+_MOST_HALVES = 2 ** 50
+"""From where on a float does not tell half of one."""
 
 INTEGER = '-?[0-9]+'
 FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
 """How numbers are shown."""
 
 Compute = typing.Callable[[str], typing.Sequence[typing.Any]]
+Answers = typing.Callable[[str], bool]
 
 
 @dataclasses.dataclass(eq=False)
@@ -76,73 +77,64 @@ class Text:
                 inner = texts.get(term.get_id())
                 for text in inner.candidates(texts) if inner else ():
                     found |= {text, text.lower(), text.upper(), text.title()}
-        found |= self.met()
-        return sorted(filter(self.alphabet.has,
-                             found))[:_MOST_CANDIDATES]
-
-    def met(self, among: str | None = None) -> set[str]:
-        """Return a text of each language that it is asked for.
-
-        :param among: a regular expression of the texts that it may be.
-        """
-        found = set()
         for holds in self.languages.values():
             solver = z3.Solver()
             solver.set('timeout', math.ceil(1000 * _LONGEST))
-            if among is not None:
-                solver.add(z3.InRe(self.term, self.alphabet.language(among)))
             if solver.check(holds) == z3.sat:
                 found.add(logic.text_of(solver.model()[self.term]))
-        return found
+        return sorted(filter(self.alphabet.has,
+                             found))[:_MOST_CANDIDATES]
 
 
 @dataclasses.dataclass(eq=False)
-class NumberText:
-    """The text of a number: which one it is, is known for a few numbers.
+class Number:
+    """A number of the solver, and what is asked of its text.
 
-    The solver hardly finds a machine where it has to compute such texts.
-
-    :ivar number: a term.
+    ``near`` are numbers for which the answers may be of interest.
     """
 
-    number: typing.Any
-    text: Text
+    term: typing.Any
+    name: str
+    near: set[int] = dataclasses.field(default_factory=set)
+    _answers: dict[typing.Any, tuple[logic.Formula, Answers]] = (
+        dataclasses.field(default_factory=dict))
 
     @property
-    def is_integer(self) -> bool:
-        return bool(z3.is_int(self.number))
+    def asked(self) -> int:
+        """How much was asked."""
+        return len(self.near) + len(self._answers)
 
     @property
-    def pattern(self) -> str:
-        """A regular expression of all texts that it may be."""
-        return INTEGER if self.is_integer else FLOAT
+    def is_asked(self) -> bool:
+        return bool(self._answers)
 
-    def domain(self) -> list[logic.Formula]:
-        """Return what holds of the text of any number."""
-        if self.is_integer:
-            natural, negative = (
-                z3.InRe(self.text.term, self.text.alphabet.language(pattern))
-                for pattern in ('0|[1-9][0-9]*', '-[1-9][0-9]*'))
-            return [z3.If(self.number < 0, negative, natural)]
-        return [z3.InRe(self.text.term, self.text.alphabet.language(FLOAT))]
+    def asks(self, question: typing.Any, answers: Answers) -> logic.Formula:
+        """Return when something holds of the text.
+
+        :param question: tells what holds from other things.
+        """
+        if question not in self._answers:
+            made = z3.Bool(f'{question} of {self.name}')
+            self._answers[question] = made, answers
+        return self._answers[question][0]
 
     def tried(self) -> tuple[list[logic.Formula], logic.Formula]:
         """Return what holds of a few numbers, and when it is one of them."""
         equations, those = [], []
         for number in self._candidates():
-            is_it = self.number == number
-            is_text = self.text.term == logic.constant(str(number))
-            equations.append(is_it == is_text)
+            is_it = self.term == number
             those.append(is_it)
+            equations += [
+                z3.Implies(is_it, holds == answers(str(number)))
+                for holds, answers in self._answers.values()]
         return equations, z3.Or(*those)
 
     def _candidates(self) -> list[int] | list[float]:
-        numbers = {-1, 0, 1, 2, 8, 10, 100}
-        numbers.update(int(text) for text in (
-            *self.text.near, *self.text.met(self.pattern))
-            if re.fullmatch(INTEGER, text) and len(text) <= _MOST_DIGITS)
-        if self.is_integer:
+        numbers = {-1, 0, 1, 2, 8, 10, 32, 100}
+        for near in self.near:
+            numbers |= {near - 1, near, near + 1}
+        if z3.is_int(self.term):
             return sorted(numbers)
         # With half of one it is a float for sure, whatever it is made of.
         return [number + .5 for number in sorted(numbers)
-                if abs(number) < 2 ** 50]
+                if abs(number) < _MOST_HALVES]

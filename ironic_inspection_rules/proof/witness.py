@@ -172,10 +172,25 @@ def _build(cell: cells.Cell, found: z3.ModelRef) -> typing.Any:
         return [_item(cell, found, index)
                 for index in range(min(value.as_long(), 64))]
     if kind == 'text':
-        return cell.machine.alphabet.cleaned(logic.text_of(value))
+        return _text(cell, logic.text_of(value))
     if kind == 'float':
         return float(value.as_fraction())
     return z3.is_true(value) if kind == 'boolean' else value.as_long()
+
+
+def _text(cell: cells.Cell, text: str) -> str:
+    """Return a text with characters that the rules take as the solver did.
+
+    For regular expressions, all that the alphabet does not have are one.
+    """
+    asked = cell.machine.texts[cell.terms['text'].get_id()]
+    if asked.languages or any(map(_is_surrogate, text)):
+        return typing.cast(str, cell.machine.alphabet.cleaned(text))
+    return text
+
+
+def _is_surrogate(character: str) -> bool:
+    return '\ud800' <= character <= '\udfff'
 
 
 def _build_mapping(cell: cells.Cell, found: z3.ModelRef

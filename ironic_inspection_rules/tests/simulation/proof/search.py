@@ -10,6 +10,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.proof import question
 from ironic_inspection_rules.proof import witness
 from ironic_inspection_rules.tests.simulation.proof import machines
@@ -20,7 +21,7 @@ from ironic_inspection_rules.tests.simulation.proof import theme_rules
 MACHINES = 200
 QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class',
              'gap:/extra/tag')
-# Traits and capabilities are many values at one place.
+# Traits are many values at one place.
 _SETS_A_PLACE = ('set-attribute', 'set-port-attribute', 'set-plugin-data')
 LASTING = ('log', 'api-call', 'third-party')
 
@@ -172,20 +173,17 @@ class Oracle:
             if done.error is not None and not isinstance(
                     done.error, exceptions.RuleFailed):
                 continue
-            last: dict[tuple[str, str], tuple[model.Rule, typing.Any]] = {}
+            last: dict[tuple[str, ...], tuple[model.Rule, typing.Any]] = {}
             # A rule that does not match may undo what it did: it sets nothing.
             for each in done.traces:
                 if not each.matched:
                     continue
-                mine = {}
+                mine: dict[tuple[str, ...], _Set] = {}
                 for action in each.actions:
-                    for change in action.changes:
-                        place = change.object, change.path
-                        if action.op in _SETS_A_PLACE:
-                            mine[place] = change
+                    mine.update(_sets(action))
                 for place, change in mine.items():
                     before = last.get(place)
-                    if before and change.op == 'replace' and (
+                    if before and change.value != change.before and (
                             before[0].phase == each.rule.phase
                             and before[0].priority == each.rule.priority
                             and before[0] is not each.rule
@@ -196,3 +194,36 @@ class Oracle:
                         if place not in mine}
                 last.update({place: (each.rule, change.value)
                              for place, change in mine.items()})
+
+
+class _Set(typing.NamedTuple):
+    """A value that an action has set at a place, and the one before it."""
+
+    before: typing.Any
+    value: typing.Any
+
+
+def _sets(action: trace.ActionTrace
+          ) -> typing.Iterator[tuple[tuple[str, ...], _Set]]:
+    """Yield what an action has set, each with its place."""
+    for change in action.changes:
+        if action.op in _SETS_A_PLACE and change.op == 'replace':
+            yield (change.object, change.path), _Set(change.before,
+                                                     change.value)
+        elif action.op in _SETS_A_PLACE:
+            yield (change.object, change.path), _Set(change.value,
+                                                     change.value)
+        elif action.op == 'set-capability':
+            # The text has all capabilities: the one that differs is set.
+            before, after = (_capabilities(text) for text in (
+                change.before, change.value))
+            for name, value in after.items():
+                if before.get(name) != value:
+                    yield (change.object, change.path, name), _Set(
+                        before.get(name), value)
+
+
+def _capabilities(text: str | None) -> dict[str, str]:
+    """Return capabilities by their names."""
+    pairs = (item.partition(':') for item in (text or '').split(','))
+    return {name: value for name, _colon, value in pairs}

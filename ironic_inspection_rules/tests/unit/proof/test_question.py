@@ -25,6 +25,7 @@ try:
     from ironic_inspection_rules.proof import question
     from ironic_inspection_rules.proof import value as values
     from ironic_inspection_rules.proof import witness
+    from ironic_inspection_rules.tests.simulation.proof import third_party
 except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
 
@@ -490,6 +491,48 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({(): 'unknown'},
                          self.one('gap:/extra/tag', sets, asks))
 
+    def test_a_condition_of_others_may_be_an_error(self):
+        self.useFixture(third_party.Installed())
+        tags = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag', 'a']}]}
+        # The op is asked for what is known: null is an error.
+        asks = {**tags, 'conditions': [
+            {'op': '!is-none', 'args': ['{plugin_data.t}']},
+            {'op': 'third-party', 'args': ['{plugin_data.t}']}]}
+        self.assertNotEqual('no', self.compared([asks, tags], [tags]))
+
+    def test_what_a_field_gives_is_one_token_of_a_path(self):
+        def sets(path, token=''):
+            return [{'vars': {'v': token}, 'actions': [
+                {'op': 'set-attribute', 'args': ['/extra', {'l': []}]},
+                {'op': 'set-attribute', 'args': [path, 1]}]}]
+
+        for parent, token in (('/extra', 'm/k'), ('/extra', 'm~1k'),
+                              ('/extra/l', '-')):
+            self.assertEqual('yes', self.compared(
+                sets(f'{parent}/{{vars.v}}', token),
+                sets(f'{parent}/{token}')), token)
+
+    def test_an_unknown_value_before_an_error_may_be_missing(self):
+        # No list is the text that the filter takes.
+        error = '{node.traits | trait}'
+        port = f'{{ports[{MAC}].extra.tag}}'
+        asks = {'actions': [{'op': 'log', 'args': ['x']}], 'conditions': [
+            {'op': 'eq', 'args': [port, error]}]}
+        self.assertNotEqual({(): 'no'}, self.one('gap:/extra/tag', asks))
+
+    def test_an_action_needs_a_value_that_may_be_missing(self):
+        found = '{node.name | lookup({"a": 1})}'
+        clears = {'actions': [{'op': 'set-attribute',
+                               'args': ['/extra', {}]}]}
+        named = [{'op': '!is-none', 'args': ['{node.name}']}]
+        logs = {'conditions': named, 'actions': [
+            {'op': 'log', 'args': [found]}]}
+        sets = {'conditions': named, 'actions': [
+            {'op': 'set-attribute', 'args': ['/extra/q', found]}]}
+        self.assertNotEqual('no', self.compared([logs, clears],
+                                                [sets, clears]))
+
     def test_a_value_that_is_put_into_itself_grows_not_for_ever(self):
         grown = values.const(1)
         for _number in range(13):
@@ -838,7 +881,8 @@ class QuestionTestCase(base.TestCase):
                 ('eq', [field, '01'], 'yes'),
                 ('lt', [field, 'a'], 'no'),
                 ('gt', [field, 'a'], 'yes'),
-                ('gt', ['100', field, '10'], 'yes'),
+                # There is none, but not all numbers are tried.
+                ('gt', ['100', field, '10'], 'unknown'),
                 ('lt', ['100', field, '2'], 'no'),
                 ('lt', [field, '{node.name}'], 'no')):
             asked = {'op': op, 'args': {'values': args,
@@ -848,7 +892,7 @@ class QuestionTestCase(base.TestCase):
                 'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
                 asked)
         for regex, dead in (('^37$', 'no'), ('^[0-9]+$', 'no'),
-                            ('-', 'yes'), ('^0.', 'yes'), ('[a-z]', 'yes')):
+                            ('-', 'unknown'), ('[a-z]', 'yes')):
             self.assertEqual({('0',): dead}, self.one('dead', {
                 'conditions': [{'op': 'contains', 'args': [field, regex]}],
                 'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
