@@ -103,16 +103,6 @@ _COORDINATION = [
                       '"zookeeper://host:2181" or "file:///directory". '
                       'The default and any other directory do for services '
                       'on one host only, which all run as the same user.')),
-    cfg.IntOpt('connection_retries',
-               default='$inspection_queue.connection_retries', min=0,
-               help=_('Number of retries after which a coordination service '
-                      'that stays out of reach is logged as an error. '
-                      'Services themselves try again for '
-                      'as long as they run.')),
-    cfg.FloatOpt('connection_retry_interval',
-                 default='$inspection_queue.connection_retry_interval',
-                 min=0.01, max=_DAY,
-                 help=_('Seconds between two such retries.')),
 ]
 
 _PXE_FILTER = [
@@ -201,10 +191,9 @@ _QUEUE = [
                       'service which is out of reach is tried again every '
                       'connection_retry_interval, before that is an error in '
                       'the log. After that a worker tries the database less '
-                      'often. Services try for as long as they run. '
-                      '[coordination]connection_retries takes its default '
-                      'from here; the message broker has options of its '
-                      'own, in [oslo_messaging_rabbit].')),
+                      'often. Services try for as long as they run. Counts '
+                      'for the PXE filter as well; the message broker has '
+                      'options of its own, in [oslo_messaging_rabbit].')),
     cfg.FloatOpt('connection_retry_interval', default=1.0, min=0.01,
                  max=_DAY,
                  help=_('Seconds between two such retries.')),

@@ -78,8 +78,8 @@ def main() -> int:
             auto_discovery=CONF.auto_discovery.enabled,
             sync_period=options.sync_period,
             allowlist_period=options.whitelist_period,
-            retries=CONF.coordination.connection_retries,
-            retry_interval=CONF.coordination.connection_retry_interval)
+            retries=CONF.inspection_queue.connection_retries,
+            retry_interval=CONF.inspection_queue.connection_retry_interval)
         if CONF.dry_run:
             print(_dry_run(table, settings), end='')
         else:

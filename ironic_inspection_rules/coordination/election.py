@@ -261,8 +261,9 @@ class Election:
 def make(conf: cfg.ConfigOpts, name: str, member: str, *,
          on_gained: Callback, on_lost: Callback) -> Election:
     """Build a member's part in an election from the options."""
-    options = conf.coordination
     return Election(
-        name, options.backend_url, member, on_gained=on_gained,
-        on_lost=on_lost, connection_retries=options.connection_retries,
-        connection_retry_interval=options.connection_retry_interval)
+        name, conf.coordination.backend_url, member, on_gained=on_gained,
+        on_lost=on_lost,
+        connection_retries=conf.inspection_queue.connection_retries,
+        connection_retry_interval=(
+            conf.inspection_queue.connection_retry_interval))

@@ -162,5 +162,5 @@ def make_throttle(wait: Callable[[float], bool]) -> Throttle:
         lambda: coordinator.LeasedLock(
             CONF.coordination.backend_url, CONF.host, LOCK, election.LEASE),
         CONF.inspection_queue.reboot_throttle, wait,
-        CONF.coordination.connection_retries,
-        CONF.coordination.connection_retry_interval)
+        CONF.inspection_queue.connection_retries,
+        CONF.inspection_queue.connection_retry_interval)

@@ -37,8 +37,9 @@ class WakeupSender:
         self._pending = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._outage = watchdog.Outage('Waking up inspection workers',
-                                     CONF.coordination.connection_retries)
+        self._outage = watchdog.Outage(
+            'Waking up inspection workers',
+            CONF.inspection_queue.connection_retries)
 
     def wake(self) -> None:
         """Send a wake-up soon."""

@@ -92,13 +92,6 @@ class OptionsTestCase(base.IronicTestCase):
             self.assertRaises(ValueError, self.config,
                               group='inspection_queue', **{name: bad})
 
-    def test_so_is_it_of_the_coordination_service(self):
-        conf.register_opts(CONF)
-        for good, bad in ((0.01, 0), (86400, 1e12)):
-            self.config(group='coordination', connection_retry_interval=good)
-            self.assertRaises(ValueError, self.config, group='coordination',
-                              connection_retry_interval=bad)
-
     def test_what_is_no_number_is_refused_at_start(self):
         conf.register_opts(CONF)
         self.config(group='inspection_queue', reboot_throttle='nan')

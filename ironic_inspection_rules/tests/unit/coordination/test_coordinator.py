@@ -75,22 +75,6 @@ class CheckTestCase(base.IronicTestCase):
             self.assertNotIn('secret', self.refused(url))
 
 
-class RetriesTestCase(base.IronicTestCase):
-
-    def setUp(self):
-        super().setUp()
-        conf.register_opts(CONF)
-
-    def test_they_are_those_of_the_queue_unless_set(self):
-        self.config(group='inspection_queue', connection_retries=3,
-                    connection_retry_interval=0.5)
-        self.assertEqual((3, 0.5), (
-            CONF.coordination.connection_retries,
-            CONF.coordination.connection_retry_interval))
-        self.config(group='coordination', connection_retries=4)
-        self.assertEqual(4, CONF.coordination.connection_retries)
-
-
 class PermissionsTestCase(base.IronicTestCase):
 
     def setUp(self):
