@@ -54,11 +54,7 @@ class Log(plugin.Action):
         if level.lower() not in LEVELS:
             raise exceptions.OperationError(
                 _('level must be one of %s') % ', '.join(LEVELS))
-        text = str(msg)
-        # The value of a single field is converted here; a loop may do so
-        # often.
-        target.roots.budget.make_text(len(text))
-        target.log(level.lower(), text)
+        target.log(level.lower(), str(msg))
 
 
 class ApiCall(plugin.Action):

@@ -175,6 +175,7 @@ def _read_network(subnet: typing.Any) -> _Network:
 class RegexCondition(plugin.Condition):
     """A condition with a regular expression (:mod:`.engine.pattern`)."""
 
+    # A short text can make an expression take long.
     PAYS = True
     METHOD: typing.ClassVar[str]
     """The method of a compiled pattern that is called."""

@@ -3,9 +3,20 @@
 """The budget of a phase: time, operations, and the size of what it builds.
 
 The data come from unauthenticated machines. So everything that grows with
-them is paid for here: items of loops, text, values that are written, the time
-of regular expressions. Code that reads the data gets a :class:`View`, which
-holds the budget; outside of a phase nothing is limited.
+them is charged here, by who calls, whatever is called:
+
+* ``call`` and ``single_condition`` for the arguments of actions and
+  conditions, ``template`` for those of filters, by their length; ``template``
+  also for what filters return, by all that is in it;
+* ``rendering`` for text that is made of fields, ``step`` for rules, actions
+  and ``vars``, ``loop`` for items, ``working_copy`` for what actions write;
+* ``masking`` and ``pattern`` for their own walks and matches.
+
+Plugins need not know of it. Only one of which a single call can make
+something huge, or take long, before it returns charges that itself.
+
+Code that reads the data gets a :class:`View`, which holds the budget; outside
+of a phase nothing is limited.
 """
 
 import collections.abc
@@ -20,6 +31,12 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 
 _LOOK_EVERY = 64  # Operations between two looks at the clock.
+
+SHORT = 63
+"""Characters or items up to which a value is free."""
+
+_CONTAINERS = frozenset((dict, list))
+_SIZED = frozenset((dict, list, str))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,6 +120,38 @@ class Budget:
             raise exceptions.BudgetExceeded(
                 _('the loop has %(items)d items, more than %(most)d')
                 % {'items': items, 'most': self.limits.loop})
+
+    def give(self, value: typing.Any) -> None:
+        """Pay for a value that something is called with.
+
+        An operation for every 64 characters or items; what the items hold is
+        not looked at, so it may take long to work on a short list.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if too little is left.
+        """
+        kind = value.__class__
+        if kind in _SIZED:
+            if len(value) > SHORT:
+                self.spend(len(value) >> 6)
+            if kind is not str:
+                self.check_time()
+
+    def take(self, value: typing.Any, of_parts: bool = False) -> None:
+        """Pay for a value that something has returned.
+
+        :param of_parts: whether a container is only made of parts that were
+            charged before; then its items are charged, and nothing in them.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
+            nested too deeply, or too little is left.
+        """
+        kind = value.__class__
+        if kind is str:
+            self.make_text(len(value))
+        elif kind in _CONTAINERS:
+            if of_parts:
+                self.spend(len(value) >> 2)
+            else:
+                self.make_value(value)
 
     def make_text(self, length: int) -> None:
         """Pay for text of so many characters.

@@ -68,12 +68,17 @@ class Call:
             self.varying[name] = compiled
 
     def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
-        """Return the arguments that depend on the data, by name."""
+        """Return the arguments that depend on the data, by name.
+
+        What the op is given is paid for here.
+        """
         rendered = {}
         for name, value in self.varying.items():
             made = rendered[name] = value.render(roots)
-            if isinstance(made, Missing):
-                return made
+            if made.__class__ is not str or len(made) > budget.SHORT:
+                if made.__class__ is Missing:
+                    return made
+                roots.budget.give(made)
         return rendered
 
 
@@ -83,8 +88,7 @@ class _Converted(rendering.Made):
     __slots__ = ()
 
 
-def _convert(argument: arguments.Argument, value: typing.Any,
-             _allowance: budget.Budget) -> typing.Any:
+def _convert(argument: arguments.Argument, value: typing.Any) -> typing.Any:
     return arguments.convert(value, argument)
 
 
@@ -143,8 +147,7 @@ def compile_pattern(text: typing.Any,
             piece if isinstance(piece, str)
             else rendering.Made(template.join([piece]), _escape)
             for piece in pieces]),
-        lambda texts, _allowance: pattern.Pattern(''.join(texts),
-                                                  from_data=True))
+        lambda texts: pattern.Pattern(''.join(texts), from_data=True))
 
 
 class _Pattern(rendering.Made):
@@ -202,7 +205,7 @@ def _written(piece: Piece, item: typing.Any) -> str:
     return str(value)
 
 
-def _escape(value: typing.Any, _allowance: budget.Budget) -> str:
+def _escape(value: typing.Any) -> str:
     """Escape a machine's text for an expression."""
     text = str(value)
     if len(text) > _LONGEST_ITEM:
@@ -256,15 +259,13 @@ def split(pieces: list[Piece]) -> list[list[Piece]]:
     return tokens
 
 
-def _read_path(tokens: list[str], allowance: budget.Budget
-               ) -> data_path.Path:
-    allowance.make_text(sum(map(len, tokens)))
+def _read_path(tokens: list[str]) -> data_path.Path:
     path = tuple(tokens)
     data_path.check(path, data_path.pointer(path))
     return path
 
 
-def _read_token(value: typing.Any, _allowance: budget.Budget) -> str:
+def _read_token(value: typing.Any) -> str:
     if isinstance(value, dict | list):
         raise exceptions.OperationError(
             _('%s cannot be part of a path') % suggestion.kind_of(value))

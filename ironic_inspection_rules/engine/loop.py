@@ -38,8 +38,7 @@ def compile_items(loop: typing.Any) -> Items:
     if not isinstance(compiled, rendering.Template):
         items = _as_list(compiled)
         return lambda roots: items
-    return rendering.Made(
-        compiled, lambda value, _allowance: _as_list(value)).render
+    return rendering.Made(compiled, _as_list).render
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

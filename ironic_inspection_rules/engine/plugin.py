@@ -87,7 +87,11 @@ class Plugin(abc.ABC):
 
     PAYS: typing.ClassVar[bool] = False
     """True where calls begin with the budget of the phase, after the data by
-    root name if they are passed too: what grows with the data is paid for."""
+    root name if they are passed too.
+
+    What a plugin is given and returns is charged by who calls it. This is for
+    one of which a single call can make something huge, or take long, before
+    it returns."""
 
     SCHEMAS: typing.ClassVar[typing.Mapping[str, typing.Sequence[Schema]]] = {}
     """JSON Schemas (draft 7) by argument. A value without fields meets one of
@@ -208,6 +212,15 @@ class Filter(Plugin):
 
     GIVES: typing.ClassVar[str] = ''
     """The type of what it returns; empty where that depends on the value."""
+
+    TAKES_ITEMS: typing.ClassVar[bool] = False
+    """True if the value is passed as a list of its items: those of a list,
+    the keys of a mapping, or the characters of text."""
+
+    REARRANGES: typing.ClassVar[bool] = False
+    """True if a list or mapping that it returns has no other items than those
+    that it was given, or mappings of such. Then only their number is charged,
+    else all that is in them."""
 
     TAKES_FILTER: typing.ClassVar[bool] = False
     """True if positional arguments are the name of a filter and its

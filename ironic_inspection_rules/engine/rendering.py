@@ -55,14 +55,17 @@ class OrElse(Template):
         return self.other if isinstance(value, Missing) else value
 
 
-Make = typing.Callable[[typing.Any, budget.Budget], typing.Any]
+Make = typing.Callable[[typing.Any], typing.Any]
+
+_FREE = 255
+"""Characters up to which text costs no operation."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Made(Template):
     """A value that a function makes of another, unless a field is missing.
 
-    :param make: takes the other value and the budget.
+    Text that is made is paid for.
     """
 
     source: Template
@@ -76,7 +79,10 @@ class Made(Template):
         value = self.source.render(roots)
         if value.__class__ is Missing:
             return value
-        return self.make(value, roots.budget)
+        made = self.make(value)
+        if made.__class__ is str and len(made) > _FREE:
+            roots.budget.take(made)
+        return made
 
 
 class List(Template):
@@ -132,8 +138,7 @@ def mapping(keys: list[typing.Any], items: list[typing.Any],
     return dict(zip(keys, items, strict=True))
 
 
-def zip_mapping(pair: list[list[typing.Any]],
-                _allowance: budget.Budget) -> dict[str, typing.Any]:
+def zip_mapping(pair: list[list[typing.Any]]) -> dict[str, typing.Any]:
     """Build a mapping of keys and items."""
     keys, items = pair
     return dict(zip(map(str, keys), items, strict=True))
@@ -246,15 +251,30 @@ class PortPath(Template):
             budget.View({self._root: ports[index]}, roots.budget))
 
 
-def missing_inside(value: typing.Any, allowance: budget.Budget
-                   ) -> typing.Any:
-    """Return a missing field from inside a value, else the value.
+@dataclasses.dataclass(slots=True, eq=False)
+class Item(Template):
+    """The value at a path in the item of a loop.
 
-    Items of lenient lists may have some.
+    Items of lenient lists may have missing fields in them.
     """
-    if value.__class__ is not dict and value.__class__ is not list:
-        return value
-    allowance.check_time()
+
+    source: Template
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self.source,)
+
+    def render(self, roots: budget.View) -> typing.Any:
+        value = self.source.render(roots)
+        if value.__class__ is not dict and value.__class__ is not list:
+            return value
+        # A short list may hold all that the machine sent.
+        roots.budget.give(value)
+        return missing_inside(value)
+
+
+def missing_inside(value: typing.Any) -> typing.Any:
+    """Return a missing field from inside a value, else the value."""
     parts = [value]
     while parts:
         part = parts.pop()
@@ -269,10 +289,9 @@ def missing_inside(value: typing.Any, allowance: budget.Budget
 
 def formatter(field: interpolation.Field) -> Make:
     """Build a function that formats the value of a field."""
-    def write(value: typing.Any, allowance: budget.Budget) -> str:
+    def write(value: typing.Any) -> str:
         if field.conversion:
             value = repr(value) if field.conversion == 'r' else str(value)
-            allowance.make_text(len(value))
         try:
             return format(value, field.spec or '')
         except (TypeError, ValueError, OverflowError) as exc:

@@ -19,6 +19,8 @@ from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
+_FREE = budget.SHORT
+
 _KEPT = 64
 """Maximum length of a machine's text that is kept for the next machine."""
 
@@ -99,13 +101,17 @@ class OfValue(_Single):
         return decided
 
     def _test(self, roots: budget.View, value: typing.Any) -> bool:
+        if value.__class__ is not str or len(value) > _FREE:
+            roots.budget.give(value)
         return bool(self._holds(roots.budget, value) if self._pays
                     else self._holds(value))
 
     def check(self, roots: budget.View) -> bool:
         value = self._template.render(roots)
-        if value.__class__ is Missing:
-            return False
+        if value.__class__ is not str or len(value) > _FREE:
+            if value.__class__ is Missing:
+                return False
+            roots.budget.give(value)
         if (self._holds(roots.budget, value) if self._pays
                 else self._holds(value)):
             return not self._inverted
@@ -118,12 +124,16 @@ class OfPair(OfValue):
     __slots__ = ()
 
     def _test(self, roots: budget.View, value: typing.Any) -> bool:
+        if value.__class__ is not str or len(value) > _FREE:
+            roots.budget.give(value)
         return bool(self._holds(value, self._other))
 
     def check(self, roots: budget.View) -> bool:
         value = self._template.render(roots)
-        if value.__class__ is Missing:
-            return False
+        if value.__class__ is not str or len(value) > _FREE:
+            if value.__class__ is Missing:
+                return False
+            roots.budget.give(value)
         if self._holds(value, self._other):
             return not self._inverted
         return self._inverted
@@ -140,6 +150,8 @@ class OfValues(OfValue):
         values = self._template.render(roots)
         if values.__class__ is Missing:
             return False
+        for value in values:
+            roots.budget.give(value)
         if self._holds(*self.op.context(roots), *values):
             return not self._inverted
         return self._inverted
@@ -165,6 +177,8 @@ class OfArguments(_Single):
         if isinstance(rendered, Missing):
             return False
         values = rendered.pop(self._variadic, self._values)
+        for value in values:
+            roots.budget.give(value)
         if self._holds(*self.op.context(roots), *values, **rendered):
             return not self._inverted
         return self._inverted

@@ -28,11 +28,7 @@ from ironic_inspection_rules.i18n import _
 _KNOWN = 256
 """Maximum length of text whose template is cached."""
 
-_SIZED = frozenset((str, list, dict))
 _NOTHING = frozenset((rendering.Missing, data_path.Absent))
-
-_SHORT = 63
-"""Characters or items up to which a value costs no extra operations."""
 
 _TOO_LARGE = 1 << 14_000
 """The limit of whole numbers, somewhat below that of Python's ``str``."""
@@ -80,12 +76,9 @@ def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
     return rendering.Made(rendering.List(compiled), join_text)
 
 
-def join_text(pieces: list[typing.Any], allowance: budget.Budget) -> str:
+def join_text(pieces: list[typing.Any]) -> str:
     """Join rendered pieces of text."""
-    text = ''.join(map(str, pieces))
-    if len(text) > _KNOWN:
-        allowance.make_text(len(text))
-    return text
+    return ''.join(map(str, pieces))
 
 
 def _compile_field(field: interpolation.Field) -> rendering.Template:
@@ -97,7 +90,7 @@ def _compile_field(field: interpolation.Field) -> rendering.Template:
     path: rendering.Template = rendering.path_to(field.root or '', field.steps,
                                        missing)
     if field.root == interpolation.ITEM:
-        path = rendering.Made(path, rendering.missing_inside)
+        path = rendering.Item(path)
     elif field.root in rendering.PORT_ROOTS and field.steps:
         path = rendering.PortPath(field.root, field.steps, missing)
     elif field.root == 'plugin_data' and field.steps and (
@@ -114,12 +107,15 @@ def _compile_field(field: interpolation.Field) -> rendering.Template:
 class _Step(typing.NamedTuple):
     """One filter of several.
 
+    ``takes_items``, ``rearranges`` and ``pays`` are those of the filter.
     ``apply`` takes the value and the arguments that ``varying`` has templates
     of, by name.
     """
 
     op: registry.Op
     accepts_missing: bool
+    takes_items: bool
+    rearranges: bool
     pays: bool
     apply: typing.Callable[..., typing.Any]
     varying: dict[str, rendering.Template]
@@ -166,8 +162,8 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
             apply = op.bind(literals)
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc
-    return _Step(op, op.plugin.ACCEPTS_MISSING, op.plugin.PAYS, apply,
-                 varying)
+    return _Step(op, op.plugin.ACCEPTS_MISSING, op.plugin.TAKES_ITEMS,
+                 op.plugin.REARRANGES, op.plugin.PAYS, apply, varying)
 
 
 def filtered(value: typing.Any) -> list['Filtered']:
@@ -236,20 +232,21 @@ class Applied(rendering.Template):
 
 def _apply(steps: tuple[_Step, ...], value: typing.Any,
            roots: budget.View) -> typing.Any:
-    """Apply filters to a value; the result may be ABSENT."""
+    """Apply filters to a value; the result may be ABSENT.
+
+    What each filter is given and returns is paid for here.
+    """
     allowance = roots.budget
     allowance.spend(len(steps))
-    for op, accepts_missing, pays, apply, varying in steps:
-        if value.__class__ in _NOTHING:
-            if not accepts_missing:
-                continue
-            value = data_path.ABSENT
-        elif value.__class__ in _SIZED:
-            if len(value) > _SHORT:
-                allowance.spend(len(value) >> 6)
-            if value.__class__ is not str:
-                # A short list may hold all that the machine sent.
-                allowance.check_time()
+    for (op, accepts_missing, takes_items, rearranges, pays, apply,
+            varying) in steps:
+        if value.__class__ is not str or len(value) > budget.SHORT:
+            if value.__class__ in _NOTHING:
+                if not accepts_missing:
+                    continue
+                value = data_path.ABSENT
+            else:
+                allowance.give(value)
         if varying:
             given = _arguments(op, varying, roots)
             if isinstance(given, rendering.Missing):
@@ -257,22 +254,35 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
                 continue
             apply = functools.partial(apply, **given)
         try:
+            if takes_items:
+                value = _items(value, allowance)
             value = apply(allowance, value) if pays else apply(value)
         except exceptions.BudgetExceeded:
             raise
         except (exceptions.OperationError, TypeError, ValueError,
                 ArithmeticError, LookupError) as exc:
             raise _error(op, exceptions.reason_of(exc)) from exc
-        if value.__class__ is not str or len(value) > _SHORT:
-            _check(op, value, allowance)
+        if value.__class__ is not str or len(value) > budget.SHORT:
+            allowance.take(value, rearranges)
+            _check_number(op, value)
     return value
 
 
-def _check(op: registry.Op, made: typing.Any,
-           allowance: budget.Budget) -> None:
-    if made.__class__ is str:
-        allowance.make_text(len(made))
-    elif made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:
+def _items(value: typing.Any, allowance: budget.Budget) -> list[typing.Any]:
+    """Return the items of a list, the keys of a mapping, or characters."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict | str):
+        # A character of a list takes eight times the memory that it takes in
+        # text, and a call.
+        allowance.spend(len(value) >> 2)
+        return list(value)
+    raise exceptions.OperationError(
+        _('takes a list, not %s') % suggestion.kind_of(value))
+
+
+def _check_number(op: registry.Op, made: typing.Any) -> None:
+    if made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:
         raise _error(op, _('the number has too many digits'))
     elif made.__class__ is float and not math.isfinite(made):
         raise _error(op, _('the number is not finite'))
@@ -289,11 +299,10 @@ def _arguments(op: registry.Op, varying: dict[str, rendering.Template],
         if op.signature.by_name[name].type is data_path.Path:
             # A machine's text is one step, whatever is in it.
             token = str(argument)
-            roots.budget.make_text(len(token))
+            roots.budget.take(token)
             given[name] = (token,)
             continue
-        if argument.__class__ is str and len(argument) > _SHORT:
-            roots.budget.make_text(len(argument))
+        roots.budget.give(argument)
         read = _convert(op, name, argument)
         if isinstance(read, pattern.Replacement):
             read = read._replace(expands=False)

@@ -19,7 +19,7 @@ from ironic_inspection_rules.i18n import _
 NODE, PORTS, PLUGIN_DATA = 'node', 'ports', 'plugin_data'
 
 Container = dict[str, typing.Any] | list[typing.Any]
-
+CONTAINERS = frozenset((dict, list))
 
 Place = tuple[str, data_path.Path]
 """The name of an object, as in a change, and the path of a value in it."""
@@ -116,16 +116,20 @@ class Tree:
             del data[key]
         return data
 
-    def release(self, value: typing.Any) -> None:
-        """Share a value: it is copied before it changes."""
+    def release(self, value: Container) -> None:
+        """Share a container: it is copied before it changes."""
         if not self._own:
             return
         ahead = [value]
         while ahead:
-            each = ahead.pop()
-            if isinstance(each, dict | list):
-                self._own.pop(id(each), None)
-                ahead += each.values() if isinstance(each, dict) else each
+            container = ahead.pop()
+            self._own.pop(id(container), None)
+            items: typing.Iterable[typing.Any] = container
+            if container.__class__ is dict:
+                items = container.values()
+            # Most items are plain, and are skipped without a step each: a
+            # loop may write one large value to many places.
+            ahead += [item for item in items if item.__class__ in CONTAINERS]
 
     def release_all(self) -> None:
         """Share all values: they are copied before they change."""

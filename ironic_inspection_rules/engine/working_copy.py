@@ -183,6 +183,7 @@ class WorkingCopy:
     def set_traits(self, names: typing.Iterable[str]) -> None:
         """Replace the node's traits."""
         before, after = self.traits, list(dict.fromkeys(names))
+        self.roots.budget.write(after, (TRAITS,), before)
         self.journal.record_traits(before, after)
         if set(before) != set(after):
             self._write(NODE, (TRAITS,), after)
@@ -230,6 +231,8 @@ class WorkingCopy:
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
+        # It is kept with the run.
+        self.roots.budget.take(message)
         self._effects.log(level, self.journal.log(level, message))
 
     def call(self, request: Request) -> None:

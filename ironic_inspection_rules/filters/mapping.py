@@ -16,15 +16,14 @@ Mapping = dict[str, typing.Any]
 _MAPPING = frozenset(('mapping',))
 
 
-def read(allowance: budget.Budget, value: typing.Any) -> Mapping:
-    """Check that a value is a mapping, and pay for it.
+def read(value: typing.Any) -> Mapping:
+    """Check that a value is a mapping, and return it.
 
     :raises: :class:`.exceptions.OperationError` if it is not.
     """
     if not isinstance(value, dict):
         raise exceptions.OperationError(
             _('takes a mapping, not %s') % suggestion.kind_of(value))
-    allowance.spend(len(value) >> 2)
     return value
 
 
@@ -33,11 +32,10 @@ class Keys(plugin.Filter):
 
     TAKES = _MAPPING
     GIVES = 'list'
-    PAYS = True
+    REARRANGES = True
 
-    def __call__(self, allowance: budget.Budget,
-                 value: typing.Any) -> list[str]:
-        return list(read(allowance, value))
+    def __call__(self, value: typing.Any) -> list[str]:
+        return list(read(value))
 
 
 class Values(plugin.Filter):
@@ -45,11 +43,10 @@ class Values(plugin.Filter):
 
     TAKES = _MAPPING
     GIVES = 'list'
-    PAYS = True
+    REARRANGES = True
 
-    def __call__(self, allowance: budget.Budget,
-                 value: typing.Any) -> list[typing.Any]:
-        return list(read(allowance, value).values())
+    def __call__(self, value: typing.Any) -> list[typing.Any]:
+        return list(read(value).values())
 
 
 class Items(plugin.Filter):
@@ -58,11 +55,13 @@ class Items(plugin.Filter):
     TAKES = _MAPPING
     GIVES = 'list'
     PAYS = True
+    REARRANGES = True
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  key_name: str = 'key',
                  value_name: str = 'value') -> list[Mapping]:
-        mapping = read(allowance, value)
+        mapping = read(value)
+        # Each entry becomes a mapping, which takes far more memory.
         allowance.spend(len(mapping))
         return [{key_name: key, value_name: each}
                 for key, each in mapping.items()]
@@ -70,6 +69,8 @@ class Items(plugin.Filter):
 
 class Get(plugin.Filter):
     """``get``: the value at a path in the value; missing if there is none."""
+
+    REARRANGES = True
 
     def __call__(self, value: typing.Any, path: data_path.Path,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
@@ -84,6 +85,7 @@ class Default(plugin.Filter):
     """
 
     ACCEPTS_MISSING = True
+    REARRANGES = True
 
     def __call__(self, value: typing.Any, default: typing.Any = '',
                  boolean: bool = False) -> typing.Any:
@@ -96,6 +98,7 @@ class Lookup(plugin.Filter):
     """``lookup``: the value's entry in a mapping."""
 
     TAKES = frozenset(('boolean', 'number', 'text'))
+    REARRANGES = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if not isinstance(arguments.get('mapping', {}), dict):

@@ -7,7 +7,6 @@ import operator
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import suggestion
@@ -142,32 +141,28 @@ class Divide(Add):
 class Tier(plugin.Filter):
     """``tier``: the label of the highest bound not above the value."""
 
-    PAYS = True
     TAKES = _NUMBERS
+    REARRANGES = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'table' in arguments:
             try:
-                _read_table(arguments['table'], budget.UNLIMITED)
+                _read_table(arguments['table'])
             except exceptions.OperationError as exc:
                 yield 'table', str(exc)
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 table: typing.Any,
+    def __call__(self, value: typing.Any, table: typing.Any,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
         number = read(value)
-        within = [row for row in _read_table(table, allowance)
-                  if row[0] <= number]
+        within = [row for row in _read_table(table) if row[0] <= number]
         if not within:
             return default
         return max(within, key=lambda row: row[0])[1]
 
 
-def _read_table(table: typing.Any, allowance: budget.Budget
-                ) -> list[list[typing.Any]]:
+def _read_table(table: typing.Any) -> list[list[typing.Any]]:
     """Return the rows of a table, each a number and a label."""
     rows = table if isinstance(table, list) else [table]
-    allowance.spend(len(rows) >> 2)
     for row in rows:
         if not isinstance(row, list) or len(row) != 2:
             raise exceptions.OperationError(

@@ -23,8 +23,11 @@ class _Select(plugin.Filter):
     """Base of filters that select items by a condition."""
 
     TAKES = sequence.KINDS
+    TAKES_ITEMS = True
     GIVES = 'list'
+    # It calls a condition for each item.
     PAYS = True
+    REARRANGES = True
     KEEPS: typing.ClassVar[bool] = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
@@ -66,8 +69,8 @@ class _Select(plugin.Filter):
         """
         test, of_missing = _test(op, wanted, allowance)
         kept = []
+        allowance.spend(len(items))
         for item, each in zip(items, found, strict=True):
-            allowance.spend()
             holds = of_missing if each is data_path.ABSENT else test(each)
             if bool(holds) is self.KEEPS:
                 kept.append(item)
@@ -77,9 +80,9 @@ class _Select(plugin.Filter):
 class Select(_Select):
     """``select``: the items for which a condition holds."""
 
-    def __call__(self, allowance: budget.Budget, items: typing.Any, op: str,
-                 value: typing.Any = data_path.ABSENT) -> sequence.Items:
-        items = sequence.read(allowance, items)
+    def __call__(self, allowance: budget.Budget, items: sequence.Items,
+                 op: str, value: typing.Any = data_path.ABSENT
+                 ) -> sequence.Items:
         return self.choose(allowance, items, items, op, value)
 
 
@@ -92,10 +95,9 @@ class Reject(Select):
 class SelectAttribute(_Select):
     """``selectattr``: the items whose attribute a condition holds for."""
 
-    def __call__(self, allowance: budget.Budget, items: typing.Any, name: str,
-                 op: str, value: typing.Any = data_path.ABSENT
+    def __call__(self, allowance: budget.Budget, items: sequence.Items,
+                 name: str, op: str, value: typing.Any = data_path.ABSENT
                  ) -> sequence.Items:
-        items = sequence.read(allowance, items)
         path = tuple(name.split('.'))
         # Most names are one step into a mapping, which costs no call.
         found = [item.get(name, data_path.ABSENT)

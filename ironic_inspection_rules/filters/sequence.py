@@ -19,20 +19,6 @@ _ATTRIBUTE = {'attribute': [{
     'errorMessage': _('must be the name of an attribute')}]}
 
 
-def read(allowance: budget.Budget, value: typing.Any) -> Items:
-    """Return the items of a list, the keys of a mapping, or characters.
-
-    :raises: :class:`.exceptions.OperationError` for any other value.
-    """
-    if isinstance(value, list):
-        return value
-    if isinstance(value, dict | str):
-        allowance.spend(len(value) >> 2)
-        return list(value)
-    raise exceptions.OperationError(
-        _('takes a list, not %s') % suggestion.kind_of(value))
-
-
 def attributes(items: Items, attribute: typing.Any,
                default: typing.Any = data_path.ABSENT) -> typing.Any:
     """Return an attribute of each item.
@@ -80,15 +66,17 @@ class Join(plugin.Filter):
     """``join``: the text of all items, with a separator between them."""
 
     TAKES = KINDS
+    TAKES_ITEMS = True
     GIVES = 'text'
     PAYS = True
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
+    def __call__(self, allowance: budget.Budget, items: Items,
                  sep: str = '', attribute: typing.Any = None) -> typing.Any:
-        found = attributes(read(allowance, value), attribute)
+        found = attributes(items, attribute)
         if found is data_path.ABSENT:
             return found
+        # A separator may be long, and there may be many.
         allowance.make_text(sum(len(str(item)) + len(sep) for item in found))
         return sep.join(map(str, found))
 
@@ -111,13 +99,13 @@ class Sum(plugin.Filter):
     """``sum``: the sum of all numbers."""
 
     TAKES = KINDS
+    TAKES_ITEMS = True
     GIVES = 'number'
-    PAYS = True
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 attribute: typing.Any = None) -> typing.Any:
-        found = attributes(read(allowance, value), attribute)
+    def __call__(self, items: Items, attribute: typing.Any = None
+                 ) -> typing.Any:
+        found = attributes(items, attribute)
         if found is data_path.ABSENT:
             return found
         for each in found:
@@ -134,13 +122,13 @@ class Sum(plugin.Filter):
 class _Extreme(plugin.Filter):
 
     TAKES = KINDS
-    PAYS = True
+    TAKES_ITEMS = True
+    REARRANGES = True
     SCHEMAS = _ATTRIBUTE
     choose: typing.ClassVar[typing.Any]
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 attribute: typing.Any = None) -> typing.Any:
-        items = read(allowance, value)
+    def __call__(self, items: Items, attribute: typing.Any = None
+                 ) -> typing.Any:
         found = attributes(items, attribute)
         if found is data_path.ABSENT or not found:
             return data_path.ABSENT
@@ -167,12 +155,11 @@ class First(plugin.Filter):
     """``first``: the first item; missing if there is none."""
 
     TAKES = KINDS
-    PAYS = True
+    TAKES_ITEMS = True
+    REARRANGES = True
     INDEX: typing.ClassVar[int] = 0
 
-    def __call__(self, allowance: budget.Budget,
-                 value: typing.Any) -> typing.Any:
-        items = read(allowance, value)
+    def __call__(self, items: Items) -> typing.Any:
         return items[self.INDEX] if items else data_path.ABSENT
 
 
@@ -186,13 +173,13 @@ class Unique(plugin.Filter):
     """``unique``: each item once, regardless of case."""
 
     TAKES = KINDS
+    TAKES_ITEMS = True
     GIVES = 'list'
-    PAYS = True
+    REARRANGES = True
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 attribute: typing.Any = None) -> typing.Any:
-        items = read(allowance, value)
+    def __call__(self, items: Items, attribute: typing.Any = None
+                 ) -> typing.Any:
         found = attributes(items, attribute)
         if found is data_path.ABSENT:
             return found
@@ -218,20 +205,22 @@ class Sort(plugin.Filter):
     """
 
     TAKES = KINDS
+    TAKES_ITEMS = True
     GIVES = 'list'
     PAYS = True
+    REARRANGES = True
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
+    def __call__(self, allowance: budget.Budget, items: Items,
                  attribute: typing.Any = None,
                  reverse: bool = False) -> typing.Any:
-        items = read(allowance, value)
         columns = []
         for name in attribute.split(',') if isinstance(
                 attribute, str) else [attribute]:
             found = attributes(items, name)
             if found is data_path.ABSENT:
                 return found
+            # A machine may choose how many attributes there are.
             allowance.spend(1 + (len(items) >> 2))
             columns.append([ignore_case(each) for each in found])
         # As Jinja2 has it: what is equal needs no order.
@@ -248,17 +237,18 @@ class Map(plugin.Filter):
     """``map``: an attribute of each item, or a filter applied to it."""
 
     TAKES = KINDS
+    TAKES_ITEMS = True
     GIVES = 'list'
-    PAYS = True
+    REARRANGES = True
     SCHEMAS = _ATTRIBUTE
     TAKES_FILTER = True
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 filter: typing.Any = None, attribute: typing.Any = None,
+    def __call__(self, items: Items, filter: typing.Any = None,
+                 attribute: typing.Any = None,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
         if filter is None:
-            return attributes(read(allowance, value), attribute, default)
-        made = [filter(item) for item in read(allowance, value)]
+            return attributes(items, attribute, default)
+        made = [filter(item) for item in items]
         return data_path.ABSENT if data_path.ABSENT in made else made
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:

@@ -86,6 +86,7 @@ class Replace(plugin.Filter):
         times = text.count(old)
         if 0 <= count < times:
             times = count
+        # Of two long texts one much longer is made.
         allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
@@ -111,6 +112,7 @@ class Split(plugin.Filter):
     TAKES = _TEXT
     GIVES = 'list'
     PAYS = True
+    REARRANGES = True
     SCHEMAS = {'sep': [{'type': ['string', 'null'], 'minLength': 1,
                         'errorMessage': _('must be text that is not empty')}]}
 
@@ -118,7 +120,7 @@ class Split(plugin.Filter):
                  sep: str | None = None) -> list[str]:
         # Numbers are refused: reading 2.10 as one has lost a part already.
         text = read(value, or_number=False)
-        # Paid first: each part takes more memory than its text.
+        # Each part takes more memory than its text.
         allowance.spend(
             (len(text) >> 1 if sep is None else text.count(sep)) >> 2)
         return text.split(sep)

@@ -49,7 +49,7 @@ class Views:
 
     def release(self, value: typing.Any) -> None:
         """Share a value that was read: it is copied before it changes."""
-        if value.__class__ in (dict, list):
+        if value.__class__ in views.CONTAINERS:
             self._own.release(value)
             self._own_masked.release(value)
 

@@ -12,12 +12,10 @@ import random
 import hypothesis
 from hypothesis import strategies as st
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
-from ironic_inspection_rules.tests.unit.engine import paid
 
 _LIBRARIES = ('librpm.so.9', 'librpm.so.10', 'librpm.so.8')
 _PARTS = ('0', '1', '2', '9', '10', '03', '00', 'a', 'b', 'A', 'rc', 'el8',
@@ -99,14 +97,14 @@ class ComparisonTestCase(base.TestCase):
                         (comparison.Greater(), False),
                         (comparison.GreaterOrEqual(), False)):
                     self.assertIs(holds, free(condition)(number, other))
-                self.assertFalse(free(comparison.OneOf())(number, [other]))
+                self.assertFalse(comparison.OneOf()(number, [other]))
 
     def test_one_list_is_as_good_as_its_items(self):
         for condition, holds in (
                 (free(comparison.Less()), True),
                 (free(comparison.Greater()), False),
-                (free(comparison.VersionLess()), True),
-                (free(comparison.VersionGreater()), False)):
+                (comparison.VersionLess(), True),
+                (comparison.VersionGreater(), False)):
             for values in (['1', '2'], ['1', '2', '3']):
                 self.assertIs(holds, condition(values))
                 self.assertIs(holds, condition(*values))
@@ -131,8 +129,7 @@ class OneOfTestCase(base.TestCase):
     @hypothesis.given(fuzz.json_values, st.lists(fuzz.json_values))
     def test_a_value_is_one_of_a_list_that_holds_it(self, value, values):
         hypothesis.assume('nan' not in repr(value))
-        self.assertTrue(comparison.OneOf()(
-            budget.UNLIMITED, value, [*values, value]))
+        self.assertTrue(comparison.OneOf()(value, [*values, value]))
 
 
 class VersionTestCase(base.TestCase):
@@ -174,29 +171,5 @@ class VersionTestCase(base.TestCase):
                     (comparison.VersionLessOrEqual, order <= 0),
                     (comparison.VersionGreater, order > 0),
                     (comparison.VersionGreaterOrEqual, order >= 0)):
-                self.assertIs(holds, op()(budget.UNLIMITED, one, other),
+                self.assertIs(holds, op()(one, other),
                               (one, op))
-
-
-class CostTestCase(base.TestCase):
-
-    def test_long_lists_and_texts_are_paid_for(self):
-        for count in (15, 160, 1610):
-            for condition, values, divisor in (
-                    (comparison.OneOf(), (2, [1] * count), 16),
-                    (comparison.VersionEqual(),
-                     ('1' * count, '1' * count), 32)):
-                till = paid.Till()
-                condition(till, *values)
-                self.assertEqual(count // divisor, till.paid)
-
-    def test_before_lists_and_mappings_the_clock_is_looked_at(self):
-        late = budget.Budget(budget.Limits(time=-1))
-        for value in ([1], {'a': 1}):
-            for condition in (comparison.Equal(), comparison.Less()):
-                self.assertRaises(exceptions.BudgetExceeded, condition, late,
-                                  value, value)
-            self.assertRaises(exceptions.BudgetExceeded, comparison.OneOf(),
-                              late, value, [value])
-        self.assertTrue(comparison.Equal()(late, 'a', 'a'))
-        self.assertTrue(comparison.OneOf()(late, 'a', ['a']))

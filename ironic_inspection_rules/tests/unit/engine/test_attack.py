@@ -107,7 +107,7 @@ class BudgetTestCase(base.TestCase):
                     limits=budget.Limits(operations=1000))
                 self.check_exceeded(
                     f'{op}: the text is longer than 1000 characters',
-                    [attack.act(op, path, *values)], ['x' * 1000],
+                    [attack.act(op, path, *values)], ['x' * 1001],
                     limits=budget.Limits(size=1000))
 
     def test_a_path_is_written_too(self):

@@ -232,7 +232,7 @@ class ReasonTestCase(base.TestCase):
 
         def decide(name):
             told.append((name, plan.conditions[0].decide(
-                {'plugin_data': {'a': name}}).reason))
+                budget.View({'plugin_data': {'a': name}})).reason))
 
         decide('b')
         others.append('c')
