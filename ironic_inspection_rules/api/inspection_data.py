@@ -10,12 +10,15 @@ from typing import Any
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
+from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import machine as machine_object
+
+LOG = log.getLogger(__name__)
 
 INVENTORY = 'inventory'
 RUN = 'inspection_run'
@@ -76,7 +79,12 @@ def find_all(context: Any, nodes: Sequence[Any]) -> dict[str, Found]:
                 return inspect_utils.get_inspection_data(node, context)
             except ironic_exception.NodeInventoryNotFound:
                 return None
+            except ironic_exception.IronicException as exc:
+                return exc
+            # The data of the other machines are read nevertheless.
             except Exception as exc:
+                LOG.exception('The inventory of node %s cannot be read',
+                              node.uuid)
                 return exc
 
         missing = [node for node in nodes if node.uuid not in failed]

@@ -126,6 +126,7 @@ class Candidacy:
                         self._leave.wait(self._heartbeat)
                 finally:
                     self._publish(None)
+        # A driver of tooz may raise any error of its library.
         except Exception as exc:
             self._trouble.failed(exc)
             raise

@@ -121,6 +121,7 @@ def check_part(part: Condition, roots: budget.View) -> bool:
         return part.check(roots)
     except exceptions.BudgetExceeded:
         raise
+    # The error of the group or action would name that only.
     except Exception as exc:
         raise exceptions.OperationError(_('%(op)s: %(error)s') % {
             'op': part.operation['op'],

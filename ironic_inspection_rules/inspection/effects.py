@@ -13,6 +13,7 @@ from oslo_log import log
 from oslo_utils import strutils
 from oslo_utils import timeutils
 import requests
+from urllib3 import exceptions as urllib3_exceptions
 from urllib3.util import retry as urllib3_retry
 
 from ironic_inspection_rules import exceptions
@@ -137,9 +138,12 @@ def _get(request: working_copy.Request,
                     verify=_verify(), stream=True) as response:
                 return None if response.ok else (
                     _('the status is %d') % response.status_code)
+    # The phase waits for what this thread returns.
     except Exception as exc:
-        LOG.debug('A request of the action api-call failed: %s',
-                  type(exc).__name__)
+        level = (logging.DEBUG if isinstance(exc, _FORESEEN)
+                 else logging.ERROR)
+        LOG.log(level, 'A request of the action api-call failed: %s',
+                type(exc).__name__)
         for kind, problem in _PROBLEMS:
             if isinstance(exc, kind):
                 return problem
@@ -147,6 +151,10 @@ def _get(request: working_copy.Request,
 
 
 _ERRORS = requests.exceptions
+
+_FORESEEN = (requests.RequestException, urllib3_exceptions.HTTPError,
+             OSError, ValueError)
+"""Errors of what a rule or a server sends; others are bugs."""
 
 _PROBLEMS = (
     (_ERRORS.SSLError, _('no TLS connection; its certificate may be invalid')),

@@ -87,6 +87,7 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
             yield current
         except ironic_exception.UnsupportedDriverExtension:
             raise
+        # The run is kept, whatever the inspection failed for.
         except Exception as exc:
             _store(prepare(run, task, str(exc), is_inspection), task.node)
             raise

@@ -208,6 +208,7 @@ def _may_take_anything(driver: str) -> bool:
         return not found or any(
             issubclass(each.load(), fake_hardware.FakeHardware)
             for each in found)
+    # The code of strangers may raise anything when it is loaded.
     except Exception:
         LOG.warning('The hardware type %s cannot be loaded here', driver,
                     exc_info=True)

@@ -55,6 +55,7 @@ def save(task, target: working_copy.WorkingCopy,
     """
     try:
         _write(task, target, more or {}, together)
+    # Whatever it was, nothing is saved, and the objects are to say so.
     except Exception:
         for saved in [task.node, *task.ports]:
             saved.refresh()

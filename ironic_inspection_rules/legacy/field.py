@@ -15,6 +15,7 @@ import types
 import typing
 import warnings
 
+from jsonpath_ng import exceptions as jsonpath_exceptions
 from jsonpath_ng import jsonpath
 from jsonpath_ng import parser
 
@@ -66,7 +67,8 @@ def parse(path: str) -> Path:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore', DeprecationWarning)
             return parser.parse(marked)
-    except Exception as exc:  # It has no base class for these in old releases
+    # A number may have more digits than Python converts.
+    except (jsonpath_exceptions.JSONPathError, ValueError) as exc:
         raise exceptions.OperationError(
             _('"%(path)s" is not a JSON path: %(reason)s')
             % {'path': path, 'reason': exc}) from exc

@@ -6,12 +6,15 @@ import sys
 from typing import Any
 
 from cliff import columns
+from keystoneauth1 import exceptions as auth_exceptions
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
 # Those of python-ironicclient are the same; releases before 6.1 have none.
 from osc_lib.command import command
+import requests
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import escapes
@@ -71,6 +74,7 @@ class Guarded:
         app, self.app = self.app, _Application(self.app)
         try:
             return super().run(parsed_args)  # type: ignore[misc]
+        # Whatever it is, it may have text of a stranger.
         except Exception as exc:
             # Keep the order of output and error if both go to one file.
             self.app.stdout.flush()
@@ -99,7 +103,8 @@ class Guarded:
                 return _("Ironic's API runs without this plugin: name it in "
                          'ironic.conf ([api]middleware = inspection-rules) '
                          'and restart the API')
-        except Exception:
+        except (sdk_exceptions.SDKException, auth_exceptions.ClientException,
+                requests.RequestException, exceptions.Invalid):
             # Report the first error instead.
             return None
         return _('No API of Ironic is at %s: check the endpoint of the bare '

@@ -108,6 +108,7 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
                 carry_out = (plugin.execute_with_loop if action.get('loop')
                              else plugin.execute_action)
                 carry_out(task, action, *seen)
+    # Ironic fails an inspection for any error of its engine.
     except Exception as exc:
         return exc
     finally:

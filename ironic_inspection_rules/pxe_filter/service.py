@@ -122,6 +122,7 @@ class PxeFilter:
                 self._wait_for_change()
             if not stop.is_set():
                 self._take_part(stop, leave)
+        # Whatever it was, all machines are blocked, and it begins anew.
         except Exception as exc:
             self._outage.failed(exc)
             raise

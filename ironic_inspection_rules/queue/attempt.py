@@ -70,6 +70,7 @@ class Attempt(inspection.Inspection):
         """
         try:
             yield
+        # Drivers of databases and others raise many kinds of errors.
         except Exception as exc:
             if not surroundings.are_to_blame(exc):
                 raise

@@ -123,6 +123,7 @@ class Deliverer:
                 return self._end(request, str(exc))
             except exceptions.LeaseLost:
                 raise
+            # Whatever went wrong, the request is tried again or ends.
             except Exception as exc:
                 return self._give_back(request, dataclasses.replace(
                     request, attempts=request.attempts + 1), exc)
@@ -151,6 +152,7 @@ class Deliverer:
             return self._end(begun, error, task)
         except exceptions.LeaseLost:
             raise
+        # Whatever went wrong, the request is tried again or ends.
         except Exception as exc:
             return self._give_back(request, begun, exc)
 
@@ -161,6 +163,7 @@ class Deliverer:
             raise exceptions.LeaseLost(request.uuid)
         try:
             self._processor.fail(task, request, refusal)
+        # The request ends nevertheless.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise
@@ -216,10 +219,12 @@ class Deliverer:
                 self._queue.retry(request, delay, reason, of_surroundings)
             except exceptions.LeaseLost:
                 raise
+            # Another worker gets it when its lease ends.
             except Exception as exc:
-                if (not surroundings.are_to_blame(exc)
-                        or self._pause(self._retry_interval)):
-                    log_request(LOG.warning, request,
+                is_of_us = not surroundings.are_to_blame(exc)
+                if is_of_us or self._pause(self._retry_interval):
+                    log_request(LOG.exception if is_of_us else LOG.warning,
+                                request,
                                 f'left to the end of its lease: {exc}')
                     return Outcome.LOST
             else:

@@ -111,6 +111,7 @@ class RequestProcessor:
             return error
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
+        # Whatever it was fails the node, or is an error of the surroundings.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise surroundings.failure(exc) from exc
@@ -333,9 +334,9 @@ def _clean_up(task, message: str) -> None:
         return
     try:
         conductor_utils.inspecting_error_handler(task, message, errmsg=message)
+    # The node fails nevertheless.
     except Exception as exc:
         if surroundings.are_to_blame(exc):
             raise
-        # Fail the node nevertheless.
         LOG.exception('Cannot clean up after the inspection of node %s',
                       task.node.uuid)

@@ -295,6 +295,7 @@ class Worker:
             if (outcome is delivery.Outcome.LOST
                     and self._heart_failed_at > held.since):
                 self._queue.forgive(request)
+        # The thread goes on with other requests.
         except Exception:
             LOG.exception('Delivery %s broke off; the request is delivered '
                           'again when its lease ends', request.delivery)

@@ -10,6 +10,7 @@ import collections.abc
 import threading
 import typing
 
+from oslo_db import exception as db_exc
 from oslo_log import log
 from oslo_utils import timeutils
 
@@ -92,10 +93,12 @@ class RuleCounter:
                 return
             try:
                 self._write(list(rows.values()))
+            # What is counted is not lost, whatever it cannot be written for.
             except Exception as exc:
                 LOG.warning('Statistics of %(count)d inspection rules are '
                             'not written yet: %(error)s',
-                            {'count': len(rows), 'error': exc})
+                            {'count': len(rows), 'error': exc},
+                            exc_info=not isinstance(exc, db_exc.DBError))
                 self._take_back(rows)
 
     def _take_back(self, rows: dict[str, Row]) -> None:

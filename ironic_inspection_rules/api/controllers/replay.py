@@ -108,6 +108,7 @@ class _Replay:
             return self._decided(past)
         except replay.Incomparable as exc:
             return {'outcome': replay.INCOMPARABLE, 'reason': str(exc)}
+        # The answer has other inspections.
         except Exception as exc:
             LOG.exception('Inspection %s cannot be decided again', row.uuid)
             return {'outcome': _ERROR,

@@ -109,6 +109,7 @@ class Trial:
             return _not_tried(machine, machine.problem)
         try:
             return self._tried(machine, machine.facts)
+        # The answer has other machines.
         except Exception as exc:
             LOG.exception('Rules cannot be tried on node %s',
                           machine.node.uuid)

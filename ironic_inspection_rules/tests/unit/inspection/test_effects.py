@@ -71,6 +71,20 @@ class ApiCallTestCase(base.IronicTestCase):
         self.assertNotIn('k3y', logs.output)
         self.assertIn('api-call failed', logs.output)
 
+    def test_a_bug_is_an_answer_too_and_an_error_in_the_log(self):
+        """Else the phase would wait for the thread that failed."""
+        def fail(**_options):
+            raise AttributeError('k3y')
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.patches.conductor.make_adapter', fail))
+        logs = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        error = self.assertRaises(exceptions.OperationError, self.call,
+                                  'http://host.test')
+        self.assertIn('cannot be sent', str(error))
+        self.assertIn('api-call failed: AttributeError', logs.output)
+        self.assertNotIn('k3y', logs.output)
+
     def test_an_answer_is_not_read(self):
         written = []
         rest = threading.Event()

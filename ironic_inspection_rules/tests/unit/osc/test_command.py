@@ -89,6 +89,17 @@ class ErrorTestCase(base.TestCase):
             self.assertIn('[api]middleware = inspection-rules', self.refused(
                 status, {'error_message': 'Unexpected arguments'}, False))
 
+    def test_a_bug_in_finding_out_what_is_missing_is_not_hidden(self):
+        def fail(baremetal):
+            raise KeyError('bug')
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.client.inspection_rule.is_served', fail))
+        ironic = fakes.Ironic()
+        command = inspection_run.ListInspectionRuns(fakes.App(ironic), None)
+        self.assertRaises(KeyError, command.run, command.get_parser(
+            'openstack').parse_args(['one']))
+
     def test_what_is_no_ironic_is_said_to_be_none(self):
         told = self.refused(404, {}, False, (404, {}))
 

@@ -146,7 +146,7 @@ class ExplainTestCase(CommandTestCase):
 
     def test_that_nobody_set_it_is_a_sentence(self):
         self.baremetal.answers = [(404, {'error_message': {
-            'faultstring': 'No rule has set it.'}})]
+            'faultstring': 'No rule has set it.'}}), (200, {'traits': []})]
         command = inspection_run.ExplainInspection(self.app, None)
         parsed = command.get_parser('openstack').parse_args(
             ['one', '--path', '/extra/x'])

@@ -2,6 +2,7 @@
 
 import contextlib
 
+import fixtures
 from oslo_db import exception as db_exc
 import pymysql
 import sqlalchemy as sa
@@ -260,6 +261,16 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertIsNone(self.queue.get('w2'))
         base.pass_time(base.LEASE)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver('w2'))
+
+    def test_the_log_has_the_place_of_a_bug_in_giving_it_back(self):
+        def retry(*args):
+            raise KeyError('bug')
+        self.queue.retry = retry
+        logs = self.useFixture(fixtures.FakeLogger())
+        self.processor.trouble['run'] = [ValueError('surprise')]
+        self.assertIs(delivery.Outcome.LOST, self.deliver())
+        self.assertIn('left to the end of its lease', logs.output)
+        self.assertIn('Traceback', logs.output)
 
     def test_attempts_are_bounded(self):
         self.processor.trouble['run'] = [

@@ -5,6 +5,9 @@
 import dataclasses
 import threading
 
+import fixtures
+from oslo_db import exception as db_exc
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
@@ -132,6 +135,16 @@ class RuleCounterTestCase(base.TestCase):
             rows['a'][name] for name in ('runs', 'matched', 'audited',
                                          'last_matched_node')))
         self.assertEqual((1, 1), (rows['b']['runs'], rows['b']['matched']))
+
+    def test_the_log_has_the_place_of_what_is_no_error_of_the_database(self):
+        for error, is_shown in ((db_exc.DBError(), False),
+                                (KeyError('gone'), True)):
+            logs = self.useFixture(fixtures.FakeLogger())
+            self.counter.count(outcome('a', a=1.0), 'one')
+            self.error = error
+            self.counter.flush()
+            self.assertIn('not written yet', logs.output)
+            self.assertIs(is_shown, 'Traceback' in logs.output)
 
     def test_what_is_counted_while_writing_fails_is_added(self):
         def write(rows):
