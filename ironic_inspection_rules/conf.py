@@ -249,8 +249,9 @@ _RULES = [
                         'counted of the rules to the database.')),
 ]
 
-_GROUPS = {'coordination': _COORDINATION, 'inspection_pxe_filter': _PXE_FILTER,
-           'inspection_queue': _QUEUE, 'inspection_rules': _RULES}
+_GROUPS: dict[str, Sequence[cfg.Opt]] = {
+    'coordination': _COORDINATION, 'inspection_pxe_filter': _PXE_FILTER,
+    'inspection_queue': _QUEUE, 'inspection_rules': _RULES}
 
 
 for _opt in itertools.chain(*_GROUPS.values()):

@@ -30,6 +30,8 @@ from ironic_inspection_rules.i18n import _
 Missing = rendering.Missing
 Piece = str | interpolation.Field
 
+_FREE = budget.SHORT
+
 _LONGEST_ITEM = 1024
 """Maximum length of a machine's text in an expression, in characters."""
 
@@ -75,7 +77,7 @@ class Call:
         rendered = {}
         for name, value in self.varying.items():
             made = rendered[name] = value.render(roots)
-            if made.__class__ is not str or len(made) > budget.SHORT:
+            if made.__class__ is not str or len(made) > _FREE:
                 if made.__class__ is Missing:
                     return made
                 roots.budget.give(made)

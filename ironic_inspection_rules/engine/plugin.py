@@ -158,9 +158,10 @@ class Condition(Plugin):
                   ) -> typing.Callable[[typing.Any, typing.Any], bool] | None:
         """Prepare a check of two values, for an op that takes any number.
 
-        :returns: a callable that takes the two, None if it takes the budget.
+        :returns: a callable that takes the two, and takes no longer for texts
+            than to compare them: they cost nothing. None if there is none.
         """
-        return None if self.PAYS else self.bind(arguments)
+        return None
 
     def explain(self, view: budget.View, arguments: Arguments) -> str | None:
         """Return the reason for the result.

@@ -513,6 +513,96 @@ class QuestionTestCase(base.TestCase):
                 sets(f'{parent}/{{vars.v}}', token),
                 sets(f'{parent}/{token}')), token)
 
+    def test_a_loop_over_what_nobody_knows_may_be_an_error(self):
+        tags = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag', 'a']}]}
+        # Text is no list.
+        loops = {**tags, 'conditions': [
+            {'op': '!is-none', 'args': ['{node.name}']},
+            {'op': 'exists', 'args': ['{item}'],
+             'loop': '{node.name | lookup({"a": "text"})}'}]}
+        self.assertNotEqual('no', self.compared([loops, tags], [tags]))
+
+    def test_an_item_that_is_not_looked_at_may_be_an_error(self):
+        tags = '{plugin_data.tags}'
+        sets = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag', 'a']}]}
+        # No mapping, and no text, and five numbers.
+        guards = [{'conditions': [{'op': 'contains', 'args': [tags, '^{']}],
+                   'actions': [{'op': 'fail', 'args': ['no']}]},
+                  {'conditions': [{'op': 'exists', 'args': ['{item}'],
+                                   'loop': tags}, *(
+                      {'op': 'exists', 'args': [
+                          f'{{plugin_data.tags[{number}] | abs}}']}
+                      for number in range(5))],
+                   'actions': [{'op': 'log', 'args': ['x']}]}]
+        for multiple in 'any', 'last':
+            asks = {**sets, 'conditions': [
+                {'op': 'eq', 'args': ['{item | abs}', -1], 'loop': tags,
+                 'multiple': multiple}]}
+            self.assertNotEqual('no', self.compared(
+                [*guards, asks, sets], [*guards, sets]), multiple)
+
+    def test_an_action_is_done_for_items_that_are_not_looked_at(self):
+        tags = '{plugin_data.tags}'
+        guard = {'conditions': [{'op': 'exists', 'args': ['{item}'],
+                                 'loop': tags}],
+                 'actions': [{'op': 'log', 'args': ['x']}]}
+        adds = {'conditions': [
+            {'op': '!eq', 'args': [f'{{plugin_data.tags[{number}]}}', 'x']}
+            for number in range(5)], 'actions': [
+                {'op': 'add-trait', 'args': ['CUSTOM_A'], 'loop': tags,
+                 'when': [{'op': 'eq', 'args': ['{item}', 'x']}]}]}
+        self.assertNotEqual('no', self.compared([guard, adds], [guard]))
+
+    def test_values_that_nobody_knows_are_not_the_same(self):
+        first, second = (
+            f'{{node.name | lookup({{"a": "{text}"}})' for text in 'BC')
+        for one, other in ((first, second), (first, f'{first} | lower'),
+                           (f'{first} | lower', f'{first} | upper')):
+            # Both sets read both of them, and end where one has no value.
+            sets = [[{
+                'conditions': [{'op': '!is-none', 'args': ['{node.name}']}],
+                'actions': [{'op': 'set-attribute', 'args': [path, value]}
+                            for path, value in (
+                                ('/extra/p', f'{one}}}'),
+                                ('/extra/p', f'{other}}}'),
+                                ('/extra/p', 1),
+                                ('/extra/tag', f'{last}}}'))]}]
+                for last in (one, other)]
+            self.assertNotEqual('no', self.compared(*sets), (one, other))
+            self.assertEqual('no', self.compared(sets[0], [*sets[0]] * 2))
+
+    def test_plugin_data_have_the_names_of_ironic_inspector(self):
+        removes = {'priority': 5, 'actions': [
+            {'op': 'unset-plugin-data', 'args': ['/bmc_address']}]}
+        asks = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}],
+                'conditions': [{'op': '!is-empty', 'args': [
+                    '{plugin_data.bmc_address}']}]}
+        self.assertEqual({('1',): 'no'}, self.one('dead', removes, asks))
+
+    def test_the_text_of_capabilities_is_not_what_it_was(self):
+        sets = {'priority': 5, 'actions': [
+            {'op': 'set-attribute',
+             'args': ['/properties/capabilities', 'a:1']},
+            {'op': 'set-capability', 'args': ['b', '2']}]}
+        asks = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}],
+                'conditions': [{'op': '!eq', 'args': [
+                    '{node.properties.capabilities}', 'a:1']}]}
+        self.assertNotEqual('yes', self.one('dead', sets, asks).get(('1',)))
+
+    def test_rules_that_run_again_decide_on_what_was_first(self):
+        sets = {'priority': 5, 'actions': [
+            {'op': 'set-plugin-data', 'args': ['/t', 'a']}]}
+        undoes = {'conditions': [
+            {'op': '!eq', 'args': ['{plugin_data.t}', 'a']}],
+            'actions': [{'op': 'set-attribute', 'args': ['/extra/tag', 1],
+                         'revert': True}]}
+        other = {'actions': [{'op': 'set-attribute',
+                              'args': ['/extra/tag', 2]}]}
+        self.assertNotIn(self.one('order', sets, undoes, other).get(
+            ('1', '2')), ('no', None))
+
     def test_an_unknown_value_before_an_error_may_be_missing(self):
         # No list is the text that the filter takes.
         error = '{node.traits | trait}'
