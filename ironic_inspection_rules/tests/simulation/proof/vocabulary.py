@@ -91,6 +91,9 @@ THEMES = (
           ('capability', 'set', 'delete'),
           places=('/properties', '/properties/p', '/extra/tag'),
           literals=('a', 1)),
+    # Capabilities that several rules set.
+    Theme(('inventory.cpu.count', 'plugin_data.t'), ('comparison', 'state'),
+          ('capability',), literals=('a', 'b', 1)),
     # Traits, of which nobody has a list.
     Theme(('node.traits',), ('state', 'trait_asked'),
           ('trait', 'traits_set', 'third_trait', 'set'),
@@ -191,6 +194,14 @@ THEMES = (
                     {'password': ''}),
           filters=('length', "get('password')", "default('a')"),
           regexes=('\\*', 'a', '^$')),
+    # Texts, never null, of which an op of others may take some for errors.
+    Theme(("node.name | default('b', true)",), ('third_party',),
+          ('set', 'set', 'log'), literals=('a', 'ax', 'b')),
+    # Values that nobody knows and that may be missing, and errors.
+    Theme(("node.name | default('b', true) | lookup({'a': 'b'})",
+           'node.traits | trait', 'node.name'), ('comparison', 'state'),
+          ('set', 'log', 'fail'), places=('/extra/tag', '/extra'),
+          literals=('a', 'b', 1)),
     # Actions that change no data, and fail for some.
     Theme(('plugin_data.t', 'plugin_data.n', 'node.extra.tag'),
           ('comparison', 'match', 'state'),

@@ -591,6 +591,57 @@ class QuestionTestCase(base.TestCase):
                     '{node.properties.capabilities}', 'a:1']}]}
         self.assertNotEqual('yes', self.one('dead', sets, asks).get(('1',)))
 
+    def test_conditions_look_for_items_that_are_not_looked_at(self):
+        tags = '{plugin_data.tags}'
+        # A list of more than five items, and none of five is the wanted one.
+        guards = [{'op': '!eq', 'args': [
+            f'{{plugin_data.tags[{number}]}}', 'x']} for number in range(6)]
+        guards.append({'op': '!contains', 'args': [tags, '^{']})
+        for asked in ({'op': 'eq', 'args': ['{item}', 'x'], 'loop': tags},
+                      {'op': 'one-of', 'args': {'value': 'x',
+                                                'values': tags}}):
+            self.assertNotEqual('yes', self.one('dead', {
+                'conditions': [*guards, asked], 'actions': [
+                    {'op': 'add-trait', 'args': ['CUSTOM_A']}]})['0',], asked)
+
+    def test_there_may_be_anything_in_what_nobody_knows(self):
+        takes = {'priority': 5, 'actions': [{'op': 'set-attribute', 'args': [
+            '/extra/m', f'{{ports[{MAC}].extra.m}}']}]}
+        asks = {'conditions': [{'op': 'exists',
+                                'args': ['{node.extra.m.k}']}],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}]}
+        self.assertNotEqual('yes', self.one('dead', takes, asks)['1',])
+
+    def test_what_is_written_to_a_log_stays(self):
+        self.assertEqual({('0',): 'no'}, self.one('shadowed', {
+            'actions': [{'op': 'log', 'args': ['x']}]}))
+
+    def test_an_error_undoes_its_phase_alone(self):
+        sets = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag', 1]}]}
+        # No list is the text that the filter takes.
+        breaks = {'actions': [{'op': 'log', 'args': ['x']}], 'conditions': [
+            {'op': 'eq', 'args': ['{node.traits | trait}', 1]}]}
+        self.assertEqual('yes', self.compared(
+            [sets, breaks], [{**sets, 'phase': 'preprocess'}, breaks]))
+        self.assertEqual('no', self.compared([sets, breaks], [breaks]))
+
+    def test_an_action_is_done_when_its_conditions_hold(self):
+        does = {'op': 'set-attribute', 'args': ['/extra/tag', 1]}
+        when = [{'op': 'ge', 'args': ['{inventory.cpu.count}', 8]}]
+        always, sometimes = ([{'actions': [action]}] for action in (
+            does, {**does, 'when': when}))
+        self.assertEqual('yes', self.compared(always, sometimes))
+        self.assertEqual('no', self.compared(
+            [{'conditions': when, 'actions': [does]}], sometimes))
+
+    def test_a_rule_in_mode_audit_does_nothing(self):
+        sets = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag', 1]}]}
+        audits = {**sets, 'mode': 'audit'}
+        self.assertEqual('yes', self.compared([audits], [sets]))
+        self.assertEqual('no', self.compared([audits, sets], [sets]))
+
     def test_rules_that_run_again_decide_on_what_was_first(self):
         sets = {'priority': 5, 'actions': [
             {'op': 'set-plugin-data', 'args': ['/t', 'a']}]}
@@ -600,7 +651,7 @@ class QuestionTestCase(base.TestCase):
                          'revert': True}]}
         other = {'actions': [{'op': 'set-attribute',
                               'args': ['/extra/tag', 2]}]}
-        self.assertNotIn(self.one('order', sets, undoes, other).get(
+        self.assertNotIn(self.one('conflict', sets, undoes, other).get(
             ('1', '2')), ('no', None))
 
     def test_an_unknown_value_before_an_error_may_be_missing(self):
