@@ -12,7 +12,7 @@ their inventories in files that are named, with or without plugin data. A
 field of which these have values of two types has none.
 
     python tools/collect_inventory_fields.py tools/samples/inventory-*.json \\
-        > ironic_inspection_rules/machine/inventory_fields.yaml
+        > ironic_inspection_rules/kit/machine/inventory_fields.yaml
 """
 
 import ast

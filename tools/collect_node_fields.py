@@ -8,7 +8,7 @@ declare as their properties, and what Ironic's code looks up or sets by name.
 writes.
 
     python tools/collect_node_fields.py > \\
-        ironic_inspection_rules/machine/node_fields.yaml
+        ironic_inspection_rules/kit/machine/node_fields.yaml
 """
 
 import ast

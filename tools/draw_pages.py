@@ -7,11 +7,11 @@ import json
 import pathlib
 import tempfile
 
-from ironic_inspection_rules.report.pages import fleet
-from ironic_inspection_rules.report.pages import test
+from ironic_inspection_rules.kit.report.pages import fleet
+from ironic_inspection_rules.kit.report.pages import test
+from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.tests import browser
 from ironic_inspection_rules.tests import page_samples
-from ironic_inspection_rules.trial import machine_test
 
 ROOT = pathlib.Path(__file__).parents[1]
 STATIC = ROOT / 'doc' / 'source' / '_static'

@@ -13,7 +13,6 @@ from ironic.conf import CONF
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.authoring.conversion import stock_rule
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
@@ -25,14 +24,15 @@ from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.inspection import stock_trial
+from ironic_inspection_rules.kit.authoring.conversion import stock_rule
+from ironic_inspection_rules.kit.terminal import table
+from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import machine as machine_object
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import name as patch_name
 from ironic_inspection_rules.patches import stock_engine
 from ironic_inspection_rules.rule_file import stock_form
-from ironic_inspection_rules.terminal import table
-from ironic_inspection_rules.trial import machine_test
 
 _TAKEN = _('a rule with the UUID %s is here already')
 

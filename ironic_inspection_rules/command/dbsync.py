@@ -18,6 +18,7 @@ from oslo_config import cfg
 from oslo_db import exception as db_exc
 from sqlalchemy import exc as sa_exc
 
+from ironic_inspection_rules import escapes
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.command import adopt as rules
 from ironic_inspection_rules.db import adoption
@@ -26,7 +27,6 @@ from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.terminal import escapes
 
 
 def create_schema() -> None:

@@ -8,9 +8,9 @@ import random
 import typing
 import uuid
 
-from ironic_inspection_rules.report.pages import test
-from ironic_inspection_rules.trial.fleet import capacity
-from ironic_inspection_rules.trial.fleet import flavor
+from ironic_inspection_rules.kit.report.pages import test
+from ironic_inspection_rules.kit.trial.fleet import capacity
+from ironic_inspection_rules.kit.trial.fleet import flavor
 
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 

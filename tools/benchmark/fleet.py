@@ -38,10 +38,10 @@ from benchmark import hostile
 from benchmark import queue
 from benchmark import rule_sets
 from benchmark import traits
-from ironic_inspection_rules.client import fleet as client
-from ironic_inspection_rules.client import rule_set
-from ironic_inspection_rules.osc import fleet_evaluation
-from ironic_inspection_rules.osc import parallel
+from ironic_inspection_rules.kit.client import fleet as client
+from ironic_inspection_rules.kit.client import rule_set
+from ironic_inspection_rules.kit.osc import fleet_evaluation
+from ironic_inspection_rules.kit.osc import parallel
 from ironic_inspection_rules.tests.live import fleet
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options

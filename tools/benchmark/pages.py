@@ -16,9 +16,9 @@ import time
 
 from benchmark import common
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.report.pages import diff
-from ironic_inspection_rules.report.pages import fleet
-from ironic_inspection_rules.report.pages import test
+from ironic_inspection_rules.kit.report.pages import diff
+from ironic_inspection_rules.kit.report.pages import fleet
+from ironic_inspection_rules.kit.report.pages import test
 from ironic_inspection_rules.tests import browser
 from ironic_inspection_rules.tests import page_samples
 

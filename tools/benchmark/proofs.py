@@ -10,7 +10,7 @@ from typing import Any
 from benchmark import common
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.proof import question
+from ironic_inspection_rules.kit.proof import question
 from ironic_inspection_rules.rule_set import repository
 
 _TIME_LIMIT = 3600

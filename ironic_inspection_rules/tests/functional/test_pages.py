@@ -2,16 +2,16 @@
 
 """The pages in a real browser."""
 
-from ironic_inspection_rules.report.pages import coverage
-from ironic_inspection_rules.report.pages import diff
-from ironic_inspection_rules.report.pages import fleet
-from ironic_inspection_rules.report.pages import replay
-from ironic_inspection_rules.report.pages import test
+from ironic_inspection_rules.kit.report.pages import coverage
+from ironic_inspection_rules.kit.report.pages import diff
+from ironic_inspection_rules.kit.report.pages import fleet
+from ironic_inspection_rules.kit.report.pages import replay
+from ironic_inspection_rules.kit.report.pages import test
+from ironic_inspection_rules.kit.trial import coverage as coverage_
+from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.tests import browser
 from ironic_inspection_rules.tests import page_samples
 from ironic_inspection_rules.tests.unit.rule_file import files
-from ironic_inspection_rules.trial import coverage as coverage_
-from ironic_inspection_rules.trial import machine_test
 
 HOSTILE = page_samples.HOSTILE
 RULES = [

@@ -15,16 +15,16 @@ import unittest
 import fixtures
 import yaml
 
-from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.kit.authoring import lint
+from ironic_inspection_rules.kit.machine import machine_file
+from ironic_inspection_rules.kit.trial import expectation
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests import rendered
 from ironic_inspection_rules.tests.corpus import case as corpus
 from ironic_inspection_rules.tests.corpus import checks
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.trial import expectation
 
 OF_OTHERS = {
     ('admin/pxe-filter', 'ini'): 'tests/unit/test_systemd.py reads the unit',

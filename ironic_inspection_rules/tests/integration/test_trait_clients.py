@@ -8,7 +8,7 @@ import uuid
 
 from openstack import connection
 
-from ironic_inspection_rules.client import trait
+from ironic_inspection_rules.kit.client import trait
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.live import service
 

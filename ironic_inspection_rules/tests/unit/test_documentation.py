@@ -15,8 +15,8 @@ import yaml
 
 import ironic_inspection_rules
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 

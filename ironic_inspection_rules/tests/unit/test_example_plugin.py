@@ -10,12 +10,12 @@ import pathlib
 import fixtures
 
 import ironic_inspection_rules
-from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests.unit import base
 
 EXAMPLE = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(

@@ -9,7 +9,7 @@ import pathlib
 
 import fixtures
 
-from ironic_inspection_rules.command import shell
+from ironic_inspection_rules.kit.command import shell
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 

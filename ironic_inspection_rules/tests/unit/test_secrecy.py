@@ -20,19 +20,19 @@ KNOWING = {
     'engine.secrecy.masked_views': 'rules see masked data',
     'engine.secrecy.masking': 'the names of secrets',
     'engine.secrecy.stored_rule': 'what clients read and write',
-    'authoring.checks.secrets': 'lint warns of secrets',
+    'kit.authoring.checks.secrets': 'lint warns of secrets',
     'db.rule': 'which rules are sensitive in any revision',
-    'proof.secret': 'what is masked, as formulas',
+    'kit.proof.secret': 'what is masked, as formulas',
     'runs.recorded_rule': 'the records of sensitive rules',
 }
 
 #: Who has the word as the name of a field, a column, a check or an option,
 #: and decides nothing by it.
 DATA = {
-    'authoring.checks.checked_rule',
-    'authoring.conversion.inspector',
-    'authoring.conversion.stock_rule',
-    'authoring.lint',
+    'kit.authoring.checks.checked_rule',
+    'kit.authoring.conversion.inspector',
+    'kit.authoring.conversion.stock_rule',
+    'kit.authoring.lint',
     'command.adopt',
     'db.adoption',
     'db.alembic.versions.7d1f0c3a9b52_make_the_tables',
@@ -45,8 +45,8 @@ DATA = {
     'inspection.start',
     'inspection.stock_trial',
     'objects.rule',
-    'osc.inspection_rule',
-    'report.pages.rule_text',
+    'kit.osc.inspection_rule',
+    'kit.report.pages.rule_text',
     'rule_set.repository',
     'runs.replay',
 }

@@ -21,17 +21,17 @@ import yaml
 
 import ironic_inspection_rules
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.client import inspection_rule as client
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import masking
-from ironic_inspection_rules.osc import inspection_rule
+from ironic_inspection_rules.kit.client import inspection_rule as client
+from ironic_inspection_rules.kit.osc import inspection_rule
+from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.osc import fakes
-from ironic_inspection_rules.trial import machine_test
+from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 TESTS = pathlib.Path(ironic_inspection_rules.__file__).with_name('tests')
 PAGE = TESTS.parents[1].joinpath(

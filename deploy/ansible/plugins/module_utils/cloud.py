@@ -14,7 +14,7 @@ try:
     from openstack import exceptions as sdk_exceptions
 
     from ironic_inspection_rules import exceptions
-    from ironic_inspection_rules.client import inspection_rule
+    from ironic_inspection_rules.kit.client import inspection_rule
 except ImportError:
     MISSING = traceback.format_exc()
 

@@ -104,9 +104,9 @@ from ansible_collections.ironic.inspection_rules.plugins.module_utils import clo
 from ansible_collections.ironic.inspection_rules.plugins.module_utils import hiding
 
 if not cloud.MISSING:
-    from ironic_inspection_rules.authoring import lint
-    from ironic_inspection_rules.client import inspection_rule
-    from ironic_inspection_rules.client import rule_set
+    from ironic_inspection_rules.kit.authoring import lint
+    from ironic_inspection_rules.kit.client import inspection_rule
+    from ironic_inspection_rules.kit.client import rule_set
     from ironic_inspection_rules.engine import registry
     from ironic_inspection_rules.rule_file import document
     from ironic_inspection_rules.rule_file import file_set

@@ -51,8 +51,8 @@ rules:
 from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud
 
 if not cloud.MISSING:
-    from ironic_inspection_rules.client import inspection_rule
-    from ironic_inspection_rules.client import rule_set
+    from ironic_inspection_rules.kit.client import inspection_rule
+    from ironic_inspection_rules.kit.client import rule_set
 
 
 def main():

@@ -15,9 +15,9 @@ import yaml
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.inspection import config_file
+from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.tests.functional.api import application

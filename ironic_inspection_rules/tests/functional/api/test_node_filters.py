@@ -15,7 +15,7 @@ from ironic.conf import CONF
 from oslo_config import fixture as config_fixture
 
 from ironic_inspection_rules.api.fleet import page
-from ironic_inspection_rules.osc import node_selection
+from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor

@@ -62,7 +62,7 @@ class CollectTestCase(base.TestCase):
     def collect(self, *words, user=0):
         return subprocess.run(
             [sys.executable, '-c', 'import os, sys\n'
-             'from ironic_inspection_rules.command import shell\n'
+             'from ironic_inspection_rules.kit.command import shell\n'
              f'os.geteuid = lambda: {user}\n'
              'sys.exit(shell.main(["collect", *sys.argv[1:]]))', *words],
             capture_output=True, text=True, env={

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.command import test_help
+from ironic_inspection_rules.tests.unit.kit.command import test_help
 
 _END = '--- end of one ---'
 

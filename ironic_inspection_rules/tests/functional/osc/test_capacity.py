@@ -11,7 +11,7 @@ from urllib import parse
 import openstack
 from osc_lib import exceptions as osc_exceptions
 
-from ironic_inspection_rules.osc import capacity
+from ironic_inspection_rules.kit.osc import capacity
 from ironic_inspection_rules.tests.unit import base
 
 FLAVORS = [

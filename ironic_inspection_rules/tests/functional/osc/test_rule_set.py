@@ -17,8 +17,8 @@ import webob
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.osc import inspection_rule
-from ironic_inspection_rules.osc import rule_set
+from ironic_inspection_rules.kit.osc import inspection_rule
+from ironic_inspection_rules.kit.osc import rule_set
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit.rule_file import files
 

@@ -18,13 +18,13 @@ from typing import Any
 
 from osc_lib import exceptions as osc_exceptions
 
-from ironic_inspection_rules.command import shell
+from ironic_inspection_rules.kit.command import shell
 from ironic_inspection_rules.tests.functional.osc import test_rule_set
 from ironic_inspection_rules.tests.functional.secrecy import calls
 from ironic_inspection_rules.tests.functional.secrecy import canaries
 from ironic_inspection_rules.tests.functional.secrecy import rules
 from ironic_inspection_rules.tests.functional.secrecy import site
-from ironic_inspection_rules.tests.unit.command import test_help
+from ironic_inspection_rules.tests.unit.kit.command import test_help
 
 OPENSTACK = 'openstack.baremetal.v1'
 FILES = 'ironic_inspection_rules.commands'

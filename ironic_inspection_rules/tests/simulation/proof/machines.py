@@ -12,7 +12,7 @@ import random
 import re
 import typing
 
-from ironic_inspection_rules.proof import witness
+from ironic_inspection_rules.kit.proof import witness
 from ironic_inspection_rules.tests.simulation.proof import rules
 from ironic_inspection_rules.tests.simulation.proof import vocabulary
 

@@ -10,7 +10,7 @@ import copy
 import random
 
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.proof import witness
+from ironic_inspection_rules.kit.proof import witness
 from ironic_inspection_rules.tests.simulation.proof import rules
 
 _PROBES = 4

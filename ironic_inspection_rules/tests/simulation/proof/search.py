@@ -11,8 +11,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.proof import question
-from ironic_inspection_rules.proof import witness
+from ironic_inspection_rules.kit.proof import question
+from ironic_inspection_rules.kit.proof import witness
 from ironic_inspection_rules.tests.simulation.proof import machines
 from ironic_inspection_rules.tests.simulation.proof import probes
 from ironic_inspection_rules.tests.simulation.proof import rules

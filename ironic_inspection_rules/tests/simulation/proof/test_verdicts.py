@@ -32,7 +32,7 @@ class VerdictTestCase(base.TestCase):
         # One hard set of rules must not take the time of a hundred.
         for limit, seconds in (('_PATIENCE', 1.5), ('_LONGEST', 1.0)):
             self.useFixture(fixtures.MonkeyPatch(
-                f'ironic_inspection_rules.proof.search.{limit}', seconds))
+                f'ironic_inspection_rules.kit.proof.search.{limit}', seconds))
 
     def attack(self, share):
         asked = search.Search()

@@ -15,7 +15,7 @@ from keystoneauth1 import loading
 from openstack import config
 import yaml
 
-from ironic_inspection_rules.command import shell
+from ironic_inspection_rules.kit.command import shell
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 

@@ -2,11 +2,11 @@
 
 import yaml
 
-from ironic_inspection_rules.authoring.conversion import stock_rule
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.inspection import stock_trial
-from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.kit.authoring.conversion import stock_rule
+from ironic_inspection_rules.kit.machine import machine_file
 from ironic_inspection_rules.patches import stock_engine
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base

@@ -14,16 +14,16 @@ import fixtures
 import hypothesis
 from hypothesis import strategies as st
 
-from ironic_inspection_rules.authoring.conversion import file as converted
-from ironic_inspection_rules.command import shell
+from ironic_inspection_rules import escapes
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.osc import inspection_rule
+from ironic_inspection_rules.kit.authoring.conversion import converted_file
+from ironic_inspection_rules.kit.command import shell
+from ironic_inspection_rules.kit.osc import inspection_rule
+from ironic_inspection_rules.kit.trial import expectation
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text
-from ironic_inspection_rules.terminal import escapes
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.osc import fakes
-from ironic_inspection_rules.trial import expectation
+from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 TEXTS = st.one_of(
     st.text(max_size=12),
@@ -88,7 +88,7 @@ class YamlWritersTestCase(base.TestCase):
         path = self.directory / 'old.json'
         path.write_text(json.dumps(old))
 
-        text = converted.convert(str(path), registry.installed()).text
+        text = converted_file.convert(str(path), registry.installed()).text
 
         loaded = self.load(text)
         self.assertLessEqual(len(loaded), 3)

@@ -18,10 +18,10 @@ from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.kit.trial.fleet import capacity
+from ironic_inspection_rules.kit.trial.fleet import flavor
 from ironic_inspection_rules.tests.functional.trial.fleet import placement
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.trial.fleet import capacity
-from ironic_inspection_rules.trial.fleet import flavor
 
 FLEETS = int(os.environ.get('IR_FLEETS', 8))
 CLASSES = {'gold': 'CUSTOM_GOLD', 'Gold.v2': 'CUSTOM_GOLD_V2',

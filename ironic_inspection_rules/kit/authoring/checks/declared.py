@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Check that plugins can say what they state and write.
+
+Other checks leave out a plugin that fails to, so this one reports it.
+"""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import writes
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find ops whose code fails when it is asked about the rule."""
+    if rule.problems:
+        # A plugin may expect arguments without problems.
+        return
+    for condition in rule.all_conditions:
+        try:
+            condition.op.facts(condition.arguments, condition.inverted)
+        except exceptions.PluginFailed as exc:
+            yield condition.pointer, _told(exc)
+        except exceptions.OperationError:
+            # It says that it cannot know before there is a machine.
+            continue
+    for action in rule.actions:
+        try:
+            for arguments in writes.turns(action):
+                action.op.writes(arguments)
+        except exceptions.PluginFailed as exc:
+            yield action.pointer, _told(exc)
+        except exceptions.OperationError:
+            continue
+
+
+def _told(exc: exceptions.PluginFailed) -> str:
+    return _('"%(op)s": %(error)s') % {'op': exc.op, 'error': exc}

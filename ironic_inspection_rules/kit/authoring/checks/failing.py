@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Parts of rules with which every inspection can only fail."""
+
+import re
+import typing
+
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import field_value
+from ironic_inspection_rules.kit.authoring.checks import reach
+from ironic_inspection_rules.kit.authoring.checks import values
+from ironic_inspection_rules.kit.authoring.checks import writes
+from ironic_inspection_rules.kit.machine import inventory_fields
+from ironic_inspection_rules.rule_file import file_rule
+
+Items = typing.Mapping[str, reach.Item | None]
+
+_PORT_ID = re.compile(r'(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|'
+                      r'[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}'
+                      r'[0-9A-Fa-f]{12}')
+_MAC = 'mac_address'
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find loops, lists and ports that can only be an error."""
+    items = reach.items(rule)
+    for operation in rule.operations:
+        found = _loop(rule, operation, items)
+        if found:
+            yield f'{operation.pointer}/loop', found
+    for condition in rule.all_conditions:
+        if condition.op.name == 'one-of':
+            found = _list(rule, condition, items[condition.pointer])
+            if found:
+                yield condition.pointer_to('values'), found
+    for action in rule.actions:
+        for write in writes.writes(action):
+            found = _port(rule, write.owner, items[action.pointer])
+            if found:
+                yield action.pointer_to('port_id'), found
+                break
+
+
+def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
+          items: Items) -> str | None:
+    """Return why there can be no loop over what an operation names."""
+    loop = operation.written.get('loop')
+    if not isinstance(loop, str):
+        return None
+    field = interpolation.sole_field(loop)
+    if field is None:
+        return _('text around a field is never a list, and the inspection '
+                 'fails')
+    around = operation.pointer.rpartition('/')[0].rpartition('/')[0]
+    kind = reach.value_of(field, items.get(around), rule.rule.vars).type
+    if kind in inventory_fields.PLAIN:
+        return _('{%(field)s} is a %(kind)s, and the inspection fails where '
+                 'one would loop over it') % {
+                     'field': field.text, 'kind': kind}
+    return None
+
+
+def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
+          item: reach.Item | None) -> str | None:
+    """Return why the values of one-of are no list."""
+    given = condition.arguments.get('values')
+    if not facts.is_field(given):
+        return None
+    about = values.subject(rule, facts.field_name(given), item)
+    kind = about.value.type
+    if kind in (None, field_value.LIST):
+        return None
+    message = _('{%(field)s} is a %(kind)s, and the inspection fails where '
+                'one-of expects its values') % {
+                    'field': about.shown, 'kind': kind}
+    if isinstance(condition.arguments.get('value'), list):
+        message += '; ' + _("value and values are in each other's place")
+    return message
+
+
+def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
+          item: reach.Item | None) -> str | None:
+    """Return why nothing is the MAC address or UUID of a port."""
+    if not isinstance(owner, str):
+        return None
+    field = interpolation.sole_field(owner)
+    if field is None:
+        if interpolation.fields(owner) or _PORT_ID.fullmatch(owner.strip()):
+            return None
+        return _('"%s" is neither the MAC address nor the UUID of a port, and '
+                 'the inspection fails') % owner
+    steps = reach.value_of(field, item, rule.rule.vars).steps or ()
+    if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC or (
+            steps[0] not in ('inventory', 'plugin_data')
+            or field_value.type_at(steps) is None):
+        return None
+    return _('{%(field)s} is neither the MAC address nor the UUID of a port, '
+             'and the inspection fails; write {%(meant)s}') % {
+                 'field': field.text,
+                 'meant': field.text.replace(steps[-1], _MAC)}

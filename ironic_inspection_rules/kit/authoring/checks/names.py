@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Names in fields and paths that nothing has."""
+
+from collections.abc import Collection
+import re
+import typing
+
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import field_value
+from ironic_inspection_rules.kit.authoring.checks import reach
+from ironic_inspection_rules.kit.authoring.checks import writes
+from ironic_inspection_rules.kit.machine import node_names
+from ironic_inspection_rules.legacy import field as legacy_field
+from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.rule_file import file_rule
+
+# Fields of Ironic's node that rules see; a test compares the two.
+NODE = frozenset("""
+    allocation_id auto_discovered automated_clean bios_interface
+    boot_interface boot_mode chassis_id clean_step conductor_affinity
+    conductor_group console_enabled console_interface created_at
+    deploy_interface deploy_step description disable_power_off driver
+    driver_info driver_internal_info extra fault firmware_interface health id
+    inspect_interface inspection_finished_at inspection_started_at
+    instance_info instance_name instance_uuid last_error lessee maintenance
+    maintenance_reason management_interface name network_data
+    network_interface owner parent_node power_interface power_state properties
+    protected protected_reason provision_state provision_updated_at
+    raid_config raid_interface rescue_interface reservation resource_class
+    retired retired_reason secure_boot service_step shard storage_interface
+    target_power_state target_provision_state target_raid_config traits
+    updated_at uuid vendor_interface""".split())
+
+# Likewise those of its ports.
+PORT = frozenset("""
+    address available_for_dynamic_portgroup category created_at description
+    extra id internal_info is_smartnic local_link_connection name node_id
+    node_uuid physical_network portgroup_id pxe_enabled updated_at uuid
+    vendor""".split())
+
+_PORT = re.compile(r'ports\.((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(.*)')
+_DATA = re.compile(r'data(?:\.(inventory|plugin_data)|'
+                   r'\[(inventory|plugin_data)\])(?=[.\[])')
+_NEGATIVE = re.compile(r'-[0-9]+')
+
+# As people write names and expressions for a template engine to replace.
+_JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
+                    r'(?:[|+~-][^{}]*)?\}\}|\{%')
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find replacement fields that can never exist."""
+    for pointer, field, _item in reach.fields(rule):
+        meant = port_meant(field.text)
+        if meant:
+            yield pointer, _('{%(field)s}: what follows a colon is a format; '
+                             'write {%(meant)s}') % {
+                                 'field': field.text, 'meant': meant}
+        elif field.root is None:
+            yield pointer, _(
+                '{%s} is not a field: write {name[key]} or {name.key}; '
+                'literal braces are doubled') % field.text
+    for operation in rule.operations:
+        yield from _check_old(operation)
+    for use in reach.uses(rule):
+        problem = _of_vars(use, rule) if use.steps[0] == model.VARS else (
+            _problem(use))
+        if problem:
+            yield use.pointer, problem
+
+
+def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find values of a rule that nothing in it uses."""
+    used = [use.steps for use in reach.uses(rule)]
+    if (model.VARS,) in used:
+        return
+    for name in rule.rule.vars:
+        if not any(steps[:2] == (model.VARS, name) for steps in used):
+            yield f'/{model.VARS}/{name}', _('nothing uses {vars.%s}') % name
+
+
+def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
+    """Return why a value of a rule is not there, None where it is."""
+    known = list(rule.rule.vars)
+    at = use.pointer.split('/')
+    if at[1] == model.VARS:
+        known = known[:known.index(at[2])]
+    if not use.steps[1:] or use.steps[1] in known:
+        return None
+    name = use.steps[1]
+    if name in rule.rule.vars:
+        return _('{%(field)s}: "%(name)s" comes later, and vars are computed '
+                 'in their order; a program that sorts the names of a file '
+                 'changes it') % {'field': use.text, 'name': name}
+    return _('{%(field)s}: the rule has no "%(name)s" in its vars; '
+             '%(hint)s') % {
+                 'field': use.text, 'name': name,
+                 'hint': suggestion.hint(name, known) or _('it has none')}
+
+
+def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find what a template engine should have replaced."""
+    for pointer, written in templates(rule.written.entry):
+        yield pointer, _('"%s" looks like a variable of Jinja2 that was not '
+                         'replaced') % written
+
+
+def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
+    """Return the texts of a rule that are templates of Jinja2."""
+    for name in ('description', 'scope', *model.CONTENT):
+        for pointer, written in checked_rule.texts(entry.get(name),
+                                                   f'/{name}'):
+            if _JINJA.search(written):
+                yield pointer, written
+
+
+def port_meant(text: str) -> str | None:
+    """Return the field that is meant by a MAC address after a dot."""
+    match = _PORT.fullmatch(text)
+    return f'ports[{match[1]}]{match[2]}' if match else None
+
+
+def data_meant(text: str) -> str | None:
+    """Return the field that is meant by one over ``data``, if it is clear.
+
+    The manual of Ironic 2025.1 has such fields.
+    """
+    match = _DATA.match(text)
+    return match and (match[1] or match[2]) + text[match.end():]
+
+
+def _behind_last(use: reach.Use) -> str | None:
+    """Return that a step counts from the end of a list, if one does."""
+    steps = use.from_roots or use.steps
+    for place, step in enumerate(steps):
+        above = field_value.type_at(steps[:place])
+        if _NEGATIVE.fullmatch(step) and above != field_value.MAPPING:
+            return _('{%(field)s}: a list has no item "%(step)s"; write '
+                     "{… | last}, or {… | last | get('…')}") % {
+                         'field': use.text, 'step': step}
+    return None
+
+
+def _root_meant(use: reach.Use) -> str:
+    """Return a hint at what may be meant by an unknown root."""
+    root = use.steps[0]
+    meant = data_meant(use.text)
+    if meant:
+        return _('did you mean {%s}?') % meant
+    near = suggestion.nearest(root, interpolation.ROOTS)
+    if near:
+        return _('did you mean "%s"?') % near
+    if root == 'data':
+        return _('what ironic-inspector called data is in inventory and '
+                 'plugin_data')
+    return _('did you mean {plugin_data[%s]}?') % root
+
+
+def _problem(use: reach.Use) -> str | None:
+    """Return why a field can never exist, None where it can."""
+    root = use.steps[0]
+    behind = _behind_last(use)
+    if behind:
+        return behind
+    if root == interpolation.ITEM and use.item is None:
+        return _('{%s} does not exist outside of a loop') % use.text
+    if root not in (*interpolation.ROOTS, interpolation.ITEM):
+        return _('{%(field)s} is over an unknown name; %(hint)s') % {
+            'field': use.text, 'hint': _root_meant(use)}
+    wrong = unknown(use)
+    if wrong is None:
+        return None
+    name, known = wrong
+    if known is NODE:
+        return _no_attribute(f'{{{use.text}}}', name)
+    text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s') if (
+        known is PORT) else _('{%(field)s}: the items of the loop have no '
+                              '"%(name)s"; %(hint)s')
+    return text % {'field': use.text, 'name': name, 'hint': suggestion.hint(
+        name, known) or _('they are no mappings')}
+
+
+def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
+    """Return a step that no node, port or item has, and those they have."""
+    steps = use.from_roots or ()
+    if use.steps[0] == 'node' and steps[1:]:
+        return None if steps[1] in NODE else (steps[1], NODE)
+    if steps[:1] == ('ports',) and steps[2:]:
+        return None if steps[2] in PORT else (steps[2], PORT)
+    return reach.lacking(use)
+
+
+def _no_attribute(shown: str, name: str) -> str:
+    hint = suggestion.hint(name, NODE) or _(
+        "see the attributes of nodes in Ironic's API")
+    return _('%(shown)s: a node has no "%(name)s"; %(hint)s') % {
+        'shown': shown, 'name': name, 'hint': hint}
+
+
+def _check_old(operation: file_rule.Operation) -> checked_rule.Found:
+    """Check the ``{data[…]}`` and ``node://…`` of ironic-inspector."""
+    for name in getattr(operation.op.plugin, 'FORMATTED', ()):
+        for problem in text.problems(operation.arguments.get(name)):
+            yield operation.pointer_to(name), problem
+    path = operation.arguments.get('field')
+    if isinstance(path, str) and 'field' in operation.op.plugin.LITERAL and (
+            legacy_field.split(path)[0] == 'node'):
+        for step in legacy_field.steps(path)[:1]:
+            if str(step) not in NODE:
+                yield operation.pointer_to('field'), _no_attribute(
+                    path, str(step))
+
+
+_SHORTEST = 5  # Shorter names are near to too many others.
+
+
+def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find names that differ by one letter from one that Ironic knows.
+
+    These are in a node's ``driver_info`` and ``properties``; others are a
+    site's own, and may be anything.
+    """
+    for use in reach.uses(rule):
+        if use.steps[0] == 'node':
+            yield from _slip(use.pointer, f'{{{use.text}}}', use.steps[1:])
+    for action in rule.actions:
+        for each, steps in writes.placed(action):
+            if each.kind == 'node':
+                yield from _slip(action.pointer_to(each.argument),
+                                 f'"{each.name}"', steps)
+
+
+def _slip(pointer: str, shown: str,
+          steps: tuple[str, ...]) -> checked_rule.Found:
+    if len(steps) < 2:
+        return
+    field, name = steps[:2]
+    known = node_names.below(field)
+    if not known or name in known or len(name) < _SHORTEST:
+        return
+    near = suggestion.slip(name, known)
+    if near is not None:
+        yield pointer, _(
+            '%(shown)s: Ironic has no "%(name)s" in %(field)s; did you mean '
+            '"%(near)s"?') % {'shown': shown, 'name': name, 'field': field,
+                              'near': near}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values that Ironic or Nova cannot use in the place they are written to."""
+
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import known_values
+from ironic_inspection_rules.kit.authoring.checks import reach
+from ironic_inspection_rules.kit.authoring.checks import writes
+
+_NODE_CAPABILITIES = ('node', *schema.CAPABILITIES)
+_ROOT_DEVICE = ('properties', 'root_device')
+_KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
+_CUSTOM = 'CUSTOM_'
+_ALL = ('', _CUSTOM, 'CUSTOM', 'C')
+
+
+def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find paths into the text that has all capabilities, and values of it."""
+    for use in reach.uses(rule):
+        steps = use.from_roots or ()
+        if steps[:3] == _NODE_CAPABILITIES and steps[3:]:
+            yield use.pointer, _(
+                '{%(field)s}: the capabilities are one text, "name:value,…"; '
+                'write {node.properties.capabilities | '
+                "regex_search('(?:^|,)%(name)s:([^,]*)', 1)}") % {
+                    'field': use.text, 'name': steps[3]}
+    for action in rule.actions:
+        for each, steps in writes.placed(action):
+            if each.kind != 'node':
+                continue
+            if steps[:2] == schema.CAPABILITIES and steps[2:]:
+                op = 'set-capability'
+                if each.value is data_path.ABSENT:
+                    op = 'unset-capability'
+                yield action.pointer_to(each.argument), _(
+                    '"%(path)s" leads into the capabilities, which are one '
+                    'text; use %(op)s with the name "%(name)s"') % {
+                        'path': each.name, 'name': steps[2], 'op': op}
+            elif each.value is not data_path.ABSENT:
+                try:
+                    schema.check_capabilities(
+                        steps, [each.value] if each.extends else each.value)
+                except exceptions.OperationError as exc:
+                    yield action.pointer_to('value'), str(exc)
+
+
+def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find hints at the root device that another boot may make wrong."""
+    for action in rule.actions:
+        for each, steps in writes.placed(action):
+            if each.kind != 'node' or each.extends or (
+                    each.value is data_path.ABSENT):
+                continue
+            hints: dict[str, typing.Any] = {}
+            if steps[:2] == _ROOT_DEVICE and len(steps) == 3:
+                hints[steps[2]] = each.value
+            elif steps in (_ROOT_DEVICE, _ROOT_DEVICE[:1]):
+                found = data_path.get(each.value, _ROOT_DEVICE[len(steps):])
+                hints = found if isinstance(found, dict) else {}
+            for name, value in hints.items():
+                if name == 'hctl' or name == 'name' and _is_of_kernel(value):
+                    yield action.pointer_to('value'), _(
+                        'the hint "%s" may mean another disk after the next '
+                        'boot; use serial, wwn or by_path') % name
+                    break
+
+
+def _is_of_kernel(value: typing.Any) -> bool:
+    """Return whether a name of a disk is one that the kernel gave it."""
+    if not isinstance(value, str):
+        return False
+    field = interpolation.sole_field(value)
+    if field is not None:
+        return field.steps[-1:] == ('name',)
+    return _KERNEL_NAME.fullmatch(value.strip()) is not None
+
+
+def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find actions that take away all traits but those of the rule."""
+    for action in rule.actions:
+        for each in writes.writes(action):
+            if each.kind == 'traits' and each.name in _ALL:
+                what = _('trait')
+                if each.name:
+                    what = _('custom trait')
+                place = action.pointer
+                if 'prefix' in action.arguments_given:
+                    place = action.pointer_to('prefix')
+                yield place, _(
+                    'this takes away every other %s of the node, also those '
+                    'that others gave it; a longer prefix leaves them') % what
+                break
+
+
+def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find quantities that are written to a field of another unit."""
+    for action in rule.actions:
+        for each, steps in writes.placed(action):
+            field = interpolation.sole_field(each.value)
+            if field is None or not field.is_plain or not field.steps:
+                continue
+            here = known_values.KEPT_IN.get(steps[-1])
+            there = known_values.KEPT_IN.get(field.steps[-1])
+            if here and there and here != there and each.kind == 'node':
+                yield action.pointer_to('value'), _(
+                    '{%(field)s} is in %(there)s, and "%(path)s" in %(here)s'
+                    ) % {'field': field.text, 'there': there[0],
+                         'path': each.name, 'here': here[0]}
+
+
+def check_resource_class(rule: checked_rule.CheckedRule
+                         ) -> checked_rule.Found:
+    """Find resource classes with the prefix that Nova puts before them."""
+    for action in rule.actions:
+        for each, steps in writes.placed(action):
+            if each.kind == 'node' and steps == ('resource_class',) and (
+                    isinstance(each.value, str)
+                    and each.value.startswith(_CUSTOM)):
+                yield action.pointer_to('value'), _(
+                    'Nova puts CUSTOM_ before the resource class of a node, '
+                    'so this one is CUSTOM_%s there') % each.value

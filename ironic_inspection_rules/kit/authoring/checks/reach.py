@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which data of a machine the fields of a rule reach."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import field_value
+from ironic_inspection_rules.kit.machine import inventory_fields
+from ironic_inspection_rules.rule_file import file_rule
+
+Steps = tuple[str, ...]
+
+MEMBER = inventory_fields.MEMBER
+
+_GET = 'get'
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """Item of a loop, as far as it is known.
+
+    ``steps`` lead to it from the root names, where it comes out of the data;
+    ``values`` are the items that are written out in the rule.
+    """
+
+    steps: Steps | None = None
+    values: tuple[typing.Any, ...] | None = None
+
+
+class Use(typing.NamedTuple):
+    """One use of a field.
+
+    ``pointer`` is the place in the rule, ``text`` what is written there,
+    ``item`` the item of the loop around it. ``steps`` begin with the name of
+    a root, such as ``item``.
+    """
+
+    pointer: str
+    text: str
+    steps: Steps
+    item: Item | None = None
+
+    @property
+    def from_roots(self) -> Steps | None:
+        """The steps with those of the item before them; None if unknown."""
+        if self.steps[0] != interpolation.ITEM:
+            return self.steps
+        if self.item is None or self.item.steps is None:
+            return None
+        return (*self.item.steps, *self.steps[1:])
+
+
+Written = tuple[str, interpolation.Field, Item | None]
+"""The place in a rule, the field there, and the item of the loop around."""
+
+
+def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[Written]:
+    """Yield all fields of a rule as they are written."""
+    for name, value in rule.rule.vars.items():
+        for field in interpolation.fields(value):
+            yield f'/vars/{name}', field, None
+    for operation in [*rule.conditions, *rule.actions]:
+        yield from _of_operation(operation, None)
+
+
+def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
+    """Yield each use of a field over a name, also in filters and loops."""
+    for written in fields(rule):
+        yield from of_field(*written)
+
+
+def _of_operation(operation: file_rule.Operation,
+                  outer: Item | None) -> typing.Iterator[Written]:
+    loop = operation.written.get('loop')
+    for field in interpolation.fields(loop):
+        yield f'{operation.pointer}/loop', field, outer
+    item = outer if loop is None else _item(loop, outer)
+    for name, value in operation.templates.items():
+        for field in interpolation.fields(value):
+            yield operation.pointer_to(name), field, item
+    for inner in operation.inner:
+        yield from _of_operation(inner, item)
+
+
+def items(rule: checked_rule.CheckedRule) -> dict[str, Item | None]:
+    """Return what is known of the item that each operation sees.
+
+    :returns: by the pointer to the operation; None where it sees none.
+    """
+    found: dict[str, Item | None] = {}
+    for operation in [*rule.conditions, *rule.actions]:
+        _add_items(found, operation, None)
+    return found
+
+
+def _add_items(found: dict[str, Item | None], operation: file_rule.Operation,
+               outer: Item | None) -> None:
+    loop = operation.written.get('loop')
+    item = outer if loop is None else _item(loop, outer)
+    found[operation.pointer] = item
+    for inner in operation.inner:
+        _add_items(found, inner, item)
+
+
+def value_of(field: interpolation.Field, item: Item | None,
+             known: typing.Mapping[str, typing.Any]) -> field_value.Value:
+    """Return what is known of the value of a field.
+
+    :param item: the item of the loop around it.
+    :param known: the values of the rule by name.
+    """
+    if field.root is None:
+        return field_value.Value()
+    if field.root == model.VARS:
+        value = field_value.of_vars(field.steps, known)
+    elif field.root == interpolation.ITEM and item is not None and (
+            item.values is not None):
+        value = field_value.of_literals(item.values, field.steps)
+    else:
+        value = field_value.Value(Use('', '', (field.root, *field.steps),
+                                      item).from_roots)
+    for call in field.filters:
+        value = value.after(call, field_value.attribute_of(call))
+    if field.conversion is not None or field.spec is not None:
+        return field_value.Value(made=field_value.TEXT)
+    return value
+
+
+def _item(loop: typing.Any, outer: Item | None) -> Item:
+    if isinstance(loop, dict):
+        return Item(values=(loop,))
+    if isinstance(loop, list):
+        return Item(values=tuple(loop))
+    field = interpolation.sole_field(loop)
+    if field and field.root:
+        value = field_value.Value(Use('', '', (field.root, *field.steps),
+                                      outer).from_roots)
+        for call in field.filters:
+            value = value.after(call, field_value.attribute_of(call))
+        if value.type == field_value.MAPPING:
+            # A loop over a mapping has that one item.
+            return Item(value.steps)
+        return Item(value.items)
+    return Item()
+
+
+def of_field(pointer: str, field: interpolation.Field,
+             item: Item | None = None) -> typing.Iterator[Use]:
+    """Yield what one field uses: its path, and what its filters name."""
+    if field.root is None:
+        return
+    use = Use(pointer, field.text, (field.root, *field.steps), item)
+    yield use
+    value = field_value.Value(use.from_roots)
+    for call in field.filters:
+        for _path, inner in data_path.walk(
+                [argument for _name, argument in call.arguments]):
+            if isinstance(inner, interpolation.Field):
+                yield from of_field(pointer, inner, item)
+        attribute = field_value.attribute_of(call)
+        if attribute and value.items is not None:
+            yield Use(pointer, field.text, (*value.items, *attribute))
+        value = value.after(call, attribute)
+        if call.name == _GET and value.steps is not None:
+            yield Use(pointer, field.text, value.steps)
+
+
+def lacking(use: Use) -> tuple[str, list[str]] | None:
+    """Return a step that no item written out in the rule has.
+
+    :returns: the step, and the names that are there instead; None where the
+        item has it, or nothing is known of it.
+    """
+    if use.item is None or not use.item.values or (
+            use.steps[0] != interpolation.ITEM):
+        return None
+    found = [_lacking(value, use.steps[1:]) for value in use.item.values]
+    known = [each for each in found if each is not None]
+    return known[0] if len(known) == len(found) else None
+
+
+def _lacking(value: typing.Any, steps: Steps) -> tuple[str, list[str]] | None:
+    for step in steps:
+        if isinstance(value, str) and interpolation.fields(value):
+            return None
+        if not isinstance(value, dict | list):
+            return step, []
+        inner = data_path.get(value, (step,))
+        if inner is data_path.ABSENT:
+            return step, [*value] if isinstance(value, dict) else []
+        value = inner
+    return None

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Secrets in what rules write: their own, and those of machines.
+
+A sensitive rule is not shown, but what it writes is: whoever may read the
+node reads it there. Ironic masks some names, in two mappings of a node. A
+secret of a machine reads as ``******`` to a rule, which does not write it.
+"""
+
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import filter_syntax
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import origin
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.secrecy import masked_field
+from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import reach
+from ironic_inspection_rules.kit.authoring.checks import writes
+from ironic_inspection_rules.kit.machine import node_names
+from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.rule_file import file_rule
+
+_SHORTEST = 4
+"""Shorter texts and numbers keep no secret."""
+
+_WORDS = frozenset((
+    'bios', 'default', 'disabled', 'enabled', 'false', 'local', 'netboot',
+    'none', 'null', 'true', 'uefi'))
+_SCHEME = re.compile(r'^https?://')
+
+_FREE = frozenset(('description', 'extra', 'network_data', 'protected_reason',
+                   'retired_reason'))
+"""Attributes that may have anything. What Ironic gives a meaning is meant to
+be read: a driver, a resource class, an owner."""
+
+_TELLING = frozenset(('default', 'get', 'join', 'lookup', 'regex_replace',
+                      'replace', 'tier'))
+"""Filters whose arguments may be part of what they return."""
+
+_PLACES = {
+    'node': _('anybody who may read the node reads it there'),
+    'capability': _('anybody who may read the node reads it there'),
+    'port': _('anybody who may read the port reads it there'),
+    'plugin_data': _('anybody who may read the inventory reads it there')}
+
+
+_OF_ANY_DRIVER = ('username', 'address')
+"""What names of drivers end with that are no secrets, also of drivers that
+this Ironic does not have."""
+
+_GET = 'get'
+_WITH_SECRETS = (('node', 'driver_info', masking.MASK),)
+"""Secrets that nearly every node has, by the path of one."""
+
+_VALUE = ('value',)
+"""The path to a value in an item of ``dict2items``."""
+
+
+def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find secrets in a rule that is not marked sensitive."""
+    if rule.rule.sensitive:
+        return
+    for action in rule.actions:
+        for name in masking.secret_arguments(action.arguments):
+            yield action.pointer_to(name), _(
+                'a secret in a rule that is not marked "sensitive"')
+
+
+def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find what a sensitive rule shows of itself where it writes."""
+    if not rule.rule.sensitive:
+        return
+    for action in rule.actions:
+        for write in _writes(action):
+            if write.kind not in _PLACES:
+                # The names of traits are labels, which any user may list.
+                continue
+            if any(_may_be_read(write.kind, steps)
+                   and _is_own(value, rule, action)
+                   for steps, value in _leaves(write)):
+                yield action.pointer, _(
+                    'a sensitive rule writes a value of its own, and '
+                    '%(who)s; Ironic masks only passwords, tokens, private '
+                    'keys and the like, in driver_info and instance_info') % {
+                        'who': _PLACES[write.kind]}
+                break
+
+
+def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
+    """Yield what an action writes, and what it writes to undo that."""
+    for write in writes.writes(action):
+        if write.value is not data_path.ABSENT:
+            yield write
+        cleanup = action.arguments.get('cleanup')
+        if cleanup is not None:
+            yield write._replace(value=cleanup)
+
+
+def _leaves(write: plugin.Write) -> typing.Iterator[
+        tuple[data_path.Path, typing.Any]]:
+    """Yield the plain values that are written, each with its path."""
+    if write.kind == 'capability':
+        yield (), write.value
+        return
+    if not isinstance(write.name, str):
+        return
+    try:
+        steps = data_path.parse(write.name)
+    except exceptions.OperationError:
+        # A path with fields in it may be none before they are filled in.
+        return
+    for below, value in data_path.walk(write.value):
+        if isinstance(value, dict):
+            for name in value:
+                if interpolation.fields(name):
+                    yield (*steps, *below), name
+        elif not isinstance(value, list):
+            yield (*steps, *below), value
+
+
+def _may_be_read(kind: str, steps: data_path.Path) -> bool:
+    """Return whether a place shows what a rule writes there.
+
+    What is there by Ironic's own design, such as the name of a user, is not
+    counted, unless it is a secret that Ironic shows.
+    """
+    if kind in ('capability', 'plugin_data'):
+        return True
+    if kind == 'port':
+        return steps[0] in _FREE
+    if steps[0] in masking.MASKED_IN_API:
+        if len(steps) == 1 or interpolation.fields(steps):
+            # The name of the place is not known.
+            return False
+        if masking.is_masked_in_api(steps):
+            return False
+        if steps[1].endswith(_OF_ANY_DRIVER):
+            return False
+        return steps[1] not in node_names.below(steps[0]) or (
+            masking.is_secret(steps[1]))
+    if steps[0] == 'properties':
+        return len(steps) > 1 and steps[1] not in node_names.below(steps[0])
+    return steps[0] in _FREE
+
+
+def _is_own(value: typing.Any, rule: checked_rule.CheckedRule,
+            action: file_rule.Operation) -> bool:
+    """Return whether there is text of the rule itself in a value."""
+    ahead = [value]
+    known: set[typing.Hashable] = set()
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, dict):
+            ahead += [*part, *part.values()]
+        elif isinstance(part, list):
+            ahead += part
+        elif isinstance(part, interpolation.Field):
+            ahead += _told_by(part.filters)
+            if (part.root, part.steps) not in known:
+                known.add((part.root, part.steps))
+                ahead += _made_of(part, rule, action)
+        elif isinstance(part, str):
+            pieces = interpolation.parse(part)
+            if any(_tells(piece) for piece in pieces
+                   if isinstance(piece, str)):
+                return True
+            ahead += [piece for piece in pieces if not isinstance(piece, str)]
+        elif _tells(str(part)):
+            return True
+    return False
+
+
+def _made_of(field: interpolation.Field, rule: checked_rule.CheckedRule,
+             action: file_rule.Operation) -> typing.Iterator[typing.Any]:
+    """Yield the values of the rule that a field reads."""
+    if field.root == model.VARS:
+        yield _at(rule.rule.vars, field.steps)
+    elif field.root == interpolation.ITEM:
+        loop = action.written.get('loop')
+        for item in loop if isinstance(loop, list) else [loop]:
+            yield _at(item, field.steps)
+
+
+def _told_by(filters: tuple[filter_syntax.Call, ...]
+             ) -> typing.Iterator[typing.Any]:
+    for call in filters:
+        if call.name in _TELLING:
+            for _name, value in call.arguments:
+                yield value
+
+
+def _tells(text: str) -> bool:
+    """Return whether a text may be a secret."""
+    text = _SCHEME.sub('', text)
+    return text.lower() not in _WORDS and (
+        sum(map(str.isalnum, text)) >= _SHORTEST)
+
+
+def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
+    """Return what is at a path in a value of the rule, or beside it."""
+    while steps and isinstance(value, dict | list):
+        inner = data_path.get(value, steps[:1])
+        if inner is data_path.ABSENT:
+            break
+        value, steps = inner, steps[1:]
+    return value
+
+
+def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find secrets that an action would write, which inspection refuses.
+
+    They read as ``******`` to a rule, unless masking is switched off.
+    """
+    secrets: set[reach.Steps] = set(_WITH_SECRETS)
+    for action in rule.actions:
+        for name, written in _masked_in(rule, action, secrets):
+            yield action.pointer_to(name), _masked_message(written)
+        secrets.update(_written_by(action))
+
+
+def _masked_message(written: str) -> str:
+    return _('{%s} is or has a secret: rules do not see it, and the '
+             'inspection fails where one would write it') % written
+
+
+def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
+               secrets: set[reach.Steps]
+               ) -> typing.Iterator[tuple[str, str]]:
+    """Yield the arguments of an action with a secret in a field of theirs.
+
+    :param secrets: the paths of secrets whose names need not tell.
+    :returns: the name of the argument, and the field.
+    """
+    origins = origin.Origins(rule.rule.vars, action.written.get('loop'))
+    for name, value in action.templates.items():
+        if name in action.op.plugin.TELLS:
+            continue
+        for field in interpolation.fields(value):
+            for use in reach.of_field('', field):
+                root, *steps = use.steps
+                if root in masked_field.OF_RULE:
+                    is_secret = any(
+                        _may_be_secret(each, secrets)
+                        for each in origins.of(root, tuple(steps)))
+                else:
+                    is_secret = _is_or_has(use.steps, secrets)
+                if is_secret:
+                    yield name, use.text
+    for name in getattr(action.op.plugin, 'FORMATTED', ()):
+        for written, keys in text.fields(action.arguments.get(name)):
+            if any(masking.is_secret(str(key)) for key in keys):
+                yield name, written
+
+
+def _may_be_secret(source: origin.Origin,
+                   secrets: set[reach.Steps]) -> bool:
+    """Return whether a value of a rule is or has a secret of the machine."""
+    steps = (source.root, *source.steps)
+    if any(map(masking.is_secret, source.rest)):
+        return True
+    # The first is what the field reads, the others what its filters step into.
+    _read, *stepped_into = reach.of_field('', source.field)
+    for use in stepped_into:
+        if any(map(masking.is_secret, use.steps)):
+            return True
+    if source.is_kept and stepped_into and (
+            source.field.filters[-1].name == _GET):
+        steps = stepped_into[-1].steps
+    if source.is_kept and source.rest not in ((), _VALUE):
+        # Of what has secrets it is something that is none.
+        return any(map(masking.is_secret, steps))
+    return _is_or_has(steps, secrets)
+
+
+def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
+    """Return whether a place is that of a secret, or has one."""
+    return any(map(masking.is_secret, steps)) or any(
+        secret[:len(steps)] == steps for secret in secrets)
+
+
+def _written_by(action: file_rule.Operation
+                ) -> typing.Iterator[reach.Steps]:
+    """Yield the paths of secrets that an action writes."""
+    for write, steps in writes.placed(action):
+        if write.kind == 'port' or write.value is data_path.ABSENT:
+            continue
+        for below, value in data_path.walk(write.value):
+            path = (*steps, *below)
+            if path and value and not isinstance(value, dict | list) and any(
+                    map(masking.is_secret, path)):
+                yield (write.kind, *path)

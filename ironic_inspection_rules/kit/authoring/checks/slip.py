@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Slips in what one field is compared with."""
+
+import re
+import typing
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import field_value
+from ironic_inspection_rules.kit.authoring.checks import known_values
+
+_PART_OF_MAC = re.compile(r'\^?[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2})*'
+                          r'[:-]?\$?')
+_SLASHES = re.compile(r'/([^/]+)/(?:i|gi|ig)')
+_MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
+_VERSION = re.compile(r'[vV]?\d+(?:\.\d+)+')
+_BOOLEANS = {'true': True, 'yes': True, 'on': True,
+             'false': False, 'no': False, 'off': False}
+_GROUPED_DIGITS = re.compile(r'\d{1,3}(?:,\d{3})+')
+_ISO_DATE = re.compile(r'\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?')
+_EXPRESSION = re.compile(r'\.[*+](?!\.)|\\[dDwWsSb.]|\[[^\]\s]+\][*+?{]|'
+                         r'\(\?[a-z:]|^\^.*\$$|^\([^()]+\|[^()]+\)$')
+_GLOB = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
+
+_ORDERED = frozenset(('lt', 'le', 'gt', 'ge'))
+_EQUAL = frozenset(('eq', 'ne', 'one-of', 'none-of'))
+
+
+class Subject(typing.NamedTuple):
+    """The field that something is compared with, as messages show it."""
+
+    shown: str
+    value: field_value.Value
+
+    @property
+    def steps(self) -> field_value.Steps:
+        """The steps to the field in the data; none if it is not there."""
+        return self.value.steps or ()
+
+
+class Slip(typing.NamedTuple):
+    """Mistake in a value, and the value that is meant if that is clear."""
+
+    message: str
+    meant: typing.Any = None
+
+    @classmethod
+    def of(cls, text: str, subject: Subject, meant: typing.Any = None,
+           **said: typing.Any) -> 'Slip':
+        """Return the slip in what a field is compared with."""
+        return cls(text % {'field': subject.shown, 'meant': meant, **said},
+                   meant)
+
+
+def of_value(subject: Subject, relation: str,
+             value: typing.Any) -> Slip | None:
+    """Return the slip in a value that a field is compared with."""
+    kind = subject.value.type
+    if value is None:
+        return None
+    choices = subject.value.choices
+    if choices is not None and relation in _EQUAL:
+        if any(facts.may_be(each, facts.Fact('', 'eq', value))
+               for each in choices):
+            return None
+        return Slip.of(_('{%(field)s} is never %(value)s; it is %(all)s'),
+                       subject, value=value,
+                       all=_(' or ').join(map(str, choices)))
+    if isinstance(value, str):
+        return _of_text(subject, relation, value)
+    if isinstance(value, list) and relation in ('eq', 'ne') and (
+            kind not in (None, 'list')):
+        return Slip.of(_('{%(field)s} is no list, and never equal to one; '
+                         'use one-of'), subject)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return _of_number(subject, relation, value)
+
+
+def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
+    kind = subject.value.type
+    if kind in field_value.SEQUENCES:
+        if subject.value.steps != subject.value.listed and (
+                subject.value.made == field_value.MAPPING):
+            return Slip.of(_(
+                '{%(field)s} is the item that has it, a mapping, and never '
+                "%(value)s; write {… | map(attribute='…') | min}, or max"),
+                subject, value=value)
+        return Slip.of(_('{%(field)s} is a %(kind)s, and never %(value)s; '
+                         'did you mean {%(field)s | length}?'), subject,
+                       kind=kind, value=value)
+    found = _size(subject, value) or _version(subject, relation, value)
+    if found:
+        return found
+    if relation in _ORDERED and (
+            subject.value.form or subject.steps[:1] == ('inventory',)
+            and subject.steps[-1] in known_values.WORDY):
+        return Slip.of(_('{%(field)s} is text, which has no order with '
+                         '%(value)s'), subject, value=value)
+    return None
+
+
+def _of_text(subject: Subject, relation: str, value: str) -> Slip | None:
+    kind = subject.value.type
+    if kind == 'boolean' and value:
+        return Slip.of(_('{%(field)s} is true or false, never the text '
+                         '"%(value)s"'), subject,
+                       _BOOLEANS.get(value.lower()), value=value)
+    if kind in field_value.SEQUENCES and value:
+        return Slip.of(_('{%(field)s} is a %(kind)s, never the text '
+                         '"%(value)s"'), subject, kind=kind, value=value)
+    if kind == 'number' and facts.number(value) is None:
+        return _no_number(subject, relation, value)
+    if relation in _EQUAL and _EXPRESSION.search(value):
+        return Slip.of(_('"%(value)s" is compared as it is written; for a '
+                         'regular expression use matches or contains'),
+                       subject, value=value)
+    return (_form(subject, value) or _mac(subject, value)
+            or _word(subject, value) or _version(subject, relation, value))
+
+
+def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
+    if _GROUPED_DIGITS.fullmatch(value):
+        return Slip.of(_('{%(field)s} is a number, and "%(value)s" is no '
+                         'number; did you mean %(meant)s?'), subject,
+                       int(value.replace(',', '')), value=value)
+    if known_values.QUANTITY.fullmatch(value):
+        # The check of units says it.
+        return None
+    if relation in _EQUAL or relation in _ORDERED:
+        return Slip.of(_('{%(field)s} is a number, never the text '
+                         '"%(value)s"'), subject, value=value)
+    return None
+
+
+def _form(subject: Subject, value: str) -> Slip | None:
+    """Return the slip in a value that text of this form never has."""
+    form = subject.value.form
+    if form in (field_value.LOWER, field_value.UPPER):
+        meant = value.lower() if form == field_value.LOWER else value.upper()
+        if meant != value:
+            return Slip.of(_('{%(field)s} has no letters in the case of '
+                             '"%(value)s"; did you mean "%(meant)s"?'),
+                           subject, meant, value=value)._replace(meant=None)
+    elif form in (field_value.DATE, field_value.TIME) and (
+            not _ISO_DATE.fullmatch(value)):
+        return Slip.of(_('{%(field)s} is a date as ISO 8601 has it, such as '
+                         '2022-12-31, never "%(value)s"'), subject,
+                       value=value)
+    return None
+
+
+def is_mac(steps: field_value.Steps | None) -> bool:
+    """Return whether a field is a MAC address."""
+    if not steps:
+        return False
+    return steps[-1] in ('mac_address', 'bmc_mac') or (
+        steps[0] == 'ports' and steps[-1] == 'address')
+
+
+def _mac(subject: Subject, value: str) -> Slip | None:
+    steps = subject.steps
+    plain = value.lower().replace('-', ':')
+    if not steps or plain == value or not _MAC.fullmatch(value):
+        return None
+    if is_mac(steps):
+        return Slip.of(_('{%(field)s} is in lower case with colons, never '
+                         '"%(value)s"; did you mean "%(meant)s"?'), subject,
+                       plain, value=value)
+    return None
+
+
+def _word(subject: Subject, value: str) -> Slip | None:
+    words = known_values.WORDS.get(subject.steps, {})
+    if value in words:
+        return None
+    for word, others in words.items():
+        if value.lower() in (word, *others):
+            return Slip.of(_('{%(field)s} is never "%(value)s"; did you mean '
+                             '"%(meant)s"?'), subject, word, value=value)
+    return None
+
+
+def version(steps: field_value.Steps, relation: str,
+            value: typing.Any) -> Slip | None:
+    """Return that versions are compared as text or numbers, if so."""
+    if not steps or relation not in _ORDERED or (
+            'version' not in steps[-1]) or (
+            isinstance(value, str) and not _VERSION.fullmatch(value)):
+        return None
+    return Slip(_('versions are not in order as text or numbers: 2.10 is '
+                  'above 2.9; use version-%s') % relation)
+
+
+def _version(subject: Subject, relation: str,
+             value: typing.Any) -> Slip | None:
+    return version(subject.steps, relation, value)
+
+
+def _size(subject: Subject, value: float) -> Slip | None:
+    steps = subject.steps
+    if not steps:
+        return None
+    name = steps[-1]
+    if name in ('size', 'total') and steps[0] in (
+            'inventory', 'plugin_data') and (
+                0 < value < known_values.SMALLEST_BYTES):
+        return Slip.of(_('{%(field)s} is in bytes; did you mean %(gib)d, '
+                         'which is %(value)s GiB?'), subject, value=value,
+                       gib=value * 2 ** 30)
+    if name == 'physical_mb' and value in known_values.GIBIBYTES:
+        return Slip.of(_('{%(field)s} is in MiB; did you mean %(mib)d, which '
+                         'is %(value)s GiB?'), subject, value=value,
+                       mib=value * 1024)
+    if name == 'physical_mb' and value >= known_values.LARGEST_MEBIBYTES:
+        return Slip.of(_('{%(field)s} is in MiB, of which %(value)s are '
+                         "hardly any machine's"), subject, value=value)
+    if name == 'frequency' and 0 < value < known_values.SLOWEST_MHZ:
+        return Slip.of(_('{%(field)s} is in MHz; did you mean %(mhz)d, which '
+                         'is %(value)s GHz?'), subject, value=value,
+                       mhz=value * 1000)
+    if name == 'speed_mbps' and value in known_values.GIGABITS:
+        return Slip.of(_('{%(field)s} is in Mbit/s; did you mean %(mbit)d, '
+                         'which is %(value)s Gbit/s?'), subject, value=value,
+                       mbit=value * 1000)
+    return None
+
+
+def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
+    """Return the slip in a regular expression that a field has to match.
+
+    :param whole: whether it has to match all of the value.
+    """
+    words = known_values.WORDS.get(subject.steps)
+    plain = re.sub(r'\(\?i\)', '', regex)
+    if words and re.fullmatch(r'[\^$\w|()-]+', plain):
+        flags = re.IGNORECASE if plain != regex else 0
+        if not any(re.search(plain, word, flags) for word in words):
+            return Slip.of(_('{%(field)s} is one of %(words)s, and none '
+                             'matches "%(regex)s"'), subject, regex=regex,
+                           words=', '.join(words))
+    if re.fullmatch(r'\^?[\w -]+\$?', regex):
+        found = _form(subject, regex)
+        if found:
+            return found
+    if is_mac(subject.steps) and _PART_OF_MAC.fullmatch(regex):
+        meant = regex.lower().replace('-', ':')
+        if meant != regex:
+            return Slip.of(_('{%(field)s} is in lower case with colons, and '
+                             '"%(regex)s" matches none; did you mean '
+                             '"%(meant)s"?'), subject, meant, regex=regex)
+    slashes = _SLASHES.fullmatch(regex)
+    if slashes:
+        return Slip.of(_('a slash is text, and no letters follow a regular '
+                         'expression; did you mean "%(meant)s"?'), subject,
+                       f'(?i){slashes[1]}')
+    if whole and _GLOB.fullmatch(regex):
+        return Slip.of(_('the star in "%(regex)s" repeats the letter before '
+                         'it; did you mean "%(meant)s"?'), subject,
+                       f'{regex[:-1]}.*', regex=regex)
+    group = re.search(r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
+                      r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])', regex)
+    if group and not group[1].strip('=') == '':
+        meant = (f'{regex[:group.start()]}\\({group[1]}\\)'
+                 f'{regex[group.end():]}')
+        return Slip.of(_('the parentheses in "%(regex)s" make a group and '
+                         'match none in the text; did you mean '
+                         '"%(meant)s"?'), subject, meant, regex=regex)
+    return None
+
+
+def of_truth(subject: Subject, op: str) -> Slip | None:
+    """Return why a field is never what is-true or is-false asks for."""
+    kind = subject.value.type
+    if kind in field_value.SEQUENCES:
+        return Slip.of(_('{%(field)s} is a %(kind)s, which is never true and '
+                         'never false; use is-empty'), subject, kind=kind)
+    if op == 'is-true' and kind == 'text' and (
+            subject.steps[:1] == ('inventory',)):
+        return Slip.of(_('{%(field)s} is text that is never "yes" or "true"; '
+                         'compare it with eq, or use !is-empty'), subject)
+    return None

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Trying rules on many machines at once, without changing anything."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ironic_inspection_rules.kit.client import http
+
+PAGE = 200
+"""Nodes of a page where nothing else is asked for: a second or less."""
+
+Nodes = Mapping[str, Any] | Sequence[str]
+"""Filters of ``GET /v1/nodes`` with their values, or names and UUIDs."""
+
+
+def evaluate_page(baremetal, nodes: Nodes,
+                  rules: Sequence[Mapping[str, Any]] | None = None,
+                  phase: str | None = None, compare: bool = False,
+                  limit: int | None = None, marker: str | None = None,
+                  prune: bool = False) -> dict[str, Any]:
+    """Try rules on one page of nodes.
+
+    :param nodes: which nodes: filters, ``{}`` for all that may be seen, or a
+        list of up to 1000 names and UUIDs.
+    :param rules: the rules to try among those in force, as applying them
+        would put them there; None for those in force alone. A new rule
+        without ``uuid`` gets one of the server, the same on every page.
+    :param phase: the only phase to try, None for all.
+    :param compare: ask only for what differs from the rules in force.
+    :param limit: nodes of the page, at most 1000.
+    :param marker: ``next`` of the page before.
+    :param prune: whether stored rules that are not among ``rules`` are left
+        out.
+    :returns: ``nodes``, a list with the answer for each node, as the API
+        reference has it, and ``next``, the marker of the next page, None
+        after the last one.
+    """
+    return http.call(
+        baremetal, 'POST', '/inspection_rules/evaluate', json=http.given(
+            nodes=dict(nodes) if isinstance(nodes, Mapping) else list(nodes),
+            rules=rules, prune=prune or None, phase=phase,
+            compare=compare or None, limit=limit, marker=marker))

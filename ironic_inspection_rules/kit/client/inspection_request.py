@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls for inspection requests and reapplying that openstacksdk lacks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ironic_inspection_rules.kit.client import http
+
+_REQUESTS = '/inspection_requests'
+
+
+def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
+    """List requests, oldest first, page by page.
+
+    :param query: ``node``, ``state``, ``limit``, ``marker``; None counts as
+        not given.
+    """
+    return http.items(baremetal, _REQUESTS, 'inspection_requests', query)
+
+
+def get_inspection_request(baremetal, uuid: str) -> dict[str, Any]:
+    """Show a request."""
+    return http.call(baremetal, 'GET', f'{_REQUESTS}/{uuid}')
+
+
+def abort_inspection_request(baremetal, uuid: str) -> None:
+    """Abort a request that is not yet processed."""
+    http.call(baremetal, 'DELETE', f'{_REQUESTS}/{uuid}')
+
+
+def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:
+    """Run hooks and rules again on what the ramdisk of a node sent.
+
+    :param data: ``inventory`` and ``plugin_data`` to use instead.
+    :returns: the request.
+    """
+    return http.call(baremetal, 'POST',
+                     f'/nodes/{node}/inventory/reapply', json=data)

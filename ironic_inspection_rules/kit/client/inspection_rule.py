@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls for inspection rules that openstacksdk lacks.
+
+Functions are named as methods of the SDK are (spec 003 "openstacksdk").
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from openstack import exceptions as sdk_exceptions
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import http
+
+_RULES = '/inspection_rules'
+
+
+def inspection_rules(baremetal, details: bool = False,
+                     **query: Any) -> Iterator[dict[str, Any]]:
+    """List rules, page by page.
+
+    :param details: whether with conditions and actions.
+    :param query: ``scope``, ``phase``, ``limit``, ``marker``, ``sort_key``,
+        ``sort_dir``, ``fields``.
+    """
+    if details:
+        query['detail'] = 'true'
+    return http.items(baremetal, _RULES, 'inspection_rules', query)
+
+
+def find_inspection_rule(baremetal, name: str) -> str:
+    """Return the UUID of a rule.
+
+    :param name: its UUID, or its description where no other rule has it.
+    :raises: :class:`.exceptions.NotFound` where there is none, and
+        :class:`.exceptions.Conflict` where there are several.
+    """
+    if uuidutils.is_uuid_like(name):
+        return name
+    rules = list(inspection_rules(baremetal))
+    found = [rule['uuid'] for rule in rules if rule['description'] == name]
+    if len(found) > 1:
+        raise exceptions.Conflict(
+            _('%(count)d rules have the description "%(name)s": %(uuids)s')
+            % {'count': len(found), 'name': name, 'uuids': ', '.join(found)})
+    if not found:
+        raise exceptions.NotFound(suggestion.unknown(
+            _('rule'), name, filter(None, (rule['description']
+                                           for rule in rules))))
+    return found[0]
+
+
+def warnings(baremetal) -> list[str]:
+    """Return what rules need and Ironic has not switched on."""
+    answer = http.call(baremetal, 'GET', _RULES, params={'limit': 1})
+    return answer.get('warnings', [])
+
+
+def is_served(baremetal) -> bool:
+    """Check whether Ironic's API has this plugin, not only its own rules."""
+    try:
+        http.call(baremetal, 'GET', '/traits',
+                  params={'name': 'in:CUSTOM_ANY'})
+    except sdk_exceptions.NotFoundException:
+        return False
+    return True
+
+
+def is_ironic(baremetal) -> bool:
+    """Check whether it is Ironic that answers; each one has nodes."""
+    try:
+        http.call(baremetal, 'GET', '/nodes',
+                  params={'limit': 1, 'fields': 'uuid'})
+    except (sdk_exceptions.NotFoundException, exceptions.Invalid):
+        return False
+    except sdk_exceptions.HttpException:
+        # Who may not list them sees at least that they exist.
+        return True
+    return True
+
+
+def create_inspection_rule(baremetal, rule: Mapping[str, Any]
+                           ) -> dict[str, Any]:
+    """Make a rule and return it."""
+    return http.call(baremetal, 'POST', _RULES, json=rule)
+
+
+def update_inspection_rule(baremetal, uuid: str, fields: Mapping[str, Any]
+                           ) -> dict[str, Any]:
+    """Change some fields of a rule and return it."""
+    return http.call(baremetal, 'PATCH', f'{_RULES}/{uuid}', json=[
+        {'op': 'replace', 'path': f'/{name}', 'value': value}
+        for name, value in fields.items()])
+
+
+def delete_all_inspection_rules(baremetal) -> None:
+    """Remove all rules but the built-in ones."""
+    http.call(baremetal, 'DELETE', _RULES)
+
+
+def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
+    """Try rules without changing anything.
+
+    :param request: any of ``node``, ``inventory``, ``plugin_data``,
+        ``rules``, ``prune`` and ``phase``; None counts as not given.
+    """
+    return http.call(baremetal, 'POST', f'{_RULES}/evaluate',
+                     json=http.given(**request))

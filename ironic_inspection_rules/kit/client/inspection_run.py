@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls for runs of rules and statistics that openstacksdk lacks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ironic_inspection_rules.kit.client import http
+
+
+def inspection_runs(baremetal, node: str, details: bool = False,
+                    **query: Any) -> Iterator[dict[str, Any]]:
+    """List the runs kept of a node, newest first, page by page.
+
+    :param node: name or UUID of the node.
+    :param details: whether with what the rules did.
+    :param query: ``limit``, ``marker``, ``fields``.
+    """
+    if details:
+        query['detail'] = 'true'
+    return http.items(baremetal, _runs(node), 'inspection_runs', query)
+
+
+def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
+    """Show a run, whole."""
+    return http.call(baremetal, 'GET', f'{_runs(node)}/{uuid}')
+
+
+def failed_data(baremetal, node: str) -> dict[str, Any] | None:
+    """Return what a machine sent in the node's newest run, if it failed.
+
+    :returns: ``inventory`` and ``plugin_data``, None if nothing is kept.
+    """
+    for run in inspection_runs(baremetal, node, limit=1, fields='uuid,result'):
+        if run['result'] == 'failed':
+            found = http.call(
+                baremetal, 'GET', f'{_runs(node)}/{run["uuid"]}',
+                params={'fields': 'inventory,plugin_data'})
+            return found if found['inventory'] is not None else None
+        break
+    return None
+
+
+def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
+    """Explain which rule last set a value, or why a rule did not match.
+
+    :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
+        given.
+    """
+    return http.call(baremetal, 'GET', f'{_runs(node)}/explain',
+                     params=http.given(**query))
+
+
+def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
+    """Return how often each rule ran, matched and failed.
+
+    :param query: ``fields``, ``sort_key``, ``sort_dir``; None counts as not
+        given.
+    """
+    return http.call(baremetal, 'GET', '/inspection_rules/statistics',
+                     params=http.given(**query))['statistics']
+
+
+def _runs(node: str) -> str:
+    return f'/nodes/{node}/inspection_runs'

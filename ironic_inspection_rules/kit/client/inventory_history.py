@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The history of inventories, which openstacksdk lacks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ironic_inspection_rules.kit.client import http
+
+
+def inventories(baremetal, node: str, **query: Any
+                ) -> Iterator[dict[str, Any]]:
+    """List what is kept of a node, newest first, page by page.
+
+    :param node: name or UUID of the node.
+    :param query: ``limit``, ``marker``, ``since``; None counts as not given.
+    """
+    return http.items(baremetal, _history(node), 'inventories', query)
+
+
+def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
+    """Show what one inspection found: ``inventory`` and ``plugin_data``."""
+    return http.call(baremetal, 'GET', f'{_history(node)}/{uuid}')
+
+
+def diff(baremetal, node: str, from_: str | None = None,
+         to: str | None = None) -> dict[str, Any]:
+    """Return which parts of a machine are others than before.
+
+    :param from_: UUID of the earlier inventory.
+    :param to: UUID of the later one. Without both, the last two that differ.
+    """
+    return http.call(baremetal, 'GET', f'{_history(node)}/diff',
+                     params=http.given(**{'from': from_, 'to': to}))
+
+
+def parts(baremetal, identity: str) -> list[dict[str, Any]]:
+    """Find the nodes that a part has been in, the newest first.
+
+    :param identity: its serial number, WWN or MAC address.
+    """
+    return http.call(baremetal, 'GET', '/inspection_parts',
+                     params={'id': identity})['parts']
+
+
+def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
+                rules: Sequence[Mapping[str, Any]] | None = None,
+                since: str | None = None, limit: int | None = None,
+                marker: str | None = None, prune: bool = False
+                ) -> dict[str, Any]:
+    """Decide the kept inspections of a page of nodes again.
+
+    :param nodes: filters, or a list of names and UUIDs.
+    :param rules: the rules to decide by, among those in force, as applying
+        them would put them there; None for the rules of their time.
+    :param since: only inspections since this time.
+    :param prune: whether stored rules that are not among ``rules`` are left
+        out.
+    :returns: ``runs``, and ``next``, the marker of the next page, None after
+        the last one.
+    """
+    return http.call(
+        baremetal, 'POST', '/inspection_rules/replay', json=http.given(
+            nodes=nodes, rules=rules, prune=prune or None, since=since,
+            limit=limit, marker=marker))
+
+
+def _history(node: str) -> str:
+    return f'/nodes/{node}/inventory/history'

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls for nodes and their inventories that openstacksdk lacks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ironic_inspection_rules.kit.client import http
+
+
+def nodes(baremetal, filters: Mapping[str, str], fields: Sequence[str]
+          ) -> Iterator[dict[str, Any]]:
+    """List nodes, page by page.
+
+    :param filters: those of ``GET /v1/nodes``, with the ones by trait.
+    :param fields: names of the fields to show of each.
+    """
+    return http.items(baremetal, '/nodes', 'nodes',
+                      {**filters, 'fields': ','.join(fields)})
+
+
+def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
+    """Show one node.
+
+    :param name: its name or UUID.
+    :param fields: names of the fields to show.
+    """
+    return http.call(baremetal, 'GET', f'/nodes/{name}',
+                     params={'fields': ','.join(fields)})
+
+
+def inventory(baremetal, name: str) -> dict[str, Any]:
+    """Return the stored inventory of a machine.
+
+    :param name: name or UUID of the node.
+    :returns: ``inventory`` and ``plugin_data``.
+    :raises: NotFoundException of openstacksdk if there is nothing.
+    """
+    return http.call(baremetal, 'GET', f'/nodes/{name}/inventory')

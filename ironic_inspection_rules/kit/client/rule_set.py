@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rule set as one thing: planning, applying, history."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+import itertools
+from typing import Any
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import http
+from ironic_inspection_rules.kit.client import inspection_rule
+
+KNOWN_LATER = _('(known after apply)')
+"""In the place of a UUID that does not exist yet."""
+
+_RULES = '/inspection_rules'
+_REVISIONS = f'{_RULES}/revisions'
+
+Rule = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The steps that applying some rules would take.
+
+    :ivar revision: the revision that this was decided on.
+    :ivar steps: the answer to a dry run, in the order in which the rules
+        would be; each with ``before`` and ``after``, the rule as it is and as
+        it would be, None where there is none.
+    :ivar in_force: all rules that are in force, built-in ones too.
+    """
+
+    revision: int
+    steps: Sequence[dict[str, Any]]
+    in_force: Sequence[Rule] = ()
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The steps that do something."""
+        return [step for step in self.steps if step['outcome'] != 'unchanged']
+
+
+def replace_inspection_rules(baremetal, rules: Sequence[Any],
+                             revision: int | None = None,
+                             message: str | None = None, dry_run: bool = False,
+                             prune: bool = True) -> dict[str, Any]:
+    """Make the stored rules exactly these, or find out what that would do.
+
+    :param revision: the revision of the rule set that this was decided on.
+    :param message: is kept with the new revision.
+    :param prune: remove the stored rules that are not among these.
+    :raises: an exception of openstacksdk; ``ConflictException`` where the
+        rule set is at another revision.
+    """
+    return http.call(
+        baremetal, 'PUT', _RULES, params={'dry_run': dry_run, 'prune': prune},
+        json={'rules': list(rules), 'revision': revision,
+              'message': message})
+
+
+def inspection_rule_revisions(baremetal, **query: Any
+                              ) -> Iterator[dict[str, Any]]:
+    """List revisions, the newest first, page by page.
+
+    :param query: ``limit`` and ``marker``; None counts as not given.
+    """
+    return http.items(baremetal, _REVISIONS, 'revisions', query)
+
+
+def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
+    """Show the rule set as it was."""
+    return http.call(baremetal, 'GET', f'{_REVISIONS}/{revision}')
+
+
+def restore_inspection_rule_revision(baremetal, revision: int
+                                     ) -> dict[str, Any]:
+    """Put the rule set of a revision in force again."""
+    return http.call(baremetal, 'POST', f'{_REVISIONS}/{revision}/restore',
+                     json={})
+
+
+def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
+    """Find out what applying rules would do.
+
+    :param rules: as their author wrote them.
+    :param prune: whether to remove all rules that are not among these.
+    :raises: an exception of openstacksdk for bad rules, with the place of one
+        among them as ``/rules/<number>``.
+    """
+    given = {str(rule.get('uuid')).lower() for rule in rules}
+    answer = replace_inspection_rules(baremetal, rules, dry_run=True,
+                                      prune=prune)
+    listed = list(inspection_rule.inspection_rules(baremetal, details=True))
+    before = {rule['uuid']: stored_rule.with_defaults(rule) for rule in listed
+              if not rule['built_in']}
+    places = {uuid: place for place, uuid in enumerate(before)}
+    steps = []
+    for step, rule in itertools.zip_longest(answer['rules'], rules):
+        present = before.get(step['uuid'])
+        if step['outcome'] == 'created' and step['uuid'] not in given:
+            # Applying makes another one.
+            step['uuid'] = KNOWN_LATER
+        after = None if step['outcome'] == 'deleted' else present
+        if rule is not None:
+            wanted = stored_rule.with_defaults(rule)
+            # Only what Ironic says changes does.
+            after = {**wanted, 'uuid': step['uuid']} if present is None else {
+                name: wanted[name] if name in step['fields']
+                else present[name] for name in model.WRITABLE}
+        steps.append({**step, 'before': present, 'after': after})
+    if not prune:
+        steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
+    return Plan(answer['revision'], steps, listed)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls for traits that openstacksdk lacks."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib import parse as urlparse
+
+from openstack import exceptions as sdk_exceptions
+from openstack.baremetal.v1 import node
+
+from ironic_inspection_rules.kit.client import http
+
+MICROVERSION = '1.37'
+
+
+def nodes(baremetal, details: bool = False, traits: Iterable[str] = (),
+          traits_any: Iterable[str] = (), not_traits: Iterable[str] = (),
+          not_traits_any: Iterable[str] = (),
+          **query: Any) -> Iterator[node.Node]:
+    """List nodes by trait: what ``baremetal.nodes`` does, with filters.
+
+    ``baremetal.nodes`` itself does not send them. It would list all nodes.
+
+    :param traits: nodes must have all of these.
+    :param traits_any: nodes must have at least one of these.
+    :param not_traits: nodes must not have all of these.
+    :param not_traits_any: nodes must have none of these.
+    :param query: any other parameter of ``baremetal.nodes``.
+    """
+    filters = {'traits': traits, 'traits-any': traits_any,
+               'not-traits': not_traits, 'not-traits-any': not_traits_any}
+    path = node.Node.base_path + ('/detail' if details else '')
+    parameters = urlparse.urlencode(
+        {name: ','.join(names) for name, names in filters.items() if names},
+        safe=',')
+    # The SDK fills in what it takes for a format.
+    path = f'{path}?{parameters}'.replace('%', '%%')
+    return node.Node.list(baremetal, base_path=path, **query)
+
+
+def traits(baremetal, name: str | None = None,
+           associated: bool | None = None) -> list[dict[str, Any]]:
+    """List traits, each with its ``name`` and its number of ``nodes``.
+
+    :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``.
+    :param associated: True for traits that some node has, False for those
+        that none has, None for both.
+    """
+    response = baremetal.get(
+        '/traits', microversion=MICROVERSION,
+        params=http.given(name=name, associated=associated))
+    sdk_exceptions.raise_from_response(response)
+    return response.json()['traits']

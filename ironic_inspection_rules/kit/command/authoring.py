@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules lint, convert and schema."""
+
+import argparse
+import collections
+import dataclasses
+import json
+import re
+import typing
+
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.authoring import lint
+from ironic_inspection_rules.kit.authoring import mended_file
+from ironic_inspection_rules.kit.authoring import schema
+from ironic_inspection_rules.kit.authoring.conversion import converted_file
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.machine import inventory_fields
+from ironic_inspection_rules.kit.report import sarif
+from ironic_inspection_rules.kit.terminal import progress
+from ironic_inspection_rules.kit.terminal import table
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.rule_file import document
+
+
+class Lint(arguments.Command):
+    """Look for mistakes in files of rules.
+
+    Needs neither Ironic nor a database. Returns 1 if it finds an error or a
+    warning; notes do not count.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_files(parser)
+        parser.add_argument(
+            '-f', '--format', choices=sorted(_PRINTERS), default='table',
+            help=_('How to print what was found'))
+        parser.add_argument(
+            '--ignore', metavar='<check>', action='append', default=[],
+            choices=sorted(lint.OPTIONAL),
+            help=_('A check to leave out; may be repeated: %(choices)s'))
+        arguments.add_inventories(
+            parser, _('File with an inventory, or a directory with such '
+                      'files: find rules that none of these machines meets'))
+        parser.add_argument(
+            '--interface', choices=inventory_fields.INTERFACES,
+            help=_('The inspect interface of the machines; without it, a '
+                   'field that one of them reports is good'))
+        parser.add_argument(
+            '--ironic', metavar='<release>', type=_release,
+            help=_('The release of Ironic, such as 38; without it, a field '
+                   'that one of them reports is good'))
+        parser.add_argument(
+            '--fix', action='store_true',
+            help=_('Mend in place what has exactly one right mending, and '
+                   'look for what is left; the rest of the files stays as '
+                   'it is'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        parsed_args.files = document.files(parsed_args.files)
+        if parsed_args.fix:
+            for path in dict.fromkeys(parsed_args.files):
+                mended = mended_file.mend(path, registry.installed())
+                for each in sorted(mended):
+                    if parsed_args.format == 'table':
+                        self.app.stdout.write(
+                            _('%(path)s:%(line)d: mended: %(what)s\n')
+                            % each._asdict())
+        paths = machine_test.find_inventories(parsed_args.inventory)
+        with progress.steps(len(paths), hidden=not paths) as advance:
+            site = lint.Site(
+                inventory_fields.Target(parsed_args.interface,
+                                        parsed_args.ironic),
+                paths, advance)
+            findings = lint.lint(parsed_args.files, registry.installed(),
+                                 site)
+        findings = [each for each in findings
+                    if each.check not in parsed_args.ignore]
+        text = _PRINTERS[parsed_args.format](findings)
+        self.app.stdout.write(f'{text}\n' if text else '')
+        return 1 if any(each.is_problem for each in findings) else 0
+
+
+def _release(text: str) -> str:
+    if not re.fullmatch(r'[0-9]+(\.[0-9]+){0,2}', text):
+        raise argparse.ArgumentTypeError(
+            _('"%s" is no release of Ironic') % text)
+    return text
+
+
+def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
+    if not findings:
+        return ''
+    shown = table.render(
+        [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')],
+        [[f'{each.path}:{each.line}:{each.column}',
+          each.level, each.rule or '', each.message, each.check]
+         for each in findings])
+    levels = collections.Counter(each.level for each in findings)
+    errors, warnings, notes = (levels[level] for level in (
+        lint.ERROR, lint.WARNING, lint.NOTE))
+    counted = ', '.join((
+        _P('%d error', '%d errors', errors) % errors,
+        _P('%d warning', '%d warnings', warnings) % warnings,
+        _P('%d note', '%d notes', notes) % notes))
+    return f'{shown}\n' + _('%(counted)s; files: %(files)d') % {
+        'counted': counted, 'files': len({each.path for each in findings})}
+
+
+_PRINTERS: dict[str, typing.Callable[
+    [typing.Sequence[lint.Finding]], str]] = {
+    'json': lambda findings: json.dumps(
+        list(map(dataclasses.asdict, findings)), indent=2),
+    'sarif': lambda findings: json.dumps(sarif.report(findings), indent=2),
+    'table': _as_table,
+}
+
+
+class Convert(arguments.Command):
+    """Write rules of ironic-inspector or stock Ironic as rules for here.
+
+    They are written as YAML, and do what they did there. Lists what cannot
+    be carried over, or comes out differently, and returns 1 if there is
+    anything.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_files(parser)
+        parser.add_argument(
+            '--from', dest='language', choices=('inspector', 'ironic'),
+            default='inspector',
+            help=_('whose rules they are; those of ironic-inspector are '
+                   'known by their form'))
+        arguments.add_output(parser)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        files = [converted_file.convert(path, registry.installed(),
+                                        parsed_args.language == 'ironic')
+                 for path in document.files(parsed_args.files)]
+        arguments.write(parsed_args.output, '\n'.join(
+            each.text for each in files), self.app.stdout)
+        lost = [found for each in files for found in each.lost]
+        for found in lost:
+            self.app.stderr.write(
+                f'{found.path}:{found.line}:{found.column}: {found.rule}: '
+                f'{found.message}\n')
+        return 1 if lost else 0
+
+
+class Schema(arguments.Command):
+    """Print a JSON Schema of files of rules, for editors.
+
+    It has the ops of all packages that are installed here, and needs neither
+    Ironic nor a database.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            '--built-in', action='store_true',
+            help=_('Of files with built-in rules, which may have names for '
+                   'UUIDs and any priority'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        self.app.stdout.write(json.dumps(schema.schema(
+            registry.installed(), parsed_args.built_in), indent=1) + '\n')
+        return 0

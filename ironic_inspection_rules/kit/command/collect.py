@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules collect: the inventory of this machine."""
+
+import argparse
+import importlib.util
+import json
+import logging
+import os
+import shutil
+import typing
+import warnings
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.command import arguments
+
+_TOOLS = {'lsblk': 'util-linux', 'lscpu': 'util-linux', 'lshw': 'lshw',
+          'udevadm': 'udev'}
+"""The commands that ironic-python-agent needs, and their Debian packages."""
+
+
+class Collect(arguments.Command):
+    """Collect the inventory of this machine, as its ramdisk would post it.
+
+    The default collector of ironic-python-agent makes it, so it is the
+    inventory that Ironic would get. Needs no Ironic. Without root, serial
+    numbers and firmware data are missing.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            'file', metavar='<file>', nargs='?', type=arguments.new_file,
+            default=arguments.STANDARD_OUTPUT,
+            help=_('File to write; "-" and none are standard output'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        missing = [_('%(tool)s (package %(package)s)') % {
+            'tool': tool, 'package': package}
+            for tool, package in _TOOLS.items() if not shutil.which(tool)]
+        if importlib.util.find_spec('ironic_python_agent') is None:
+            missing.append(_('ironic-python-agent (pip install '
+                             '"ironic-inspection-rules[collect]")'))
+        if missing:
+            raise exceptions.InspectionRulesError(
+                _('collect needs %s') % ', '.join(missing))
+        if os.geteuid():
+            self.app.stderr.write(_(
+                'Collected without root: serial numbers, the BMC and what '
+                'firmware tells may be missing.\n'))
+        text = json.dumps(_collect(), indent=2, sort_keys=True) + '\n'
+        arguments.write(parsed_args.file, text, self.app.stdout)
+        return 0
+
+
+def _collect() -> dict[str, typing.Any]:
+    # Libraries of the agent still import Eventlet.
+    warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
+    from ironic_python_agent import config  # noqa: F401 registers options
+    from ironic_python_agent import encoding
+    from ironic_python_agent import errors
+    from ironic_python_agent import hardware
+    from ironic_python_agent import inspector
+    from ironic_python_agent import utils
+    from oslo_config import cfg
+    # It logs each thing that a virtual machine or a container lacks.
+    logging.getLogger('ironic_python_agent').setLevel(logging.ERROR)
+    cfg.CONF([], project='ironic-python-agent', default_config_files=[])
+    # In a ramdisk it first assembles RAIDs, sets up multipath and loads
+    # modules, which must not happen to a machine in use.
+    hardware.GenericHardwareManager.initialize = lambda manager: None
+    failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
+    data: dict[str, typing.Any] = {}
+    inspector.collect_default(data, failures)
+    return json.loads(encoding.RESTJSONEncoder().encode(data))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules diff: what a change of rules changes."""
+
+import argparse
+from collections.abc import Iterator
+import json
+import os
+import typing
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.report import diff_text
+from ironic_inspection_rules.kit.report.pages import diff as diff_page
+from ironic_inspection_rules.kit.terminal import progress
+from ironic_inspection_rules.kit.terminal import table
+from ironic_inspection_rules.kit.trial import machine_diff
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.kit.trial import rule_diff
+from ironic_inspection_rules.rule_file import yaml_text
+
+EXIT_ERROR = 1
+EXIT_DIFFERENT = 2
+
+
+class Diff(arguments.Command):
+    """Show what a change of rules changes: the rules, and machines.
+
+    Needs neither Ironic nor a database. Returns 0 when nothing changes, 2
+    when something does, and 1 where a file cannot be read. Rules that are
+    renamed, or written differently with the same meaning, are no change.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            'old', metavar='<old>',
+            help=_('YAML or JSON file with the rules as they were, a folder '
+                   'with such files, or - for what is piped in'))
+        parser.add_argument(
+            'new', metavar='<new>',
+            help=_('File, folder or - with the rules as they are to be'))
+        arguments.add_inventories(
+            parser, _('File with the inventory of a machine that both are '
+                      'tried on, or a directory with such files'))
+        arguments.add_node(parser)
+        parser.add_argument(
+            '--html', metavar='<file>', type=arguments.new_file,
+            help=_('Write a page for a browser'))
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json', 'yaml', 'markdown'),
+            default='table', help=_('How to print what changes; markdown for '
+                                    'comments on a change of the rules'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        old, new = (rule_diff.RuleSet.load([path], self.app.stderr.write)
+                    for path in (parsed_args.old, parsed_args.new))
+        changes, rules = rule_diff.compare(old, new)
+        paths = machine_test.find_inventories(parsed_args.inventory)
+        found = _Found(changes)
+        with progress.steps(len(paths)) as advance:
+            treated = machine_diff.compare(
+                old.rules, rules, machine_test.Nodes(parsed_args.node), paths,
+                advance)
+            noted = found.note(treated)
+            if parsed_args.html:
+                arguments.write(parsed_args.html, diff_page.render({
+                    'old': old.paths, 'new': new.paths,
+                    'rules': [each.as_dict() for each in changes],
+                    'machines': ({
+                        'name': os.path.relpath(each.path),
+                        'differs': each.differs, 'old': each.old,
+                        'new': each.new,
+                        'lines': each.lines if each.problem is None
+                        else (each.problem,)} for each in noted)}),
+                    self.app.stdout)
+            for _each in noted:
+                pass
+        output = arguments.beside(parsed_args.html, self.app.stdout)
+        if parsed_args.format == 'json':
+            output.write(json.dumps(found.as_dict(), indent=2) + '\n')
+        elif parsed_args.format == 'yaml':
+            output.write(yaml_text.dump(found.as_dict()))
+        elif parsed_args.format == 'markdown':
+            output.write(diff_text.markdown(
+                changes, found.groups, found.count))
+        else:
+            table.print_diff(diff_text.lines(
+                changes, found.groups, found.count), output)
+        for problem in found.problems:
+            self.app.stderr.write(f'{problem}\n')
+        if found.problems:
+            return EXIT_ERROR
+        differs = found.groups or any(each.differs for each in changes)
+        return EXIT_DIFFERENT if differs else 0
+
+
+class _Found:
+    """Differences; machines that are treated alike are grouped."""
+
+    def __init__(self, changes: list[rule_diff.RuleChange]) -> None:
+        self.changes = changes
+        self.count = 0
+        self.problems: list[str] = []
+        self.groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+
+    def note(self, treated: typing.Iterable[machine_diff.Treatment]
+             ) -> Iterator[machine_diff.Treatment]:
+        """Record machines, and yield them again."""
+        for each in treated:
+            self.count += 1
+            if each.problem is not None:
+                self.problems.append(each.problem)
+            if each.differs:
+                self.groups.setdefault((each.old, each.new, each.lines),
+                                       []).append(each.path)
+            yield each
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return {
+            'rules': [each.as_dict() for each in self.changes],
+            'machines': [{'inventories': paths, 'old': old, 'new': new,
+                          'lines': list(lines)}
+                         for (old, new, lines), paths in self.groups.items()],
+            'inventories': self.count,
+            'different': sum(map(len, self.groups.values())),
+            'problems': self.problems}

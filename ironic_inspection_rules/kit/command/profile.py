@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules profile: rules made from good machines."""
+
+import argparse
+import math
+import re
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.machine import machine_file
+from ironic_inspection_rules.kit.machine.profile import component
+from ironic_inspection_rules.kit.machine.profile import rules
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.rule_file import yaml_text
+
+
+class Profile(arguments.Command):
+    """Write rules that accept only machines like some good ones, as YAML.
+
+    For any other machine the rules report each component that differs.
+    Values that one of the good machines lacks are not compared.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            'inventories', metavar='<inventory>', nargs='+',
+            help=_('File with the inventory of a good machine, or a '
+                   'directory with such files; what several of them have '
+                   'makes ranges'))
+        parser.add_argument(
+            '--name', metavar='<name>',
+            help=_('What the rules call such machines; their product if not '
+                   'given'))
+        parser.add_argument(
+            '--tolerance', metavar='<component>=<tolerance>', nargs='+',
+            action='extend', default=[], type=_tolerance,
+            help=_('How far a machine may be from the good ones: '
+                   'memory=5%, disks=1% of their size, disks=1 more or '
+                   'less of each sort, memory=observed for only what was '
+                   'seen and nothing between; may be repeated. Components: '
+                   '{}').replace('%', '%%').format(
+                       ', '.join(component.COMPONENTS)))
+        parser.add_argument(
+            '--on-mismatch', choices=rules.ON_MISMATCH, default=rules.FAIL,
+            help=_('Fail inspection, set a trait, or only record what would '
+                   'have failed'))
+        arguments.add_output(parser)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        tolerated = component.parse_tolerance(parsed_args.tolerance)
+        machines = [machine_file.load(path) for path in
+                    machine_test.find_inventories(parsed_args.inventories)]
+        product = component.find(machines[0],
+                                 'inventory.system_vendor.product_name')
+        name = parsed_args.name or (
+            product.strip() if isinstance(product, str) else '') or (
+            _('good machines'))
+        text = yaml_text.comment(_P(
+            'Accepts machines like %(name)s. Made from %(count)d inventory '
+            'by ironic-inspection-rules profile.',
+            'Accepts machines like %(name)s. Made from %(count)d inventories '
+            'by ironic-inspection-rules profile.', len(machines)) % {
+                'name': name, 'count': len(machines)}) + yaml_text.dump(
+            rules.write(machines, name, parsed_args.on_mismatch, tolerated),
+            width=math.inf)
+        arguments.write(parsed_args.output, text, self.app.stdout)
+        return 0
+
+
+def _tolerance(text: str) -> str:
+    if not re.match('[a-z-]+=', text):
+        raise argparse.ArgumentTypeError(
+            _('"%s" is no tolerance such as memory=5%%') % text)
+    return text

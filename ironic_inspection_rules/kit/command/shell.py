@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules: works on rule files, without Ironic."""
+
+import argparse
+import importlib.metadata
+import os
+import sys
+import typing
+
+from cliff import app
+from cliff import commandmanager
+import stevedore
+
+from ironic_inspection_rules import escapes
+from ironic_inspection_rules.i18n import _
+
+NAME = 'ironic-inspection-rules'
+COMMANDS = 'ironic_inspection_rules.commands'
+
+_INTERRUPTED = 130
+
+
+class _Commands(commandmanager.CommandManager):
+    """The installed commands, each loaded when it is called."""
+
+    def load_commands(self, namespace: str) -> None:
+        self.group_list.append(namespace)
+        # names=[] loads none: loading all commands takes a second.
+        listed: stevedore.NamedExtensionManager[typing.Any] = (
+            stevedore.NamedExtensionManager(namespace, names=[]))
+        self.commands.update((each.name, each)
+                             for each in listed.list_entry_points())
+
+
+class Shell(app.App):
+    """Commands that need neither Ironic nor a database nor a network."""
+
+    NAME = NAME
+
+    def __init__(self) -> None:
+        super().__init__(
+            description=_('Check, try and convert inspection rules.'),
+            version=importlib.metadata.version(NAME),
+            command_manager=_Commands(COMMANDS),
+            deferred_help=True)
+
+    def build_option_parser(
+            self, description: str | None, version: str | None,
+            argparse_kwargs: dict[str, typing.Any] | None = None
+    ) -> argparse.ArgumentParser:
+        return super().build_option_parser(
+            description, version, {'prog': NAME, **(argparse_kwargs or {})})
+
+
+@escapes.guarded()
+def main(argv: typing.Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    :returns: the status of the command, 1 on an error, 64 on wrong usage,
+        130 if interrupted.
+    """
+    try:
+        return Shell().run(list(sys.argv[1:] if argv is None else argv)
+                           or ['--help'])
+    except SystemExit as exc:
+        # argparse returns 2 for errors, which has another meaning here.
+        return os.EX_USAGE if exc.code == 2 else int(exc.code or 0)
+    except KeyboardInterrupt:
+        # cliff handles it once it runs, but loads for some time before.
+        return _INTERRUPTED

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules test: tries rules on inventories from files."""
+
+import argparse
+import collections
+import json
+import operator
+import typing
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.report import trial_text
+from ironic_inspection_rules.kit.report.pages import coverage as coverage_page
+from ironic_inspection_rules.kit.report.pages import test as test_page
+from ironic_inspection_rules.kit.terminal import progress
+from ironic_inspection_rules.kit.trial import coverage
+from ironic_inspection_rules.kit.trial import expectation
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import yaml_text
+
+EXIT_ERROR = 1
+EXIT_FAILED = 2
+EXIT_UNCOVERED = 3
+
+
+class Test(arguments.Command):
+    """Try rules on inventories, without changing anything.
+
+    Needs neither Ironic nor a database. Returns 1 when a rule has an error
+    or a file cannot be read, and 2 when the inspection of a machine would
+    fail. With --expect it returns 1 when anything is not as expected, and 0
+    otherwise. With --coverage it returns 3 when the machines reach less than
+    --threshold of the rules.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_files(parser)
+        arguments.add_inventories(
+            parser, _('File with an inventory, as the ramdisk sends it, or '
+                      'as Ironic or ironic-inspector gives it; or a '
+                      'directory with such files'), required=True)
+        arguments.add_node(parser)
+        parser.add_argument(
+            '--expect', metavar='<file>',
+            help=_('File with what is expected of each inventory'))
+        parser.add_argument(
+            '--update', action='store_true',
+            help=_('Write what happens to the file of --expect'))
+        parser.add_argument(
+            '--coverage', action='store_true',
+            help=_('Tell how much of the rules the machines reach: how often '
+                   'each condition was true and false, and each action ran'))
+        parser.add_argument(
+            '--threshold', metavar='<percent>', type=arguments.percent,
+            help=_('The share of the rules that must be reached, 0 to 100; '
+                   'means --coverage'))
+        parser.add_argument(
+            '--html', metavar='<file>', type=arguments.new_file,
+            help=_('Write a page for a browser: rules and machines as a '
+                   'matrix, or with --coverage the rules as text with what '
+                   'was reached of them'))
+        parser.add_argument(
+            '--details', action='store_true',
+            help=_('Tell all about each machine, also of many'))
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json', 'yaml', 'junit'),
+            default='table', help=_('How to print what happens'))
+        self._parser = parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        covers = parsed_args.coverage or parsed_args.threshold is not None
+        # Refuse options that would be ignored, as the test could then pass.
+        if parsed_args.expect and covers:
+            self._parser.error(_('--expect and --coverage: one at a time'))
+        if parsed_args.update and not parsed_args.expect:
+            self._parser.error(_('--update needs --expect'))
+        if parsed_args.format == 'junit' and covers:
+            self._parser.error(_('-f junit has no form for --coverage'))
+        parsed_args.files = document.files(parsed_args.files)
+        rules = machine_test.load_rules(parsed_args.files,
+                                        self.app.stderr.write)
+        paths = machine_test.find_inventories(parsed_args.inventory)
+        nodes = machine_test.Nodes(parsed_args.node)
+        return (self._cover if covers else self._try)(
+            rules, nodes, paths, parsed_args)
+
+    def _cover(self, rules: list[model.Rule], nodes: machine_test.Nodes,
+               paths: list[str], parsed_args: argparse.Namespace) -> int:
+        with progress.steps(len(paths)) as advance:
+            covered = coverage.measure(rules, nodes, paths, advance)
+        if parsed_args.html:
+            arguments.write(parsed_args.html, coverage_page.render(
+                covered, len(paths), parsed_args.files), self.app.stdout)
+        if parsed_args.format == 'json':
+            text = json.dumps(covered.as_dict(), indent=2)
+        elif parsed_args.format == 'yaml':
+            text = yaml_text.dump(covered.as_dict())
+        else:
+            text = trial_text.coverage_table(covered)
+        output = arguments.beside(parsed_args.html, self.app.stdout)
+        output.write(f'{text}\n')
+        for problem in covered.problems:
+            self.app.stderr.write(f'{problem}\n')
+        if covered.problems:
+            return EXIT_ERROR
+        return (EXIT_UNCOVERED if covered.percent < (
+            parsed_args.threshold or 0) else 0)
+
+    def _try(self, rules: list[model.Rule], nodes: machine_test.Nodes,
+             paths: list[str], parsed_args: argparse.Namespace) -> int:
+        in_detail = parsed_args.details or len(paths) == 1
+        explain = bool(in_detail or parsed_args.html
+                       or parsed_args.format != 'table')
+        output = arguments.beside(parsed_args.html, self.app.stdout)
+        how = parsed_args.format
+        shown: trial_text.Listing = (
+            trial_text.Json(output, len(paths) == 1) if how == 'json'
+            else trial_text.Yaml(output) if how == 'yaml'
+            else trial_text.Junit(output) if how == 'junit'
+            else trial_text.Details(output) if in_detail
+            else trial_text.Table(output))
+        results: collections.Counter[str] = collections.Counter()
+        matrix = test_page.Matrix(rules, parsed_args.files)
+        # Output and bar on one terminal would mix.
+        with progress.steps(len(paths),
+                            hidden=self.app.stdout.isatty()) as advance:
+            tests = machine_test.run_all(
+                rules, nodes, paths,
+                [operator.attrgetter('result'),
+                 matrix.extract if parsed_args.html else lambda each: None,
+                 expectation.actual if parsed_args.expect else shown.extract],
+                advance, explain)
+            each = _noted(tests, results, matrix)
+            if parsed_args.expect:
+                code = self._compare(parsed_args, each, results)
+            else:
+                for one in each:
+                    shown.add(one)
+                shown.end(results)
+                code = (EXIT_ERROR if results['error'] else
+                        EXIT_FAILED if results['failed'] else 0)
+        if parsed_args.html:
+            arguments.write(parsed_args.html, matrix.render(), self.app.stdout)
+        return code
+
+    def _compare(self, parsed_args: argparse.Namespace,
+                 actual: typing.Iterable[tuple[str, dict[str, typing.Any]]],
+                 results: collections.Counter[str]) -> int:
+        path = parsed_args.expect
+        output = arguments.beside(parsed_args.html, self.app.stdout)
+        if parsed_args.update:
+            expectation.dump(path, actual)
+            return 0
+        compared = list(expectation.differences(path, expectation.load(path),
+                                                actual))
+        different = [text for _name, text in compared if text]
+        if parsed_args.format == 'junit':
+            output.write(trial_text.junit([
+                (name, 'failed' if text else 'ok', text)
+                for name, text in compared]))
+            return EXIT_ERROR if different else 0
+        for text in different:
+            output.write(f'{text}\n')
+        output.write(
+            _P('%(machines)d inventory, %(differences)d not as expected\n',
+               '%(machines)d inventories, %(differences)d not as expected\n',
+               results.total())
+            % {'machines': results.total(), 'differences': len(different)})
+        return EXIT_ERROR if different else 0
+
+
+def _noted(tests: typing.Iterable[tuple[typing.Any, ...]],
+           results: collections.Counter[str], matrix: test_page.Matrix
+           ) -> typing.Iterator[typing.Any]:
+    """Count results and fill the page; yield what is shown."""
+    for result, column, shown in tests:
+        results[result] += 1
+        if column is not None:
+            matrix.add(column)
+        yield shown

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Identifiers by their form: each is replaced by another of the same form."""
+
+import re
+import string
+import uuid
+
+from ironic_inspection_rules.kit.machine.anonymity import address
+from ironic_inspection_rules.kit.machine.anonymity import digits
+from ironic_inspection_rules.kit.machine.anonymity import hardware
+
+_HEX_WORD = re.compile(r'(?=.*[0-9])(?=.*[a-fA-F])'
+                       r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})')
+_NUMBER = re.compile('[0-9]{2,}')
+_CLASSES = (('d', string.digits), ('l', string.ascii_lowercase),
+            ('u', string.ascii_uppercase))
+_HEX = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
+_EMPTY_UUIDS = {'0' * 32, 'f' * 32}
+_UUID_KEPT = (12, 16)
+"""Places of the digits that say what kind of UUID it is."""
+
+
+class Forms:
+    """Replaces identifiers, the same one always by the same one.
+
+    :param key: secret; another key gives other replacements.
+    :ivar address: replaces an IP address or a network; None if it is none.
+    :ivar packed_address: replaces four or sixteen octets.
+    :ivar octets: replaces a MAC address or a longer one, in any notation.
+    :ivar wwn: replaces a WWN, EUI-64 or GUID.
+    :ivar opaque: replaces octets of unknown meaning.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._digits = digits.Digits(key)
+        addresses = address.Addresses(self._digits)
+        numbers = hardware.Hardware(self._digits)
+        self.address = addresses.replace
+        self.packed_address = addresses.packed
+        self.octets = numbers.octets
+        self.wwn = numbers.wwn
+        self.opaque = self._digits.opaque
+
+    def uuid(self, text: str) -> str:
+        """Replace a UUID by another one of its version."""
+        number = text.replace('-', '')
+        if number.lower() in _EMPTY_UUIDS:
+            return text
+        free = ''.join(digit for place, digit in enumerate(number)
+                       if place not in _UUID_KEPT)
+        made = self._digits.hexadecimal(free, 'uuid')
+        for place in _UUID_KEPT:
+            made = made[:place] + number[place] + made[place:]
+        if '-' in text:
+            made = str(uuid.UUID(made))
+        return digits.cased(text, made)
+
+    def text(self, text: str) -> str:
+        """Replace letters by letters and digits by digits.
+
+        Parts between dots are replaced each on its own: a host has the same
+        name with its domain and without it. Numbers have no more zeros in
+        front than before, so that they may also be integers.
+        """
+        return '.'.join(map(self._word, text.split('.')))
+
+    def integer(self, number: int) -> int:
+        """Replace a number as its text is replaced."""
+        return int(self.text(str(number)))
+
+    def _word(self, word: str) -> str:
+        kinds, alphabets = _alphabets(word)
+        replaced = [(character, alphabet) for character, alphabet
+                    in zip(word, alphabets, strict=True) if alphabet]
+        made = iter(self._digits.shift(
+            tuple(alphabet.find(character) if character in alphabet
+                  else ord(character) % len(alphabet)
+                  for character, alphabet in replaced),
+            tuple(len(alphabet) for _character, alphabet in replaced),
+            ''.join(kinds)))
+        return ''.join(alphabet[next(made)] if alphabet else character
+                       for character, alphabet
+                       in zip(word, alphabets, strict=True))
+
+
+def _class_of(character: str) -> tuple[str, str]:
+    """Return the kind of a character, and what may take its place."""
+    for kind, alphabet in _CLASSES:
+        if character in alphabet:
+            return kind, alphabet
+    # Letters of other scripts become letters of this one. Words that differ
+    # only in them must not become the same.
+    kind = f'"{character}'
+    if character.isalnum():
+        return kind, string.ascii_lowercase
+    return kind, ''
+
+
+def _alphabets(word: str) -> tuple[list[str], list[str]]:
+    """Return the kind of each character, and what may take its place.
+
+    Words of different kinds are replaced differently.
+    """
+    if _HEX_WORD.fullmatch(word):
+        kind = 'h' if word == word.lower() else 'H'
+        return [kind] * len(word), [_HEX[kind]] * len(word)
+    kinds, alphabets = [], []
+    for character in word:
+        kind, alphabet = _class_of(character)
+        kinds.append(kind)
+        alphabets.append(alphabet)
+    if _NUMBER.fullmatch(word):
+        # The first digit is a zero if and only if it was one.
+        zero = word[0] == '0'
+        kinds[0] = 'zero' if zero else 'number'
+        alphabets[0] = '0' if zero else string.digits[1:]
+    return kinds, alphabets

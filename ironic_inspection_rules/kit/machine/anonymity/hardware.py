@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Addresses of hardware: MAC, EUI-64, GUID, WWN."""
+
+import re
+import string
+
+from ironic_inspection_rules.kit.machine.anonymity import digits
+
+MAC = 6  # Octets.
+EUI_64 = 8
+_LOCALLY_ADMINISTERED = 0x02
+_QEMU = 0x525400
+_GUID_FILLINGS = (b'\x03\x00', b'\xff\xfe', b'\xff\xff')
+"""The middle of an EUI-64 that was made of a MAC address."""
+_IPV6_FILLING = b'\xff\xfe'
+
+_HEAD = re.compile(r'(?i:0x|naa\.|eui\.)?')
+_VENDOR_OF_EUI = 6  # Digits.
+_VENDORS = {'5': 7, '6': 7, '1': 10, '2': 10}
+"""Digits of a WWN up to the end of the vendor's number.
+
+IEEE registered and extended: a digit, then the vendor. Others have two bytes
+before it, and an EUI nothing.
+"""
+
+
+class Hardware:
+    """Replaces addresses of hardware; the vendor's part stays.
+
+    So rules can still ask for the vendor.
+    """
+
+    def __init__(self, numbers: digits.Digits) -> None:
+        self._numbers = numbers
+
+    def octets(self, text: str) -> str:
+        """Replace a MAC address, or a longer one of pairs of digits.
+
+        :param text: at least six pairs of hexadecimal digits, with anything
+            between them.
+        """
+        octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
+        made = iter(self._octets(octets).hex())
+        return digits.cased(text, ''.join(
+            next(made) if character in string.hexdigits else character
+            for character in text))
+
+    def wwn(self, text: str) -> str:
+        """Replace a WWN, EUI-64 or GUID.
+
+        :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
+            ``eui.`` before them.
+        """
+        head = _HEAD.match(text)
+        start = head.end() if head else 0
+        number = text[start:]
+        if not number or set(number) <= {'0'}:
+            return text
+        if len(number) in (2 * MAC, 2 * EUI_64):
+            made = self._octets(bytes.fromhex(number)).hex()
+        else:
+            made = self._number(number)
+        return text[:start] + digits.cased(number, made)
+
+    def _octets(self, octets: bytes) -> bytes:
+        if len(set(octets)) == 1 and octets[0] in (0, 0xff):
+            return octets
+        # A type may come first, as in the BOOTIF that PXELINUX gives.
+        if len(octets) < EUI_64:
+            return octets[:-MAC] + self._mac(octets[-MAC:])
+        if len(octets) == EUI_64:
+            return self._eui_64(octets)
+        head, tail = octets[:-EUI_64], octets[-EUI_64:]
+        if tail[3:5] in _GUID_FILLINGS:
+            return head + self._eui_64(tail)
+        return bytes.fromhex(self._number(octets.hex()))
+
+    def _mac(self, mac: bytes) -> bytes:
+        kept = 3
+        if mac[0] & _LOCALLY_ADMINISTERED and (
+                int.from_bytes(mac[:3]) != _QEMU):
+            kept = 1
+        return mac[:kept] + self._numbers.opaque(
+            mac[kept:], f'mac {mac[:kept].hex()}')
+
+    def _eui_64(self, octets: bytes) -> bytes:
+        filling = octets[3:5]
+        if filling in _GUID_FILLINGS:
+            mac = octets[:3] + octets[5:]
+            flipped = 0
+            if filling == _IPV6_FILLING and mac[0] & _LOCALLY_ADMINISTERED:
+                # IPv6 inverts the bit.
+                flipped = _LOCALLY_ADMINISTERED
+            made = self._mac(bytes([mac[0] ^ flipped]) + mac[1:])
+            return (bytes([made[0] ^ flipped]) + made[1:3] + filling
+                    + made[3:])
+        if octets[0] >> 4 in (1, 2):
+            # The IEEE's first format: two octets, then a MAC address.
+            return octets[:2] + self._mac(octets[2:])
+        return bytes.fromhex(self._number(octets.hex()))
+
+    def _number(self, number: str) -> str:
+        kept = _VENDORS.get(number[0], _VENDOR_OF_EUI)
+        if len(number) < kept + 4:
+            kept = 0
+        return number[:kept].lower() + self._numbers.hexadecimal(
+            number[kept:], 'wwn')

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Identifiers in texts, found by their form."""
+
+import enum
+import re
+from typing import NamedTuple
+
+from ironic_inspection_rules.kit.machine.anonymity import run
+
+
+class Form(enum.Enum):
+    """Forms of identifiers."""
+
+    KEPT = 'a date, a time or a PCI address'
+    UUID = 'UUID'
+    OCTETS = 'MAC address, or a longer one of pairs of digits'
+    WWN = 'worldwide unique number'
+    EMAIL = 'e-mail address'
+    SITE = 'host in a URL'
+    QUALIFIED = 'name of iSCSI or NVMe'
+    IP = 'IP address'
+    QUAD = 'four numbers that are an IPv4 address, or else a version'
+    VERSION = 'four numbers after a word that says they are a version'
+
+
+class Found(NamedTuple):
+    """A place in a text."""
+
+    start: int
+    end: int
+    form: Form
+
+
+_HEX = '[0-9A-Fa-f]'
+_WORD = '[0-9A-Za-z]'
+_PATTERNS = {
+    Form.KEPT: rf'(?<!{_WORD})(?:{_HEX}{{4}}|{_HEX}{{8}}):{_HEX}{{2}}:'
+               rf'{_HEX}{{2}}\.[0-7](?!{_WORD}|\.\d)'
+               r'|(?<![0-9A-Za-z:.-])\d\d:\d\d:\d\d(?![0-9A-Za-z:-]|\.\d)'
+               r'|(?<![0-9A-Za-z-])\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?'
+               r'(?:[.,]\d+)?Z?)?(?![0-9A-Za-z:-])',
+    Form.UUID: rf'(?<!{_HEX}){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}'
+               rf'(?!{_HEX})',
+    Form.OCTETS: rf'(?<!{_WORD}){_HEX}{{2}}(?:-{_HEX}{{2}}){{5,}}(?!{_WORD})'
+                 rf'|(?<![0-9A-Za-z.]){_HEX}{{4}}(?:\.{_HEX}{{4}}){{2}}'
+                 rf'(?!{_WORD}|\.{_HEX}{{4}}(?!{_WORD}))'
+                 rf'|(?<=\benx){_HEX}{{12}}(?!{_WORD})',
+    Form.WWN: rf'(?<!{_WORD})(?:0[xX]{_HEX}{{12,}}'
+              rf'|(?:naa|eui)\.{_HEX}{{12,}})(?!{_WORD})',
+    Form.EMAIL: r'(?<![\w.+-])[\w.+-]+@(?:[A-Za-z0-9-]+\.)+'
+                r'[A-Za-z][A-Za-z0-9-]*',
+    Form.SITE: r'(?:(?<=://)|(?<=://\*{6}@))(?!\d+(?:\.\d+){3}(?![.\w-]))'
+               r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
+    Form.QUALIFIED: rf'(?<!{_WORD})[in]qn\.\d{{4}}-\d\d\.\S+',
+}
+_RUN = 'run'
+_FORMS = re.compile('|'.join(
+    [f'(?P<{form.name}>{pattern})' for form, pattern in _PATTERNS.items()]
+    + [f'(?P<{_RUN}>{run.PATTERN})']))
+_CANDIDATE = re.compile(
+    r'[:@]|\d\.\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.')
+"""What a text with an identifier has; most texts have none of it."""
+
+_LENGTH = re.compile(r'/\d{1,3}(?![0-9A-Za-z]|\.\d)')
+_SAYS_ADDRESS = re.compile(
+    r'(?:://|::|[@\[]|(?:\bip|addr|address|gw|gateway|server|host|dns|ntp'
+    r'|route|peer|inet)\w{0,4}\s?[=:]\s?)$', re.IGNORECASE)
+_HAS_PORT = re.compile(r':\d{2,5}(?![0-9A-Za-z.])|::|\]|:/')
+_SAYS_VERSION = re.compile(
+    r'(?<![0-9A-Za-z])(?:(?:v|ver|vers|version|rev|revision|release|firmware'
+    r'|fw|bios|build|driver|kernel)[.\s:=,-]{0,3}|v)$', re.IGNORECASE)
+_LOOKED_BACK = 24
+
+
+def find(text: str) -> list[Found]:
+    """Return the identifiers of a text in their order."""
+    if not _CANDIDATE.search(text):
+        return []
+    found = []
+    for match in _FORMS.finditer(text):
+        if match.lastgroup != _RUN:
+            found.append(Found(*match.span(), Form[match.lastgroup or '']))
+            continue
+        for start, end, what in run.addresses(text, *match.span()):
+            if what is run.What.OCTETS:
+                found.append(Found(start, end, Form.OCTETS))
+            else:
+                found.append(_address(text, start, end, what))
+    return found
+
+
+def _address(text: str, start: int, end: int, what: run.What) -> Found:
+    """Return an address, with its length and with what stands around it."""
+    before = text[max(0, start - _LOOKED_BACK):start]
+    length = _LENGTH.match(text, end)
+    if length:
+        end = length.end()
+    if (what is run.What.IPV6 or length or _HAS_PORT.match(text, end)
+            or _SAYS_ADDRESS.search(before)):
+        return Found(start, end, Form.IP)
+    if _SAYS_VERSION.search(before):
+        return Found(start, end, Form.VERSION)
+    return Found(start, end, Form.QUAD)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Identifiers that are known, and found wherever and however they stand."""
+
+from collections.abc import Callable, Iterator
+import functools
+import ipaddress
+import re
+import string
+from typing import NamedTuple
+
+from ironic_inspection_rules.kit.machine.anonymity import address
+from ironic_inspection_rules.kit.machine.anonymity import alternatives
+from ironic_inspection_rules.kit.machine.anonymity import field
+from ironic_inspection_rules.kit.machine.anonymity import form
+
+_SHORTEST = 4
+_SHORTEST_MIXED = 3
+"""Of letters and digits: ``db7``."""
+_SHORTEST_ANYWHERE = 8
+"""Found also with letters around it: ``SNCZ3409XK7Q``."""
+_SHORTEST_NUMBER = 6
+_FIELD_NAMES = frozenset((
+    'address', 'architecture', 'bios', 'boot', 'client_id', 'count', 'cpu',
+    'cpus', 'data', 'disk', 'disks', 'driver', 'extra', 'firmware', 'flags',
+    'frequency', 'hctl', 'host', 'hostname', 'interface', 'interfaces',
+    'inventory', 'ipmi', 'lldp', 'mac', 'manufacturer', 'memory', 'model',
+    'model_name', 'name', 'network', 'node', 'numa', 'plugin_data', 'product',
+    'rotational', 'serial', 'server', 'size', 'speed', 'system',
+    'system_vendor', 'total', 'uefi', 'vendor', 'version', 'x86_64'))
+"""What a machine may be called, and data have anyway."""
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord('A'), ord('Z') + 1)}
+_FILLINGS = ('fffe', 'ffff', '0300')
+_MAC = 12  # Digits.
+_EUI_64 = 16
+
+_NUMBER = re.compile('[0-9.,]+')
+_SPACE = '[-:._ ]?'
+
+Edge = alternatives.Edge
+Replace = Callable[[str], str]
+
+
+class Place(NamedTuple):
+    """A known identifier in a text."""
+
+    start: int
+    end: int
+    made: str
+
+
+class Known:
+    """Identifiers of a machine.
+
+    :param forms: replaces what has a form of its own.
+    :param name: replaces a name.
+    """
+
+    def __init__(self, forms: form.Forms, name: Replace) -> None:
+        self._forms = forms
+        self._name = name
+        self._names: dict[str, str] = {}
+        self._macs: set[str] = set()
+        self._kept: set[str] = set()
+        self._patterns: dict[Edge, set[str]] = {edge: set() for edge in Edge}
+        self._replace: dict[str, Replace] = {}
+        """By what was matched, or by its digits alone."""
+
+    def add_name(self, text: str) -> None:
+        """Add a serial number, or a name of a host, with its parts."""
+        if field.says_nothing(text) or not self._is_name(text):
+            return
+        self._add_word(text, self._name(text))
+        host, _dot, domain = text.partition('.')
+        if '.' in domain and not re.fullmatch(r'[\d.]*', domain):
+            self._add_word(domain, self._name(domain))
+        if self._is_name(host) and not host.isdecimal():
+            self._add_word(host, self._name(host))
+
+    def _is_name(self, text: str) -> bool:
+        shortest = _SHORTEST_MIXED if _is_mixed(text) else _SHORTEST
+        plain = lowered(text)
+        return (len(text) >= shortest and plain not in _FIELD_NAMES
+                and plain not in self._kept)
+
+    def _add_word(self, text: str, made: str) -> None:
+        self._names[text] = made
+        plain = lowered(text)
+        edge = Edge.WORD
+        if _NUMBER.fullmatch(text):
+            edge = Edge.NUMBER
+        elif len(text) >= _SHORTEST_ANYWHERE and _is_mixed(text):
+            edge = Edge.ANYWHERE
+        self._add(re.escape(plain), plain,
+                  functools.partial(self._as_name, text), edge)
+        if len(text) < _SHORTEST:
+            return
+        # As LLDP and NVMe write it.
+        for written in (text, plain):
+            digits = written.encode().hex()
+            self._add(digits, digits, _constant(made.encode().hex()))
+
+    def _as_name(self, name: str, found: str) -> str:
+        """Return what replaces a name that is perhaps in other letters."""
+        if found in self._names:
+            return self._names[found]
+        made = self._names[name]
+        if found.isupper():
+            return made.upper()
+        return made.lower() if found.islower() else made
+
+    def _add(self, pattern: str, key: str, replace: Replace,
+             edge: Edge = Edge.ANYWHERE) -> None:
+        """Add what finds and replaces an identifier.
+
+        :param pattern: of small letters.
+        :param key: the identifier in small letters, or its digits.
+        """
+        self._patterns[edge].add(pattern)
+        self._replace.setdefault(key, replace)
+
+    def add_octets(self, text: str) -> None:
+        """Add a MAC address, or a longer one, in any notation."""
+        digits = re.sub('[^0-9a-f]', '', lowered(text))
+        if len(digits) < _EUI_64:
+            # Without the type of a BOOTIF.
+            digits = digits[-_MAC:]
+        elif digits[-10:-6] in _FILLINGS:
+            digits = digits[-_EUI_64:]
+        if len(set(digits)) == 1:
+            return
+        self._add(_spaced(digits), digits, self._forms.octets)
+        if len(digits) == _MAC and digits not in self._macs:
+            self._add_mac(digits)
+
+    def _add_mac(self, digits: str) -> None:
+        """Add what else is made of a MAC address."""
+        self._macs.add(digits)
+        # It may also have been taken for a name.
+        self._replace[digits] = self._forms.octets
+        head, tail = digits[:6], digits[6:]
+        flipped = f'{int(head[:2], 16) ^ 2:02x}{head[2:]}'
+        replace = functools.partial(self._as_guid, digits)
+        for start in (head, flipped):
+            for filling in _FILLINGS:
+                # It may have been added as one whose MAC address is unknown.
+                self._replace[start + filling + tail] = replace
+            fillings = '|'.join(map(_spaced, _FILLINGS))
+            self._add(f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
+                      f'{_spaced(tail)}', start + _FILLINGS[0] + tail, replace)
+        short = _short(digits)
+        if len(short) - short.count(':') < _MAC:
+            self._add(short, short, _constant(_short(
+                self._forms.octets(digits))), Edge.WORD)
+
+    def _as_guid(self, mac: str, found: str) -> str:
+        """Return the GUID of the replacement of a MAC address."""
+        made = self._forms.octets(mac)
+        digits = re.sub('[^0-9a-f]', '', lowered(found))
+        inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
+        first = int(made[:2], 16) ^ inverted
+        return _laid_over(
+            found, f'{first:02x}{made[2:6]}{digits[6:10]}{made[6:]}')
+
+    def add_wwn(self, text: str) -> None:
+        """Add a WWN: hexadecimal digits, perhaps after a prefix."""
+        digits = re.sub(r'^(0x|naa\.|eui\.)', '', lowered(text))
+        if len(digits) >= _MAC and set(digits) != {'0'}:
+            self._add(_spaced(digits), digits, self._as_wwn)
+
+    def _as_wwn(self, found: str) -> str:
+        digits = re.sub('[^0-9A-Fa-f]', '', found)
+        return _laid_over(found, self._forms.wwn(digits))
+
+    def add_address(self, text: str) -> None:
+        """Add an IP address."""
+        parsed = address.parse(re.split('[/%]', text)[0])
+        if parsed is None or address.is_common(parsed):
+            return
+        packed = parsed.packed.hex()
+        if isinstance(parsed, ipaddress.IPv6Address):
+            self._add(packed, packed, self._as_packed)
+            return
+        plain = str(parsed)
+        padded = '.'.join(f'{part:03}' for part in parsed.packed)
+        # Dashes and underscores stand in names: "ip-10-0-0-1".
+        for written in {plain: None, padded: None}:
+            self._add(written.replace('.', '[._-]'), written, self._as_quad,
+                      Edge.QUAD)
+        for separator in '-_':
+            self._replace[plain.replace('.', separator)] = self._as_quad
+            self._replace[padded.replace('.', separator)] = self._as_quad
+        self._add(packed, packed, self._as_packed, Edge.WORD)
+
+    def _as_quad(self, found: str) -> str:
+        separator = re.sub('[0-9]', '', found)[0]
+        made = self._forms.address(found.replace(separator, '.'))
+        return (made or found).replace('.', separator)
+
+    def _as_packed(self, found: str) -> str:
+        made = self._forms.packed_address(bytes.fromhex(found)).hex()
+        return made.upper() if found.isupper() else made
+
+    def add_uuid(self, text: str) -> None:
+        """Add a UUID, which may also stand without dashes."""
+        digits = lowered(text).replace('-', '')
+        if len(set(digits)) > 1:
+            self._add(digits, digits, self._forms.uuid)
+
+    def keep(self, word: str) -> None:
+        """Keep a word where it does not stand for a machine."""
+        self._kept.add(lowered(word))
+
+    def find(self, text: str) -> Iterator[Place]:
+        """Yield the identifiers in a text, in their order."""
+        plain = lowered(text)
+        for match in self._pattern.finditer(plain):
+            found = text[match.start():match.end()]
+            replace = self._replace.get(match[0]) or self._replace.get(
+                re.sub('[-:._ ]', '', match[0]))
+            if replace:
+                yield Place(*match.span(), replace(found))
+
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return alternatives.compiled(self._patterns)
+
+    def name(self, text: str) -> str | None:
+        """Return what replaces a whole text that is a known name."""
+        if lowered(text) in self._macs:
+            return self._forms.octets(text)
+        return self._names.get(text)
+
+    def number(self, number: int) -> int | None:
+        """Return what replaces a number that is a known serial number."""
+        text = str(number)
+        if len(text) < _SHORTEST_NUMBER or text not in self._names:
+            return None
+        return self._forms.integer(number)
+
+
+def lowered(text: str) -> str:
+    """Return a text of the same length in small letters."""
+    return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
+
+
+def _is_mixed(text: str) -> bool:
+    return (any(character.isdigit() for character in text)
+            and any(character.isalpha() for character in text))
+
+
+def _short(mac: str) -> str:
+    return ':'.join(pair.removeprefix('0') for pair in re.findall('..', mac))
+
+
+def _laid_over(text: str, digits: str) -> str:
+    """Write digits in the notation of a text."""
+    made = iter(digits)
+    written = ''.join(next(made) if character in string.hexdigits
+                      else character for character in text)
+    return written.upper() if text.isupper() else written
+
+
+def _constant(made: str) -> Replace:
+    return lambda found: made.upper() if found.isupper() else made
+
+
+def _spaced(digits: str) -> str:
+    """Return a pattern of digits with anything usual between pairs."""
+    return _SPACE.join(re.findall('..?', digits))

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the data of a machine say about its identifiers."""
+
+from collections.abc import Iterator
+import ipaddress
+import re
+from typing import Any
+
+from ironic_inspection_rules.kit.machine.anonymity import field
+from ironic_inspection_rules.kit.machine.anonymity import identifier
+from ironic_inspection_rules.kit.machine.anonymity import known
+from ironic_inspection_rules.kit.machine.anonymity import lldp
+
+Kind = field.Kind
+
+BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
+BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
+_ITEM = 4  # Parts of an item of hardware-detect: class, device, name, value.
+_LENGTHS = (4, 16)  # Octets of IP addresses.
+_LARGEST = 255
+_SHORTEST_SERIAL = 8
+_FEWEST_DIGITS = 3
+_NAMES = frozenset((Kind.NAME, Kind.SWITCH))
+_PARTS = frozenset(('interfaces', 'disks', 'all_interfaces',
+                    'valid_interfaces', 'lldp_raw', 'parsed_lldp'))
+_NAME_OF_PAIR = frozenset(('name', 'key', 'field', 'attribute', 'label'))
+_VALUE_OF_PAIR = frozenset(('value', 'data', 'content'))
+_LABELLED = re.compile(
+    r'(?<![0-9A-Za-z])(?:(?P<serial>serial(?:[ _-]?(?:number|no\.?|num))?|s/n'
+    r'|(?:asset|service)[ _-]?tag)|(?:host|node)[ _-]?name|fqdn)'
+    r'[ \t]*[:=][ \t]*["\']?(?P<value>[^\s"\',;]+)', re.IGNORECASE)
+_HOST_OF_CMDLINE = re.compile(
+    r'(?<![\w.])ip=(?:(?:\[[^\]\s]*\]|[^:\s]*):){4}(?P<value>[\w.-]+):')
+
+
+def learn(learned: known.Known, value: Any, kind: Kind = Kind.OTHER,
+          name: str = '') -> None:
+    """Find texts that may stand elsewhere too, in another place or form.
+
+    :param learned: where they are added.
+    :param name: the name of the field that has the value.
+    """
+    if isinstance(value, dict):
+        pair = kind_of_pair(value)
+        for key, item in value.items():
+            _learn_text(learned, key, Kind.OTHER)
+            if kind in _NAMES and _looks_like_serial(key):
+                learned.add_name(key)
+            learn(learned, item, inner_kind(key, pair, name, kind), key)
+    elif isinstance(value, list):
+        if lldp.is_element(value):
+            _learn_element(learned, *value)
+        elif numbers_of_address(value, kind):
+            learned.add_address(str(ipaddress.ip_address(bytes(value))))
+        elif is_item(value):
+            learn(learned, value[3], kind_of_item(value))
+        else:
+            for item in value:
+                learn(learned, item, kind, name)
+    elif isinstance(value, str):
+        _learn_text(learned, value, kind)
+    elif type(value) is int and kind in _NAMES:
+        learned.add_name(str(value))
+
+
+def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
+    found = identifier.find(text)
+    add = {identifier.Form.OCTETS: learned.add_octets,
+           identifier.Form.WWN: learned.add_wwn,
+           identifier.Form.UUID: learned.add_uuid,
+           identifier.Form.IP: learned.add_address}
+    if not field.is_version(text, kind):
+        add[identifier.Form.QUAD] = learned.add_address
+    whole = False
+    for start, end, form in found:
+        if form in add:
+            add[form](text[start:end])
+            whole = whole or (start, end) == (0, len(text))
+    if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
+        learned.add_octets(text)
+    elif kind is Kind.WWN and BARE_WWN.fullmatch(text):
+        learned.add_wwn(text)
+    elif not whole and (kind in _NAMES or kind is Kind.ADDRESS and not found):
+        learned.add_name(text)
+    for match in _LABELLED.finditer(text):
+        # "Serial: enabled" is about a port.
+        if not match['serial'] or re.search(r'\d', match['value']):
+            learned.add_name(match['value'].rstrip('.'))
+    for match in _HOST_OF_CMDLINE.finditer(text):
+        learned.add_name(match['value'])
+
+
+def _looks_like_serial(key: str) -> bool:
+    """Return whether a key is rather an identifier than a name of a field."""
+    return (len(key) >= _SHORTEST_SERIAL
+            and sum(map(str.isdigit, key)) >= _FEWEST_DIGITS)
+
+
+def _learn_element(learned: known.Known, kind: int, content: str) -> None:
+    text = lldp.text(kind, content)
+    if text:
+        _learn_text(learned, text,
+                    Kind.NAME if lldp.is_name(kind) else Kind.OTHER)
+    mac = lldp.mac(kind, content)
+    if mac:
+        learned.add_octets(mac)
+    address = lldp.address(kind, content)
+    if address:
+        learned.add_address(address)
+
+
+def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
+    """Keep what the machine's own parts are called, and words of models.
+
+    A switch may have an ``eth0`` too, and a host the name of a vendor.
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if name in _PARTS:
+                learned.keep(key)
+            if isinstance(item, str) and field.is_model(key):
+                for word in re.findall('[A-Za-z]+', item):
+                    learned.keep(word)
+            keep_parts(learned, item, key)
+    elif isinstance(value, list):
+        for item in value:
+            if name in _PARTS and isinstance(item, dict):
+                for part in _part_names(item):
+                    learned.keep(part)
+            keep_parts(learned, item)
+
+
+def _part_names(part: dict[str, Any]) -> Iterator[str]:
+    name = part.get('name')
+    if isinstance(name, str):
+        yield name
+        yield name.rpartition('/')[2]
+
+
+def kind_of_pair(value: dict[str, Any]) -> Kind | None:
+    """Return the kind of a mapping of a name and a value, else None.
+
+    Such as ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
+    """
+    if not any(known.lowered(key) in _VALUE_OF_PAIR for key in value):
+        return None
+    for key, item in value.items():
+        if known.lowered(key) in _NAME_OF_PAIR and isinstance(item, str):
+            kind = field.kind_of(item)
+            if kind is not Kind.OTHER:
+                return kind
+    return None
+
+
+def inner_kind(key: str, pair: Kind | None, name: str, around: Kind) -> Kind:
+    """Return the kind of a value in a mapping.
+
+    :param pair: what ``kind_of_pair`` says of the mapping.
+    :param name: the name of the mapping.
+    :param around: the kind of the mapping.
+    """
+    if pair and known.lowered(key) in _VALUE_OF_PAIR:
+        return pair
+    return field.inner_kind(key, name, around)
+
+
+def numbers_of_address(value: list[Any], kind: Kind) -> bool:
+    """Return whether a list is an IP address, number by number."""
+    return (kind is Kind.ADDRESS and len(value) in _LENGTHS
+            and all(type(part) is int and 0 <= part <= _LARGEST
+                    for part in value))
+
+
+def is_item(value: list[Any]) -> bool:
+    """Return whether a list is an item of hardware-detect."""
+    return len(value) == _ITEM and all(
+        isinstance(part, str) for part in value[:3])
+
+
+def kind_of_item(value: list[str]) -> Kind:
+    """Return the kind of the value of an item of hardware-detect."""
+    return field.inner_kind(value[2], value[0], field.kind_of(value[0]))

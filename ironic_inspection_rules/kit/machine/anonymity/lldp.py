@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""LLDP as ramdisks give it: numbers of types, and hexadecimal digits.
+
+Types and subtypes are those of IEEE 802.1AB and of TIA-1057 (LLDP-MED).
+"""
+
+from collections.abc import Callable
+import contextlib
+import ipaddress
+from typing import Any
+
+from ironic_inspection_rules.kit.machine.anonymity import form
+
+_CHASSIS_ID = 1
+_PORT_ID = 2
+_SYSTEM_NAME = 5
+_DESCRIPTION = 6
+_TEXTS = (4, _SYSTEM_NAME)
+_AS_THEY_ARE = (0, 3, 7)  # End, time to live, capabilities.
+_MANAGEMENT_ADDRESS = 8
+_ORGANIZATION = 127
+
+_MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
+_NETWORK = {_CHASSIS_ID: 5, _PORT_ID: 4}
+_FAMILIES = {1: 4, 2: 16}
+
+_IEEE_802_1 = bytes.fromhex('0080c2')
+_IEEE_802_3 = bytes.fromhex('00120f')
+_MED = bytes.fromhex('0012bb')
+_VLAN_NAME = 3
+_MED_TEXTS = (8, 11)
+_MED_HARDWARE = (1, 2, 4, 5, 6, 7, 9, 10)
+
+Text = Callable[[str], str]
+
+
+class Frames:
+    """Replaces what identifies a switch in LLDP.
+
+    :param forms: for what has a form of its own.
+    :param name: replaces a name.
+    :param mend: replaces identifiers inside of a text.
+    """
+
+    def __init__(self, forms: form.Forms, name: Text, mend: Text) -> None:
+        self._forms = forms
+        self._name = name
+        self._mend = mend
+
+    def element(self, kind: int, content: str) -> str:
+        """Replace the content of one element.
+
+        :param content: hexadecimal digits.
+        """
+        try:
+            octets = bytes.fromhex(content)
+        except ValueError:
+            return self._name(content)
+        made = self._forms.opaque(octets)
+        if kind in _AS_THEY_ARE or not octets:
+            made = octets
+        elif kind in _TEXTS:
+            made = _as_text(octets, self._name)
+        elif kind == _DESCRIPTION:
+            made = _as_text(octets, self._mend)
+        elif kind in _MAC:
+            rest = octets[1:]
+            if octets[0] == _MAC[kind] and len(rest) == 6:
+                rest = bytes.fromhex(self._forms.octets(rest.hex()))
+            elif octets[0] == _NETWORK[kind] and rest[:1]:
+                rest = rest[:1] + self._address(rest[0], rest[1:])
+            else:
+                rest = _as_text(rest, self._name)
+            made = octets[:1] + rest
+        elif kind == _MANAGEMENT_ADDRESS:
+            # An interface and an OID come after it.
+            end = 1 + octets[0]
+            made = (octets[:2] + self._address(
+                octets[1] if octets[1:] else 0, octets[2:end]) + octets[end:])
+        elif kind == _ORGANIZATION:
+            made = octets[:4] + self._organization(
+                octets[:3], octets[3:4], octets[4:])
+        return made.hex()
+
+    def _address(self, family: int, octets: bytes) -> bytes:
+        if len(octets) != _FAMILIES.get(family):
+            if len(octets) == 6:
+                return bytes.fromhex(self._forms.octets(octets.hex()))
+            return self._forms.opaque(octets)
+        return self._forms.packed_address(octets)
+
+    def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
+        number = subtype[0] if subtype else 0
+        if (who, number) == (_IEEE_802_1, _VLAN_NAME):
+            return rest[:3] + _as_text(rest[3:], self._name)
+        if who in (_IEEE_802_1, _IEEE_802_3) or (
+                who == _MED and number in _MED_HARDWARE):
+            return rest
+        if who == _MED and number in _MED_TEXTS:
+            return _as_text(rest, self._name)
+        return self._forms.opaque(rest)
+
+
+def is_element(value: Any) -> bool:
+    """Return whether a value is an element: its type, and digits."""
+    return (isinstance(value, list) and len(value) == 2
+            and type(value[0]) is int and isinstance(value[1], str))
+
+
+def text(kind: int, content: str) -> str | None:
+    """Return the text of an element that has one."""
+    if kind not in (*_TEXTS, _DESCRIPTION):
+        return None
+    try:
+        return bytes.fromhex(content).decode()
+    except ValueError:
+        return None
+
+
+def is_name(kind: int) -> bool:
+    """Return whether an element has the name of the switch."""
+    return kind == _SYSTEM_NAME
+
+
+def mac(kind: int, content: str) -> str | None:
+    """Return the MAC address that an element has, as it is written there."""
+    if kind in _MAC and len(content) == 14 and (
+            content.startswith(f'{_MAC[kind]:02x}')):
+        return content[2:]
+    return None
+
+
+def address(kind: int, content: str) -> str | None:
+    """Return the management address of an element, if it is one of IP."""
+    try:
+        octets = bytes.fromhex(content)
+    except ValueError:
+        return None
+    if kind != _MANAGEMENT_ADDRESS or len(octets) < 2:
+        return None
+    packed = octets[2:1 + octets[0]]
+    if len(packed) != _FAMILIES.get(octets[1]):
+        return None
+    return str(ipaddress.ip_address(packed))
+
+
+def _as_text(octets: bytes, replace: Text) -> bytes:
+    # What is no UTF-8 has a character for each octet.
+    for encoding in ('utf-8', 'latin-1'):
+        with contextlib.suppress(UnicodeDecodeError):
+            return replace(octets.decode(encoding)).encode(encoding)
+    return octets

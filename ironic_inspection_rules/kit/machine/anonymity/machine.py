@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Data of machines, with replacements for what identifies them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.kit.machine.anonymity import field
+from ironic_inspection_rules.kit.machine.anonymity import form
+from ironic_inspection_rules.kit.machine.anonymity import known
+from ironic_inspection_rules.kit.machine.anonymity import learning
+from ironic_inspection_rules.kit.machine.anonymity import lldp
+from ironic_inspection_rules.kit.machine.anonymity import texts
+
+Kind = field.Kind
+
+_LLDP = ('lldp', 'lldp_raw')
+_NUMBERS = frozenset((Kind.NAME, Kind.SWITCH, Kind.WWN))
+"""Kinds of fields whose numbers are identifiers too."""
+
+
+class Anonymizer:
+    """Replaces what identifies a machine, consistently.
+
+    Serial numbers, addresses, names and UUIDs become others of the same
+    form, the same one the same everywhere; what identifies its model stays.
+    Secrets go, also those in text that have the form of one: in URLs, behind
+    ``token=`` and the like, keys. The logs of the ramdisk go.
+
+    :param key: whoever has it gets the same replacements again.
+    :ivar name: replaces a name, of a node or a host.
+    :ivar uuid: replaces a UUID.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._forms = form.Forms(key)
+        self._replacement = texts.Replacement(self._forms)
+        self.name = self._replacement.name
+        self.uuid = self._forms.uuid
+
+    def machine(self, data: Mapping[str, Any], names: Iterable[str] = ()
+                ) -> dict[str, Any]:
+        """Return the data of a machine with replacements.
+
+        :param data: ``inventory`` and ``plugin_data``, not changed.
+        :param names: by which it is known besides those in the data.
+        """
+        shown = disclosure.data(dict(data))
+        learned = known.Known(self._forms, self._replacement.name)
+        learning.keep_parts(learned, shown)
+        for name in names:
+            learned.add_name(name)
+        learning.learn(learned, shown)
+        return _Document(self._replacement, learned).mapping(shown)
+
+
+class _Document:
+    """Replaces identifiers in a document, known ones wherever they are."""
+
+    def __init__(self, replacement: texts.Replacement,
+                 learned: known.Known) -> None:
+        self._forms = replacement.forms
+        self._learned = learned
+        self._texts = texts.Texts(replacement, learned)
+        self._frames = lldp.Frames(
+            self._forms, self._texts.name, self._texts.mended)
+
+    def mapping(self, data: Mapping[str, Any], parent: str = '',
+                around: Kind = Kind.OTHER) -> dict[str, Any]:
+        """Return a mapping with replacements.
+
+        :param parent: the name of the field that has it.
+        :param around: the kind of that field.
+        """
+        made = {}
+        pair = learning.kind_of_pair(dict(data))
+        for name, value in data.items():
+            kind = learning.inner_kind(name, pair, parent, around)
+            if kind is Kind.DROPPED:
+                continue
+            if name in _LLDP:
+                made[name] = self._lldp(value)
+            else:
+                made[self._texts.mended(name)] = self._value(value, kind, name)
+        return made
+
+    def _value(self, value: Any, kind: Kind, name: str) -> Any:
+        if isinstance(value, str):
+            return self._texts.replaced(value, kind)
+        if isinstance(value, dict):
+            return self.mapping(value, name, kind)
+        if isinstance(value, list):
+            if learning.is_item(value):
+                return [*map(self._texts.mended, value[:3]), self._value(
+                    value[3], learning.kind_of_item(value), value[2])]
+            if learning.numbers_of_address(value, kind):
+                return list(self._forms.packed_address(bytes(value)))
+            return [self._value(item, kind, name) for item in value]
+        if type(value) is int:
+            return self._number(value, kind)
+        return value
+
+    def _number(self, value: int, kind: Kind) -> int:
+        if kind in _NUMBERS and not field.says_nothing(str(value)):
+            return self._forms.integer(value)
+        made = self._learned.number(value)
+        return value if made is None else made
+
+    def _lldp(self, value: Any) -> Any:
+        if lldp.is_element(value):
+            return [value[0], self._frames.element(*value)]
+        if isinstance(value, list):
+            return [self._lldp(item) for item in value]
+        if isinstance(value, dict):
+            return {self._texts.mended(name): self._lldp(item)
+                    for name, item in value.items()}
+        return self._forms.text(value) if isinstance(value, str) else value

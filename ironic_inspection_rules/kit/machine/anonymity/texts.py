@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Texts of machines, with replacements for the identifiers in them."""
+
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.kit.machine.anonymity import field
+from ironic_inspection_rules.kit.machine.anonymity import form
+from ironic_inspection_rules.kit.machine.anonymity import identifier
+from ironic_inspection_rules.kit.machine.anonymity import known
+from ironic_inspection_rules.kit.machine.anonymity import learning
+
+Form = identifier.Form
+Kind = field.Kind
+
+_PLAIN = frozenset((Kind.OTHER, Kind.TEXT, Kind.VERSION,
+                     Kind.MAYBE_VERSION))
+_LESS_SAYING = frozenset((Form.SITE, Form.KEPT))
+_OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
+_SHORTEST_OCTETS = 12  # Characters.
+_DATE = len('iqn.2026-11.')
+_SHORTEST_IN_VERSION = 6
+
+
+class Replacement:
+    """Replaces identifiers of a form.
+
+    :ivar forms: what makes the replacements.
+    """
+
+    def __init__(self, forms: form.Forms) -> None:
+        self.forms = forms
+
+    def of(self, found: identifier.Found, text: str) -> str:
+        """Return what replaces an identifier in a text."""
+        written = text[found.start:found.end]
+        match found.form:
+            case Form.UUID:
+                return self.forms.uuid(written)
+            case Form.OCTETS:
+                return self.forms.octets(written)
+            case Form.WWN:
+                return self.forms.wwn(written)
+            case Form.EMAIL:
+                return '@'.join(map(self.forms.text, written.split('@')))
+            case Form.SITE:
+                if field.says_nothing(written):
+                    return written
+                return self.forms.text(written)
+            case Form.QUALIFIED:
+                # The month stays.
+                return written[:_DATE] + self.name(written[_DATE:])
+            case Form.KEPT:
+                return written
+        return self.forms.address(written) or written
+
+    def name(self, text: str) -> str:
+        """Replace all of a text, identifiers in it by their form."""
+        made, end = '', 0
+        for found in identifier.find(text):
+            if found.form is Form.KEPT:
+                continue
+            made += self.forms.text(text[end:found.start])
+            made += self.of(found, text)
+            end = found.end
+        return made + self.forms.text(text[end:])
+
+
+class Texts:
+    """Replaces identifiers in the texts of a machine.
+
+    :param learned: identifiers of the machine.
+    """
+
+    def __init__(self, replacement: Replacement, learned: known.Known
+                 ) -> None:
+        self._replacement = replacement
+        self._forms = replacement.forms
+        self._learned = learned
+        self._done: dict[tuple[str, bool], str] = {}
+
+    def replaced(self, text: str, kind: Kind) -> str:
+        """Return the text of a field with replacements."""
+        text = disclosure.free_text(text)
+        if kind in _PLAIN or field.says_nothing(text):
+            return self.mended(text, field.is_version(text, kind))
+        if kind is Kind.WWN and learning.BARE_WWN.fullmatch(text):
+            return self._forms.wwn(text)
+        if kind in (Kind.ADDRESS, Kind.SWITCH) and (
+                learning.BARE_OCTETS.fullmatch(text)):
+            return self._forms.octets(text)
+        if kind is Kind.ADDRESS and identifier.find(text):
+            return self.mended(text)
+        return self.name(text)
+
+    def name(self, text: str) -> str:
+        """Replace all of a text."""
+        return self._learned.name(text) or self._replacement.name(text)
+
+    def mended(self, text: str, version: bool = False) -> str:
+        """Replace all identifiers inside of a text.
+
+        :param version: whether four numbers are rather a version than an
+            address.
+        """
+        # The names of fields come again and again.
+        done = self._done.get((text, version))
+        if done is not None:
+            return done
+        shown = disclosure.free_text(text)
+        made, end = '', 0
+        for place in self._places(shown, version):
+            made += shown[end:place.start] + place.made
+            end = place.end
+        made += shown[end:]
+        self._done[text, version] = made
+        return made
+
+    def _places(self, text: str, version: bool) -> list[known.Place]:
+        """Return what is replaced, in order and without overlaps.
+
+        Whole addresses come first: a short serial number inside of one must
+        not tear it apart. But a name may have an address in it.
+        """
+        formed = [_kept(found, version) for found in identifier.find(text)]
+        places = [
+            place for place in self._learned.find(text)
+            if not (version and _is_short_number(text, place))
+            and all(_contains(place, found) or not _overlaps(place, found)
+                    for found in formed)]
+        rest = [known.Place(found.start, found.end,
+                            self._replacement.of(found, text))
+                for found in formed
+                if not any(_overlaps(place, found) for place in places)]
+        return sorted(places + rest)
+
+
+def _is_short_number(text: str, place: known.Place) -> bool:
+    return (place.end - place.start < _SHORTEST_IN_VERSION
+            and text[place.start:place.end].isdecimal())
+
+
+def _kept(found: identifier.Found, version: bool) -> identifier.Found:
+    """Return what was found as something that stays if it is a version."""
+    if found.form is Form.VERSION or (version and found.form is Form.QUAD):
+        return found._replace(form=Form.KEPT)
+    return found
+
+
+def _contains(place: known.Place, found: identifier.Found) -> bool:
+    """Return whether a known identifier says more than one of a form.
+
+    It does if it is longer. If both are the same, it knows whether a host in
+    a URL has another name too, or what looks like a version is an address;
+    and of which MAC address a GUID is, also behind a type or a prefix.
+    """
+    if found.form in _OF_HARDWARE and place.end == found.end and (
+            place.end - place.start >= _SHORTEST_OCTETS):
+        return True
+    return (place.start <= found.start and found.end <= place.end
+            and (place[:2] != found[:2] or found.form in _LESS_SAYING))
+
+
+def _overlaps(place: known.Place, found: identifier.Found) -> bool:
+    return place.start < found.end and found.start < place.end

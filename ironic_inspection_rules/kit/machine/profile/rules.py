@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rules that accept machines like some good ones.
+
+All differences are noted in plugin data first, and then told at once: the
+first rule that fails would hide the others. Rules in mode ``audit`` do not
+hide one another, so that each fails by itself.
+"""
+
+import collections
+from collections.abc import Iterator, Sequence
+import re
+import typing
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.machine.profile import component
+from ironic_inspection_rules.kit.machine.profile import sort
+
+FAIL = 'fail'
+TRAIT = 'trait'
+AUDIT = 'audit'
+ON_MISMATCH = (FAIL, TRAIT, AUDIT)
+
+_BEGINS, _COMPARES, _DECIDES = 30, 20, 10  # Priorities.
+
+_LONGEST = 120  # Of a name, or what a rule is about: a description holds both.
+_UNKNOWN = "default('unknown', true)"
+
+Written = dict[str, typing.Any]
+
+
+class Difference(typing.NamedTuple):
+    """A way in which a machine may differ.
+
+    :param about: what it is about, to describe the rule by.
+    """
+
+    about: str
+    condition: Written
+    message: str
+
+
+def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
+          tolerated: component.Tolerance) -> list[Written]:
+    """Write rules that accept machines like the given ones.
+
+    :param name: of the profile, for descriptions.
+    :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
+    """
+    def rule(about: str, priority: int, conditions: list[Written],
+             action: Written, **fields: typing.Any) -> Written:
+        return {'description': f'{name[:_LONGEST]}: {about}',
+                'priority': priority, **fields,
+                'conditions': conditions, 'actions': [action]}
+
+    found = []
+    count: collections.Counter[str] = collections.Counter()
+    for each in differences(machines, tolerated):
+        about = each.about[:_LONGEST]
+        count[about] += 1
+        # Sizes are shown rounded, so two may be described alike.
+        found.append(each._replace(about=about if count[about] == 1
+                                   else f'{about} ({count[about]})'))
+    if on_mismatch == AUDIT:
+        return [rule(each.about, _COMPARES, [each.condition],
+                     _action('fail', msg=each.message), mode=model.AUDIT)
+                for each in found]
+    slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_') or 'profile'
+    path, field = f'/profiles/{slug}', f'plugin_data[profiles][{slug}]'
+    rules = [rule(_('begin'), _BEGINS, [],
+                  _action('set-plugin-data', path=path, value=[]))]
+    rules += [rule(each.about, _COMPARES, [each.condition], _action(
+        'extend-plugin-data', path=path, value=each.message))
+        for each in found]
+    differs = {'op': '!is-empty', 'args': {'value': f'{{{field}}}'}}
+    if on_mismatch == FAIL:
+        return [*rules, rule(_('verdict'), _DECIDES, [differs], _action(
+            'fail', msg=_('not like %(name)s: %(differences)s') % {
+                'name': sort.escape(name),
+                'differences': f"{{{field} | join('; ')}}"}))]
+    trait = f'CUSTOM_{slug.upper()}_MISMATCH'
+    return [*rules,
+            rule(_('it differs'), _DECIDES, [differs],
+                 _action('add-trait', name=trait)),
+            rule(_('it does not differ'), _DECIDES,
+                 [{**differs, 'op': 'is-empty'}],
+                 _action('remove-trait', name=trait))]
+
+
+def differences(machines: Sequence[views.Facts],
+                tolerated: component.Tolerance) -> Iterator[Difference]:
+    """Return all ways in which a machine may differ from the given ones."""
+    for value in component.VALUES:
+        known = [value.of(each) for each in machines]
+        if None in known:
+            continue
+        field = f'{{{value.path} | {_UNKNOWN}}}'
+        expected = list(dict.fromkeys(known))
+        # Firmware between two versions that were seen is another one, even
+        # where Ironic has turned the versions into numbers.
+        if value.component == component.FIRMWARE or not all(
+                map(component.is_number, known)):
+            condition = {'op': '!one-of', 'args': {
+                'value': field, 'values': list(map(sort.escape, expected))}}
+            text = _(' or ').join(map(str, expected))
+        elif value.component in tolerated.observed:
+            condition, text = _among(field, expected)
+        else:
+            widen = tolerated.size if value.sized else tolerated.count
+            low, high = min(known), max(known)
+            if value.name != 'sockets':
+                low, high = widen(value.component, low, high)
+            condition, text = _within(low, field, high)
+        yield Difference(
+            ', '.join(filter(None, (value.component, value.name))), condition,
+            f'{value.component}: ' + _('%(found)s, not %(expected)s') % {
+                'found': ' '.join(filter(None, (value.name, field,
+                                                value.unit))),
+                'expected': sort.escape(' '.join(filter(None, (
+                    text, value.unit))))})
+    for parts in component.parts(machines):
+        yield from _differences(parts, [parts.of(each) or []
+                                        for each in machines], tolerated)
+
+
+def _differences(parts: component.Parts,
+                 listed: Sequence[Sequence[component.Item]],
+                 tolerated: component.Tolerance) -> Iterator[Difference]:
+    """Return the ways in which a machine may have other parts."""
+    name, field = parts.component, f'{{{parts.field}}}'
+    length = f'{{{parts.field} | length}}'
+    sorts = sort.sorts(parts, listed, tolerated)
+    for each in sorts:
+        counts = [each.count(items) for items in listed]
+        found = f'{{{" | ".join([parts.field, *each.filters, "length"])}}}'
+        if name in tolerated.observed:
+            condition, text = _among(found, counts)
+        else:
+            low, high = tolerated.count(name, min(counts), max(counts))
+            condition, text = _within(low, found, high)
+        yield Difference(
+            f'{name}, {each.label}', condition,
+            f'{name}: ' + _('%(found)s of %(expected)s') % {
+                'found': found,
+                'expected': sort.escape(f'{text} × {each.label}')})
+    if not sorts:
+        yield Difference(f'{name}, ' + _('none'), _within(0, length, 0)[0],
+                         f'{name}: ' + _('%s, not any') % length)
+    elif all(each.tests for each in sorts):
+        shown = _(' and ').join(
+            f"{attribute} {{{parts.field} | "
+            f"selectattr('{attribute}', 'ne', null) | "
+            f"map(attribute='{attribute}') | unique | join(', ') | "
+            f'{_UNKNOWN}}}' for attribute in parts.attributes
+            if any(attribute in each.tests for each in sorts))
+        yield Difference(
+            f'{name}, ' + _('others'),
+            {'op': 'none-of', 'loop': field,
+             'conditions': [each.condition for each in sorts]},
+            f'{name}: ' + _('not all are expected, there are %s') % shown)
+
+
+def _within(low: int, field: str, high: int) -> tuple[Written, str]:
+    """Return the condition that a number is not in a range, and the range."""
+    if low == high:
+        return {'op': '!eq', 'args': {'values': [field, low]}}, str(low)
+    return {'op': '!le', 'args': {'values': [low, field, high]}}, (
+        _('%(low)s to %(high)s') % {'low': low, 'high': high})
+
+
+def _among(field: str, numbers: Sequence[typing.Any]) -> tuple[Written, str]:
+    """Return the condition that a number is none of some, and these."""
+    seen = sorted(set(numbers))
+    return {'op': '!one-of', 'args': {'value': field, 'values': seen}}, (
+        _(' or ').join(map(str, seen)))
+
+
+def _action(op: str, **args: typing.Any) -> Written:
+    return {'op': op, 'args': args}

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sorts of disks, interfaces and devices, as rules distinguish them."""
+
+from collections.abc import Hashable, Mapping, Sequence
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.machine.profile import component
+
+_SIZE = 'size'
+_MOST_NAMES = 3
+
+Key = tuple[typing.Any, ...]
+"""The attributes of a part, in the order of those that are used."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """An attribute has one of some values; None is also where there is none.
+
+    None stands alone.
+    """
+
+    values: tuple[typing.Any, ...]
+
+    def holds(self, value: typing.Any) -> bool:
+        """Return whether a value is one of them."""
+        return value in self.values
+
+    def filter(self, name: str) -> str:
+        """Return the filter of a list that keeps the items with it."""
+        if self.values == (None,):
+            return f"rejectattr('{name}', 'ne', null)"
+        if len(self.values) == 1:
+            return f"selectattr('{name}', 'eq', {literal(self.values[0])})"
+        return f"selectattr('{name}', 'one-of', {literal(self.values)})"
+
+    def condition(self, name: str) -> dict[str, typing.Any]:
+        """Return the condition for the item of a loop."""
+        field = f'{{item.{name}}}'
+        if self.values == (None,):
+            return {'op': 'is-none', 'args': {'value': field}}
+        return {'op': 'one-of', 'args': {
+            'value': field, 'values': [escape(each) for each in self.values]}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Between:
+    """An attribute is a number from ``low`` to ``high``."""
+
+    low: int
+    high: int
+
+    def holds(self, value: typing.Any) -> bool:
+        """Return whether a value is in the range."""
+        return component.is_number(value) and self.low <= value <= self.high
+
+    def filter(self, name: str) -> str:
+        """Return the filter of a list that keeps the items with it."""
+        if self.low == self.high:
+            return f"selectattr('{name}', 'eq', {self.low})"
+        return (f"selectattr('{name}', 'ge', {self.low}) | "
+                f"selectattr('{name}', 'le', {self.high})")
+
+    def condition(self, name: str) -> dict[str, typing.Any]:
+        """Return the condition for the item of a loop."""
+        return {'op': 'le',
+                'args': {'values': [self.low, f'{{item.{name}}}', self.high]}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Sort:
+    """Items that a rule counts together.
+
+    :param tests: what each attribute must be, by its name.
+    """
+
+    tests: Mapping[str, OneOf | Between]
+    label: str
+
+    def count(self, items: Sequence[component.Item]) -> int:
+        """Return how many of some items are of this sort."""
+        return sum(all(test.holds(item.get(name))
+                       for name, test in self.tests.items())
+                   for item in items)
+
+    @property
+    def filters(self) -> list[str]:
+        """The filters of a list that keep the items of this sort."""
+        return [test.filter(name) for name, test in self.tests.items()]
+
+    @property
+    def condition(self) -> dict[str, typing.Any]:
+        """The condition for the item of a loop."""
+        conditions = [test.condition(name)
+                      for name, test in self.tests.items()]
+        if len(conditions) == 1:
+            return conditions[0]
+        return {'op': 'all-of', 'conditions': conditions}
+
+
+def escape(value: typing.Any) -> typing.Any:
+    """Write a value so that no part of it is a replacement field."""
+    return interpolation.escape(value) if isinstance(value, str) else value
+
+
+_ESCAPED = str.maketrans({'\\': '\\\\', "'": "\\'", '\n': '\\n',
+                          '\r': '\\r', '\t': '\\t'})
+
+
+def literal(value: typing.Any) -> str:
+    """Write a value as the argument of a filter."""
+    if isinstance(value, tuple):
+        return f'[{", ".join(map(literal, value))}]'
+    if isinstance(value, str):
+        return f"'{value.translate(_ESCAPED)}'"
+    return {True: 'true', False: 'false'}[value] if isinstance(
+        value, bool) else str(value)
+
+
+def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
+          tolerated: component.Tolerance) -> list[Sort]:
+    """Return the sorts of parts that some machines have.
+
+    What all machines have is a sort as it is. Of what only some of them
+    have, one sort is made that accepts the parts of each.
+    """
+    used = [name for name in known.attributes
+            if any(item.get(name) not in (None, '')
+                   for items in listed for item in items)]
+    keys = [list(dict.fromkeys(tuple(
+        value if isinstance(value := item.get(name), str | int | float)
+        else None for name in used) for item in items)) for items in listed]
+    seen = list(dict.fromkeys(key for each in keys for key in each))
+    groups = [[key] for key in seen if all(key in each for each in keys)]
+    together: dict[Hashable, list[Key]] = {}
+    for key in seen:
+        if [key] not in groups:
+            together.setdefault(tuple(
+                value for name, value in zip(used, key, strict=True)
+                if name in known.together), []).append(key)
+    return _without_overlaps(known, used, [*groups, *together.values()],
+                             tolerated)
+
+
+def _without_overlaps(known: component.Parts, used: Sequence[str],
+                      groups: Sequence[list[Key]],
+                      tolerated: component.Tolerance) -> list[Sort]:
+    """Make sorts of groups, one of those that only differ within a range."""
+    made: list[tuple[list[Key], Sort]] = []
+    for group in groups:
+        new = _sort(known, used, group, tolerated)
+        for place, (others, other) in enumerate(made):
+            first, second = new.tests.get(_SIZE), other.tests.get(_SIZE)
+            if (isinstance(first, Between) and isinstance(second, Between)
+                    and first.low <= second.high
+                    and second.low <= first.high
+                    and {**new.tests, _SIZE: None} == {
+                        **other.tests, _SIZE: None}):
+                merged = others + group
+                made[place] = merged, _sort(known, used, merged, tolerated)
+                break
+        else:
+            made.append((group, new))
+    if len(made) < len(groups):
+        return _without_overlaps(known, used, [keys for keys, _each in made],
+                                 tolerated)
+    return [each for _keys, each in made]
+
+
+def _sort(known: component.Parts, used: Sequence[str],
+          group: Sequence[Key], tolerated: component.Tolerance) -> Sort:
+    tests: dict[str, OneOf | Between] = {}
+    shown: dict[str, typing.Any] = {}
+    for place, name in enumerate(used):
+        values = tuple(dict.fromkeys(key[place] for key in group))
+        if name == _SIZE and all(map(component.is_number, values)) and (
+                known.component in tolerated.observed):
+            tests[name] = OneOf(values)
+            shown[name] = _names([_bytes(each) for each in sorted(values)])
+        elif name == _SIZE and all(map(component.is_number, values)):
+            tests[name] = Between(*tolerated.size(
+                known.component, min(values), max(values)))
+            low, high = _bytes(min(values)), _bytes(max(values))
+            shown[name] = low if low == high else _(
+                '%(low)s to %(high)s') % {'low': low, 'high': high}
+        elif len(values) == 1 or None not in values:
+            tests[name] = OneOf(values)
+            shown[name] = values[0] if len(values) == 1 else _names(values)
+    return Sort(tests, known.label(shown))
+
+
+def _names(values: Sequence[typing.Any]) -> str:
+    if len(values) > _MOST_NAMES:
+        return _('%d kinds') % len(values)
+    return _(' or ').join(str(value) for value in values)
+
+
+def _bytes(size: float) -> str:
+    """Write a size as those who sell disks do."""
+    for unit in ('B', 'kB', 'MB', 'GB'):
+        if size < 999.5:
+            return f'{size:.3g} {unit}'
+        size /= 1000
+    return f'{size:.3g} TB' if size < 999.5 else f'{size:.0f} TB'

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The option --flavors: how many nodes fit each flavor, now and after."""
+
+import collections
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TextIO
+
+from keystoneauth1 import exceptions as auth_exceptions
+from openstack import exceptions as sdk_exceptions
+from openstack.compute.v2 import flavor as compute_flavor
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.terminal import table
+from ironic_inspection_rules.kit.trial.fleet import capacity
+from ironic_inspection_rules.kit.trial.fleet import flavor
+from ironic_inspection_rules.rule_file import document
+
+_NAMES = 5
+_SIZES = ('vcpus', 'ram', 'disk')
+
+Plain = Mapping[str, Any]
+
+
+def add_argument(parser: Any) -> None:
+    """Add the option that names the flavors."""
+    parser.add_argument(
+        '--flavors', metavar='<file>',
+        help=_('Show how many nodes can take each flavor, now and '
+               'afterwards, and which rules lose nodes. A YAML or JSON file '
+               'with a list of flavors, each with "name" and "extra_specs", '
+               'or "nova" for the flavors of the compute service that ask '
+               'for bare metal'))
+
+
+def add_limit(parser: Any) -> None:
+    """Add the option that refuses too great a loss."""
+    parser.add_argument(
+        '--max-capacity-loss', metavar='<percent>', type=arguments.percent,
+        help=_('With --flavors, change nothing if a flavor would lose more '
+               'than this percentage of the nodes, free and in use, that '
+               'can take it'))
+
+
+def load(command: Any, source: str) -> list[flavor.Flavor]:
+    """Read flavors.
+
+    :param source: the name of a file, or ``nova``.
+    :raises: CommandError if the file is malformed, or no flavor asks for
+        bare metal.
+    """
+    if source == 'nova':
+        found = [flavor.parse(
+            each.name, each.extra_specs, each.vcpus, each.ram,
+            each.disk + each.ephemeral + -(-int(each.swap or 0) // 1024))
+            for each in _of_compute_service(command)
+            if flavor.asks_for_bare_metal(each.extra_specs)]
+    else:
+        found = []
+        for number, entry in enumerate(document.load_list(source).entries, 1):
+            place = {'path': source, 'number': number,
+                     'sizes': ', '.join(_SIZES)}
+            if not (isinstance(entry, Mapping)
+                    and isinstance(entry.get('name'), str)
+                    and isinstance(entry.get('extra_specs'), Mapping)):
+                raise osc_exceptions.CommandError(
+                    _('%(path)s: flavor %(number)d must be a mapping with '
+                      '"name", a text, and "extra_specs", a mapping') % place)
+            sizes = {name: entry.get(name) or 0 for name in _SIZES}
+            if not all(isinstance(size, int) for size in sizes.values()):
+                raise osc_exceptions.CommandError(
+                    _('%(path)s: %(sizes)s of flavor %(number)d must be '
+                      'whole numbers') % place)
+            found.append(flavor.parse(entry['name'], {
+                str(key): value for key, value
+                in entry['extra_specs'].items()}, **sizes))
+    if not found:
+        raise osc_exceptions.CommandError(
+            _('%s has no flavor that you may see and that asks for a custom '
+              'resource class (resources:CUSTOM_…)') % source)
+    return found
+
+
+def _of_compute_service(command: Any) -> list[Any]:
+    """Return all flavors of the compute service.
+
+    :raises: CommandError if it cannot be asked.
+    """
+    try:
+        compute = command.app.client_manager.sdk_connection.compute
+        # The first microversion that lists extra specs.
+        return list(compute_flavor.Flavor.list(compute, microversion='2.61'))
+    except (sdk_exceptions.SDKException,
+            auth_exceptions.ClientException) as exc:
+        raise osc_exceptions.CommandError(
+            _('The flavors of the compute service cannot be read (%s); give '
+              'a file of flavors instead of "nova"')
+            % (getattr(exc, 'details', None) or exc)) from exc
+
+
+def check(found: Sequence[Plain], most: float) -> None:
+    """Refuse too great a loss of capacity.
+
+    :param found: as of :meth:`.capacity.Capacity.as_list`.
+    :raises: CommandError naming each flavor that would lose more.
+    """
+    losing = [_('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
+        'flavor': each['name'], 'percent': each['loss'],
+        'nodes': sum(each['before'].values()),
+        'why': '; '.join(_causes(each['lost'], {}))}
+        for each in found if each['loss'] > most]
+    if losing:
+        raise osc_exceptions.CommandError('\n'.join((
+            _('Nothing was changed, as more than %g %% of the nodes would be '
+              'lost:') % most, *losing)))
+
+
+def lines(found: Sequence[Plain], names: Mapping[str, str],
+          output: TextIO) -> Iterator[str]:
+    """Return a table, and notes on single flavors.
+
+    :param found: as of :meth:`.capacity.Capacity.as_list`.
+    :param names: the names of rules by their UUIDs.
+    """
+    yield table.render(
+        [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')],
+        [[each['name'], _number(each, capacity.FREE),
+          _number(each, capacity.IN_USE),
+          '\n'.join(_causes(each['lost'], names))] for each in found],
+        output)
+    for each in found:
+        if each['problem']:
+            yield _('No node can take %(flavor)s: %(problem)s') % {
+                'flavor': each['name'], 'problem': each['problem']}
+        if each['ignored']:
+            yield _('Not counted of %(flavor)s, as Placement is not asked '
+                    'for it: %(keys)s') % {
+                        'flavor': each['name'],
+                        'keys': ', '.join(each['ignored'])}
+
+
+def _number(each: Plain, use: str) -> str:
+    before, after = each['before'][use], each['after'][use]
+    return str(before) if before == after else f'{before} → {after}'
+
+
+def _causes(lost: Sequence[Plain], names: Mapping[str, str]
+            ) -> Iterator[str]:
+    """Return a line for each cause of lost nodes."""
+    nodes = collections.defaultdict(list)
+    for each in lost:
+        by = ', '.join(names.get(rule) or rule for rule in each['rules'])
+        nodes[by].append(each['name'] or each['uuid'])
+    for by, some in sorted(nodes.items(), key=lambda item: -len(item[1])):
+        yield _P('%(count)d by %(rules)s: %(nodes)s',
+                 '%(count)d by %(rules)s: %(nodes)s', len(some)) % {
+                     'count': len(some), 'rules': by or _('(unknown)'),
+                     'nodes': first(some, _NAMES)}
+
+
+def first(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are."""
+    left = len(names) - most
+    return ', '.join(names[:most]) + (
+        _(' and %d more') % left if left > 0 else '')

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Base classes of commands, which print text from untrusted sources."""
+
+import sys
+from typing import Any
+
+from cliff import columns
+from keystoneauth1 import exceptions as auth_exceptions
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+
+# Those of python-ironicclient are the same; releases before 6.1 have none.
+from osc_lib.command import command
+import requests
+
+from ironic_inspection_rules import escapes
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import inspection_rule
+
+
+class _Application:
+    """The application of a command, with guarded output streams."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self.stdout = escapes.Guard(app.stdout)
+        self.stderr = escapes.Guard(app.stderr)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._app, name)
+
+
+class Guarded:
+    """A command that escapes control characters in output and errors."""
+
+    app: Any
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Return a parser that takes options between positional words."""
+        parser = super().get_parser(prog_name)  # type: ignore[misc]
+        self.add_arguments(parser)
+
+        def refuse(message: str) -> None:
+            # Like any other error; argparse would return 2, which is a
+            # result of some commands.
+            parser.print_usage(sys.stderr)
+            parser.exit(1, _('%(prog)s: error: %(message)s\n') % {
+                'prog': parser.prog, 'message': message})
+
+        # The usual parser stops at the first run of positional words.
+        parser.parse_args = parser.parse_intermixed_args
+        parser.error = refuse
+        return parser
+
+    def add_arguments(self, parser: Any) -> None:
+        """Add the arguments of the command."""
+
+    @property
+    def baremetal(self) -> Any:
+        """The bare metal proxy of openstacksdk.
+
+        By default the ``openstack`` command asks for the newest microversion
+        that python-ironicclient knows. That client falls back to an older
+        one, but openstacksdk would refuse an older Ironic.
+        """
+        cloud = self.app.client_manager.sdk_connection
+        cloud.config.config['baremetal_api_version'] = '1'
+        return cloud.baremetal
+
+    def run(self, parsed_args: Any) -> Any:
+        """Run the command; raise errors with Ironic's own text, escaped."""
+        app, self.app = self.app, _Application(self.app)
+        try:
+            return super().run(parsed_args)  # type: ignore[misc]
+        # Whatever it is, it may have text of a stranger.
+        except Exception as exc:
+            # Keep the order of output and error if both go to one file.
+            self.app.stdout.flush()
+            # Ironic's message alone; str() of the exception would put its
+            # class, the status and the URL before it.
+            said = getattr(exc, 'details', None)
+            text = escapes.shown(said or str(exc))
+            missing = self._what_is_missing(exc)
+            if missing:
+                raise osc_exceptions.CommandError(missing) from exc
+            if text == str(exc):
+                raise
+            raise osc_exceptions.CommandError(text) from exc
+        finally:
+            self.app = app
+
+    def _what_is_missing(self, exc: Exception) -> str | None:
+        """Return what a call failed for, if the API does not have it."""
+        if not (isinstance(exc, sdk_exceptions.HttpException)
+                and exc.response is not None):
+            return None
+        try:
+            if inspection_rule.is_served(self.baremetal):
+                return None
+            if inspection_rule.is_ironic(self.baremetal):
+                return _("Ironic's API runs without this plugin: name it in "
+                         'ironic.conf ([api]middleware = inspection-rules) '
+                         'and restart the API')
+        except (sdk_exceptions.SDKException, auth_exceptions.ClientException,
+                requests.RequestException, exceptions.Invalid):
+            # Report the first error instead.
+            return None
+        return _('No API of Ironic is at %s: check the endpoint of the bare '
+                 'metal service') % exc.response.url
+
+
+class Command(Guarded, command.Command):
+    """A command that prints its own output."""
+
+
+class Lister(Guarded, command.Lister):
+    """A command that prints a table of rows."""
+
+
+class ShowOne(Guarded, command.ShowOne):
+    """A command that prints the fields of one object."""
+
+
+class Error(columns.FormattableColumn):
+    """An error; shown to people as its reason, shortened if it is long."""
+
+    def human_readable(self) -> str:
+        """Return the reason."""
+        return cut(reason(self._value or ''))
+
+
+def reason(error: str) -> str:
+    """Return an error without the prefix that Ironic puts before it."""
+    return error.rpartition('Reason: ')[2]
+
+
+def cut(text: str, longest: int = 60) -> str:
+    """Shorten a text that is too long for a line or a table cell."""
+    return text if len(text) <= longest else f'{text[:longest]}…'
+
+
+def add_node(parser: Any) -> None:
+    """Add the node that a command is for."""
+    parser.add_argument('node', metavar='<node>',
+                        help=_('Name or UUID of the node'))

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal inspection data``: stored inventories as files."""
+
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import re
+import secrets
+from typing import Any
+
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.client import inspection_run
+from ironic_inspection_rules.kit.client import node
+from ironic_inspection_rules.kit.machine.anonymity import machine
+from ironic_inspection_rules.kit.osc import command
+from ironic_inspection_rules.kit.osc import node_selection
+from ironic_inspection_rules.kit.osc import parallel
+
+_UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
+_LONGEST_NAME = 200
+_SHORTEST_KEY = 16
+
+
+class ExportInspectionData(command.Command):
+    """Write the inventories of nodes to files, one for each node.
+
+    The files are for "ironic-inspection-rules test --inventory". They have
+    the stored inventory or, if the last inspection failed, its data. Nodes
+    without either are left out.
+    """
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            'directory', metavar='<directory>',
+            help=_('Directory for the files; created if missing'))
+        node_selection.add_argument(parser, 'filters')
+        parser.add_argument(
+            '--anonymize', action='store_true',
+            help=_('Replace serial numbers, addresses, names and UUIDs by '
+                   'others of the same form, equal ones equally in all '
+                   'files, and leave out logs and secrets, also those in '
+                   'text after "password=" and the like, in URLs, and keys. '
+                   'Names of models stay, and so does text of unknown form: '
+                   'names of people and places in descriptions, and secrets '
+                   'without a name. Look through the files before you give '
+                   'them away'))
+        parser.add_argument(
+            '--key', metavar='<file>',
+            help=_('With --anonymize, a file with the secret that the '
+                   'replacements depend on, to get the same ones the next '
+                   'time; a random one if not given, so that nobody can '
+                   'find out what was replaced'))
+        parser.add_argument(
+            '--force', action='store_true',
+            help=_('Write to a directory that has files, and overwrite '
+                   'those of the same names'))
+        parallel.add_jobs(parser)
+
+    def take_action(self, parsed_args):
+        selection = node_selection.NodeSelection.parse(parsed_args.filters)
+        try:
+            replace = _anonymizer(parsed_args)
+            directory = pathlib.Path(parsed_args.directory)
+            directory.mkdir(parents=True, exist_ok=True)
+            if not parsed_args.force and any(directory.iterdir()):
+                raise osc_exceptions.CommandError(
+                    _('%s is not empty: name another directory, or add '
+                      '--force') % directory)
+            with parallel.interruptible(self.app.stderr, _('Interrupted')):
+                self._export(selection, replace, directory, parsed_args.jobs)
+        except OSError as exc:
+            raise osc_exceptions.CommandError(str(exc)) from exc
+
+    def _export(self, selection: node_selection.NodeSelection,
+                replace: machine.Anonymizer | None, directory: pathlib.Path,
+                jobs: int) -> None:
+        """Write each file completely or not at all."""
+        baremetal = self.baremetal
+        written = 0
+        names: set[str] = set()
+        nodes = list(selection.nodes(baremetal))
+        with parallel.Requests(jobs) as threads:
+            for each, data in zip(nodes, threads.each(
+                    functools.partial(_read, baremetal, replace), nodes,
+                    _('Exporting')), strict=True):
+                if data is None:
+                    continue
+                path = directory / _file_name(each, replace, names)
+                # Another suffix, so that an incomplete file is not taken for
+                # an inventory.
+                unfinished = path.with_suffix('.part')
+                with exceptions.naming(str(unfinished)), open(
+                        unfinished, 'w', encoding='utf-8') as stream:
+                    json.dump(data, stream, indent=2)
+                    stream.write('\n')
+                os.replace(unfinished, path)
+                written += 1
+        self.app.stdout.write(
+            _P('%(written)d inventory written to %(directory)s\n',
+               '%(written)d inventories written to %(directory)s\n', written)
+            % {'written': written, 'directory': directory})
+        missing = len(nodes) - written
+        if missing:
+            self.app.stderr.write(
+                _P('Without an inventory: %d node\n',
+                   'Without an inventory: %d nodes\n', missing)
+                % missing)
+
+
+def _anonymizer(parsed_args) -> machine.Anonymizer | None:
+    if not parsed_args.anonymize:
+        if parsed_args.key:
+            raise osc_exceptions.CommandError(
+                _('--key is only for --anonymize'))
+        return None
+    if not parsed_args.key:
+        return machine.Anonymizer(secrets.token_bytes(32))
+    key = pathlib.Path(parsed_args.key).read_bytes()
+    if len(key) < _SHORTEST_KEY:
+        raise osc_exceptions.CommandError(
+            _('The key in %(path)s is too short to be secret: %(least)d '
+              'bytes are the least') % {'path': parsed_args.key,
+                                        'least': _SHORTEST_KEY})
+    return machine.Anonymizer(key)
+
+
+def _read(baremetal: Any, replace: machine.Anonymizer | None,
+          each: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the newest data of a machine, or None."""
+    data = None
+    # Without the plugin, Ironic has no runs.
+    with contextlib.suppress(sdk_exceptions.NotFoundException):
+        data = inspection_run.failed_data(baremetal, each['uuid'])
+    if data is None:
+        try:
+            data = node.inventory(baremetal, each['uuid'])
+        except sdk_exceptions.NotFoundException:
+            return None
+    # The plugin stores its own trace there.
+    data = {'inventory': data['inventory'], 'plugin_data': {
+        name: value for name, value in (data['plugin_data'] or {}).items()
+        if name != 'inspection_rules'}}
+    if replace is None:
+        return data
+    return replace.machine(data, filter(None, [each['name']]))
+
+
+def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
+               taken: set[str]) -> str:
+    """Return a file name made of the name of a node, or else its UUID."""
+    name, uuid = each['name'] or '', each['uuid']
+    if replace:
+        name, uuid = replace.name(name), replace.uuid(uuid)
+    safe = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
+    if safe != name or not name or safe.lower() in taken:
+        safe = f'{safe}-{uuid}' if safe else uuid
+    taken.add(safe.lower())
+    return f'{safe}.json'

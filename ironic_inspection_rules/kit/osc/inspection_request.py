@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal inspection``: requests, and reapplying."""
+
+import collections
+import datetime
+import functools
+import itertools
+from typing import Any, NamedTuple
+
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+from oslo_utils import timeutils
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import inspection_request
+from ironic_inspection_rules.kit.client import node
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.machine import machine_file
+from ironic_inspection_rules.kit.osc import command
+from ironic_inspection_rules.kit.osc import node_selection
+from ironic_inspection_rules.kit.osc import parallel
+from ironic_inspection_rules.kit.terminal import table
+
+_COLUMNS = ('UUID', 'Node', 'State', 'Attempts', 'Age', 'Error')
+_LONG = ('uuid', 'node_uuid', 'event', 'state', 'attempts', 'worker',
+         'last_error', 'created_at', 'started_at', 'finished_at')
+
+EXIT_INCOMPLETE = 1
+"""The status of ``reapply`` if a node was refused or failed."""
+
+ACCEPTED = 'accepted'
+REFUSED = 'refused'
+FINISHED = 'finished'
+ERROR = 'error'
+_DONE = (REFUSED, FINISHED, ERROR)
+
+_PAUSE = 2
+_ROWS = 50
+
+
+class ReapplyInspection(command.ShowOne):
+    """Run hooks and rules again on the data that a ramdisk sent.
+
+    The machine is not touched. Prints the request; its state shows when it
+    is done.
+    """
+
+    def add_arguments(self, parser):
+        command.add_node(parser)
+        parser.add_argument(
+            '--inventory', metavar='<file>',
+            help=_('File with an inventory to use instead'))
+
+    def take_action(self, parsed_args):
+        data: dict[str, Any] = {}
+        if parsed_args.inventory:
+            read = machine_file.load(parsed_args.inventory)
+            data = {'inventory': read.inventory,
+                    'plugin_data': read.plugin_data}
+        return _as_columns(inspection_request.reapply_inspection(
+            self.baremetal, parsed_args.node, **data))
+
+
+class ListInspectionRequests(command.Lister):
+    """List inspection requests, oldest first."""
+
+    def add_arguments(self, parser):
+        parser.add_argument('--node', metavar='<node>',
+                            help=_('Only those of this node'))
+        parser.add_argument('--long', action='store_true',
+                            help=_('With worker, times and whole errors'))
+        parser.add_argument('--state', metavar='<state>',
+                            help=_('Only those in this state'))
+
+    def take_action(self, parsed_args):
+        baremetal = self.baremetal
+        found = list(inspection_request.inspection_requests(
+            baremetal, node=parsed_args.node, state=parsed_args.state))
+        if parsed_args.long:
+            return _LONG, [tuple(each[name] for name in _LONG)
+                           for each in found]
+        names = {each['uuid']: each['name'] for each in node.nodes(
+            baremetal, {}, ('uuid', 'name'))} if found else {}
+        now = timeutils.utcnow(with_timezone=True)
+        return _COLUMNS, [
+            (each['uuid'], names.get(each['node_uuid']) or each['node_uuid'],
+             each['state'], each['attempts'], _age(each['created_at'], now),
+             command.cut(command.reason(each['last_error'] or '')))
+            for each in found]
+
+
+class ShowInspectionRequest(command.ShowOne):
+    """Show an inspection request."""
+
+    def add_arguments(self, parser):
+        _add_request(parser)
+
+    def take_action(self, parsed_args):
+        return _as_columns(inspection_request.get_inspection_request(
+            self.baremetal, parsed_args.request))
+
+
+class AbortInspectionRequest(command.Command):
+    """Abort an inspection request that is not yet processed."""
+
+    def add_arguments(self, parser):
+        _add_request(parser)
+
+    def take_action(self, parsed_args):
+        inspection_request.abort_inspection_request(self.baremetal,
+                                                    parsed_args.request)
+
+
+def _age(created_at: str, now: datetime.datetime) -> str:
+    created = timeutils.parse_isotime(created_at)
+    if created.tzinfo is None:
+        created = created.replace(tzinfo=datetime.UTC)
+    seconds = int((now - created).total_seconds())
+    for unit, length in (('d', 86400), ('h', 3600), ('min', 60)):
+        if seconds >= length:
+            return f'{seconds // length} {unit}'
+    return f'{max(seconds, 0)} s'
+
+
+def _add_request(parser):
+    parser.add_argument('request', metavar='<request>',
+                        help=_('UUID of the request'))
+
+
+def _as_columns(shown: dict[str, Any]):
+    fields = {name: value for name, value in shown.items()
+              if name != 'links'}
+    return tuple(fields), tuple(fields.values())
+
+
+class Reapplication(NamedTuple):
+    """The state of reapplying for one node.
+
+    :ivar state: ``accepted``, ``refused``, or that of its request at the end.
+    """
+
+    name: str
+    state: str
+    request: str | None
+    reason: str | None = None
+
+
+class ReapplyInspectionRules(command.Command):
+    """Run hooks and rules again for many nodes, on their ramdisks' data.
+
+    The machines are not touched. Needs durable inspection
+    ([inspection_queue]enabled). Returns 1 if a node is refused or, with
+    --wait, fails.
+    """
+
+    def add_arguments(self, parser):
+        node_selection.add_argument(parser, '--nodes', required=True,
+                                    action='extend')
+        parser.add_argument(
+            '--limit', metavar='<number>', type=arguments.positive,
+            help=_('Reapply for this many nodes at most'))
+        parser.add_argument(
+            '--wait', action='store_true',
+            help=_('Wait until all requests are done, and show what failed'))
+        parallel.add_jobs(parser)
+
+    def take_action(self, parsed_args):
+        selection = node_selection.NodeSelection.parse(parsed_args.nodes)
+        baremetal = self.baremetal
+        done: list[Reapplication] = []
+        try:
+            _check_queue(baremetal)
+            nodes = list(itertools.islice(selection.nodes(baremetal),
+                                          parsed_args.limit))
+            with parallel.Requests(parsed_args.jobs) as threads:
+                for each in threads.each(
+                        functools.partial(_reapply, baremetal), nodes,
+                        _('Reapplying')):
+                    done.append(each)
+                if parsed_args.wait:
+                    _wait(threads, baremetal, done)
+        except KeyboardInterrupt:
+            self._show(done)
+            self.app.stderr.write(_(
+                'Interrupted; what Ironic has accepted goes on, see '
+                '"openstack baremetal inspection request list"\n'))
+            return parallel.EXIT_INTERRUPTED
+        self._show(done)
+        return EXIT_INCOMPLETE if any(
+            each.state in (REFUSED, ERROR) for each in done) else 0
+
+    def _show(self, done: list[Reapplication]) -> None:
+        count = collections.Counter(each.state for each in done)
+        self.app.stdout.write(', '.join(
+            f'{number} {state}' for state, number in sorted(count.items()))
+            or _('no nodes'))
+        self.app.stdout.write('\n')
+        bad = [each for each in done if each.state in (REFUSED, ERROR)]
+        if bad:
+            self.app.stdout.write(table.render(
+                [_('Node'), _('State'), _('Reason')],
+                [[each.name, each.state, each.reason or '']
+                 for each in bad[:_ROWS]], self.app.stdout) + '\n')
+        if len(bad) > _ROWS:
+            self.app.stdout.write(_('and %d more\n') % (len(bad) - _ROWS))
+
+
+def _check_queue(baremetal: Any) -> None:
+    try:
+        for _request in inspection_request.inspection_requests(
+                baremetal, limit=1):
+            return
+    except sdk_exceptions.ForbiddenException:
+        # Users who may not list requests may still reapply.
+        return
+    except sdk_exceptions.NotFoundException as exc:
+        raise osc_exceptions.CommandError(
+            _('Reapplying needs durable inspection: set '
+              '[inspection_queue]enabled = True in ironic.conf, run '
+              'ironic-inspection-rules-dbsync upgrade, and restart Ironic')
+        ) from exc
+
+
+def _reapply(baremetal: Any, each: dict[str, Any]) -> Reapplication:
+    name = each['name'] or each['uuid']
+    try:
+        request = inspection_request.reapply_inspection(baremetal,
+                                                        each['uuid'])
+    except sdk_exceptions.HttpException as exc:
+        if parallel.is_transient(exc):
+            raise
+        return Reapplication(name, REFUSED, None, exc.details or str(exc))
+    return Reapplication(name, ACCEPTED, request['uuid'])
+
+
+def _wait(threads: parallel.Requests, baremetal: Any,
+          done: list[Reapplication]) -> None:
+    """Wait for all accepted requests, and store how they ended."""
+    def look(each: Reapplication) -> Reapplication:
+        try:
+            request = inspection_request.get_inspection_request(
+                baremetal, str(each.request))
+        except sdk_exceptions.NotFoundException:
+            return each._replace(state=ERROR, reason=_(
+                'the request is gone, with its node or by age'))
+        if request['state'] not in _DONE:
+            return each
+        return each._replace(state=request['state'],
+                             reason=request['last_error'])
+
+    while places := [place for place, each in enumerate(done)
+                     if each.state not in _DONE]:
+        changed = False
+        for place, each in zip(places, threads.each(
+                look, [done[place] for place in places],
+                _('Waiting for %d') % len(places)), strict=True):
+            changed |= each.state in _DONE
+            done[place] = each
+        if not changed:
+            threads.pause(_PAUSE)

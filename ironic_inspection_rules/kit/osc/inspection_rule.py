@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal inspection rule``: commands on single rules."""
+
+import collections
+import json
+from typing import Any
+
+from ironicclient.osc.v1 import baremetal_inspection_rule as shipped
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import inspection_rule
+from ironic_inspection_rules.kit.client import rule_set
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.machine import machine_file
+from ironic_inspection_rules.kit.osc import command
+from ironic_inspection_rules.kit.osc import fleet_evaluation
+from ironic_inspection_rules.kit.osc import rule_files
+from ironic_inspection_rules.kit.osc import rule_set as rule_set_commands
+from ironic_inspection_rules.kit.terminal import table
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_set
+from ironic_inspection_rules.rule_file import yaml_text
+
+EXIT_FAILED = 2
+"""The status of ``evaluate`` if the inspection would fail."""
+
+
+class GetInspectionRule(command.Guarded,
+                        shipped.ShowBaremetalInspectionRule):
+    """Show an inspection rule, by its UUID or its description."""
+
+    def take_action(self, parsed_args):
+        parsed_args.rule = inspection_rule.find_inspection_rule(
+            self.baremetal, parsed_args.rule)
+        return super().take_action(parsed_args)
+
+
+_HELP = {
+    'uuid': _('UUID of a new rule'),
+    'description': _('Text for people; "" for none'),
+    'priority': _('0 to 9999; the highest runs first'),
+    'scope': _('Inspection scope of the nodes that the rule runs on; "" for '
+               'all nodes'),
+    'sensitive': _('Withhold what the rule is made of, for ever'),
+    'phase': _('When the rule runs'),
+    'mode': _('What the rule does'),
+    'vars': _('A mapping of names to values, or a file, YAML or JSON'),
+    **{name: _('A list of %s, or a file, YAML or JSON') % name
+       for name in model.OPERATIONS},
+}
+_METAVARS = {model.VARS: '<mapping>', **dict.fromkeys(model.OPERATIONS,
+                                                      '<list>')}
+
+
+class EditInspectionRule(command.ShowOne):
+    """Create or change an inspection rule, with all its fields."""
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            'rule', metavar='<rule>', nargs='?',
+            help=_('UUID of the rule to change, or its description if that '
+                   'is unique; a new rule is created if not given'))
+        for name, field in model.SETTABLE.items():
+            given: dict[str, Any] = {
+                'metavar': _METAVARS.get(name, f'<{name}>')}
+            if field.type is bool:
+                given = {'action': 'store_true', 'default': None}
+            elif 'choices' in field.metadata:
+                given = {'choices': field.metadata['choices']}
+            parser.add_argument(f'--{name}', help=_HELP.get(
+                name, field.metadata['help']), **given)
+
+    def take_action(self, parsed_args):
+        baremetal = self.baremetal
+        fields = {name: getattr(parsed_args, name) for name in model.WRITABLE
+                  if getattr(parsed_args, name) is not None}
+        for name, field in model.SETTABLE.items():
+            if field.default is None and fields.get(name) == '':
+                fields[name] = None
+        for name in {*model.CONTENT} & {*fields}:
+            given = fields[name]
+            # Distinguish a text from a file name as the shipped commands do.
+            is_text = given.lstrip().startswith(('[', '{'))
+            source = (f'--{name}', given) if is_text else (given,)
+            fields[name] = (document.load_mapping(*source)
+                            if name == model.VARS
+                            else list(document.load_list(*source).entries))
+        if parsed_args.rule is None:
+            shown = inspection_rule.create_inspection_rule(baremetal, fields)
+        elif 'uuid' in fields:
+            raise osc_exceptions.CommandError(
+                _('The UUID of a rule cannot be changed; without <rule>, '
+                  '--uuid gives it to a new one'))
+        else:
+            uuid = inspection_rule.find_inspection_rule(
+                baremetal, parsed_args.rule)
+            shown = inspection_rule.update_inspection_rule(
+                baremetal, uuid, fields)
+        rule = {name: shown.get(name) for name in model.WRITABLE} | fields
+        for warning in rule_files.warnings(rule):
+            self.app.stderr.write(_('Warning: %s\n') % warning)
+        names = (*model.FIELDS, 'created_at', 'updated_at')
+        return names, [shown.get(name) for name in names]
+
+
+class ImportInspectionRules(command.Command):
+    """Create or replace inspection rules from files: all of them or none.
+
+    The same as "apply --yes" without --prune.
+    """
+
+    def add_arguments(self, parser):
+        rule_files.add_argument(parser)
+        parser.add_argument(
+            '--replace', action='store_true',
+            help=_('Kept for scripts: a rule always replaces the one with '
+                   'the same UUID or, if it has none, with the same '
+                   'description'))
+
+    def take_action(self, parsed_args):
+        baremetal = self.baremetal
+        files = rule_files.load(parsed_args.files, self.app.stderr)
+        with rule_files.explained(baremetal, files):
+            plan = rule_set.plan(baremetal, files.rules, prune=False)
+            if plan.changes:
+                rule_set.replace_inspection_rules(
+                    baremetal, files.rules, plan.revision, prune=False)
+        count = collections.Counter(step['outcome'] for step in plan.steps)
+        self.app.stdout.write(
+            _('%(created)d created, %(updated)d updated, %(unchanged)d '
+              'unchanged\n') % {
+                  'created': count['created'], 'updated': count['updated'],
+                  'unchanged': len(files.rules) - count['created']
+                  - count['updated']})
+        for warning in inspection_rule.warnings(baremetal):
+            self.app.stderr.write(_('Warning: %s\n') % warning)
+
+
+class ExportInspectionRules(command.Command):
+    """Write the stored inspection rules so that they can be imported."""
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            '--revision', metavar='<revision>', type=arguments.revision,
+            help=_('Write the rules of this revision of the rule set'))
+        parser.add_argument(
+            'file', metavar='<file>', nargs='?',
+            default=arguments.STANDARD_OUTPUT,
+            help=_('File to write, JSON if its name ends in .json and YAML '
+                   'otherwise; standard output if not given, or "-"'))
+
+    def take_action(self, parsed_args):
+        baremetal = self.baremetal
+        if parsed_args.revision is None:
+            rules = [rule for rule in inspection_rule.inspection_rules(
+                baremetal, details=True) if not rule['built_in']]
+        else:
+            rules = rule_set.get_inspection_rule_revision(
+                baremetal, parsed_args.revision)['rules']
+        # Null operations are left unchanged by "apply".
+        readable = [{name: rule[name] for name in model.WRITABLE}
+                    for rule in rules]
+        path = parsed_args.file
+        if path.endswith('.json'):
+            text = json.dumps(readable, indent=2) + '\n'
+        else:
+            text = yaml_text.dump(readable)
+        arguments.write(path, text, self.app.stdout)
+        for rule in rules:
+            if stored_rule.lacks_content(rule):
+                self.app.stderr.write(
+                    _('Without operations, as it is sensitive: %(uuid)s '
+                      '(%(description)s)\n') % rule)
+
+
+class PurgeInspectionRules(command.Command):
+    """Remove all inspection rules except the built-in ones."""
+
+    def add_arguments(self, parser):
+        parser.add_argument('--yes', action='store_true',
+                            help=_('Do not ask'))
+
+    def take_action(self, parsed_args):
+        if rule_set_commands.confirm(_('Remove all inspection rules?'),
+                                     parsed_args.yes):
+            inspection_rule.delete_all_inspection_rules(
+                self.baremetal)
+
+
+class EvaluateInspectionRules(command.Command):
+    """Try inspection rules on machines without changing anything.
+
+    Returns 2 if the inspection would fail. With --nodes and --rules it
+    returns 2 if a machine would be treated differently than by the rules in
+    force, and 0 if none would; being refused by a rule is such a difference.
+    It returns 1 if a rule has an error on a machine, or if no machine has
+    stored data.
+    """
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            '--node', metavar='<node>',
+            help=_('Name or UUID of a node; its stored inventory is used '
+                   'unless one is given'))
+        parser.add_argument(
+            '--inventory', metavar='<file>',
+            help=_('File with an inventory, as Ironic stores it or the '
+                   'ramdisk sends it'))
+        parser.add_argument(
+            '--rules', metavar='<file>', nargs='+', action='extend',
+            help=_('Files with rules to try among those in force'))
+        rule_files.add_prune(parser)
+        parser.add_argument('--phase', metavar='<phase>',
+                            help=_('Only this phase'))
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json', 'yaml'),
+            default='table', help=_('How to print the result'))
+        fleet_evaluation.add_arguments(parser)
+
+    def take_action(self, parsed_args):
+        fleet_evaluation.check(parsed_args)
+        if parsed_args.nodes is not None:
+            return fleet_evaluation.run(self, parsed_args)
+        request: dict[str, Any] = {'node': parsed_args.node,
+                                   'phase': parsed_args.phase}
+        files = file_set.load_all([])
+        baremetal = self.baremetal
+        if parsed_args.rules:
+            files = rule_files.load(parsed_args.rules, self.app.stderr)
+            request['rules'] = files.rules
+            request['prune'] = parsed_args.prune or None
+        if parsed_args.inventory:
+            read = machine_file.load(parsed_args.inventory)
+            request['inventory'] = read.inventory
+            request['plugin_data'] = read.plugin_data
+        with rule_files.explained(baremetal, files):
+            result = inspection_rule.evaluate_inspection_rules(
+                baremetal, **request)
+        if parsed_args.format == 'json':
+            text = json.dumps(result, indent=2)
+        elif parsed_args.format == 'yaml':
+            text = yaml_text.dump(result)
+        else:
+            text = _as_tables(result)
+        self.app.stdout.write(text + '\n')
+        return 0 if result['result'] == 'ok' else EXIT_FAILED
+
+
+_VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
+
+
+def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
+    """Return the name and the phase of a rule, and why it did not match."""
+    why = [f'{each["op"]}: {_VERDICTS[each["result"]]}'
+           + (f' ({each["reason"]})' if each['reason'] else '')
+           for each in rule['conditions'] or ()]
+    return [rule['description'] or rule['uuid'], rule['phase']], (
+        '\n'.join(why))
+
+
+def _as_tables(result: dict[str, Any]) -> str:
+    rows = []
+    for rule in result['rules']:
+        name, why = disclosure.read(
+            rule, _explained,
+            ([rule['uuid'], ''], _('withheld: the rule is sensitive')))
+        matched = _('yes') if rule['matched'] else _('no')
+        rows.append([*name, matched, why])
+    lines = [table.render(
+        [_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)]
+    lines.append(table.render(
+        [_('Object'), _('Change'), _('Path'), _('Value')],
+        [[change['object'], change['op'], change['path'],
+          json.dumps(change['value'], ensure_ascii=False)]
+         for change in result['changes']]) if result['changes'] else _(
+        'nothing would change'))
+    if result['error']:
+        lines.append(_('The inspection would fail: %s') % result['error'])
+    lines += [_('Warning: %s') % text for text in result.get('warnings', ())]
+    return '\n'.join(lines)

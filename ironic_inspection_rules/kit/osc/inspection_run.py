@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal node rule``: what rules did to a node, and why."""
+
+from collections.abc import Iterable, Iterator
+import functools
+import json
+from typing import Any
+
+from osc_lib import exceptions as osc_exceptions
+from osc_lib.cli import format_columns
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.client import inspection_rule
+from ironic_inspection_rules.kit.client import inspection_run
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.osc import command
+from ironic_inspection_rules.rule_file import yaml_text
+
+_COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
+_COUNTS = ('uuid', 'description', 'mode', 'runs', 'matched', 'failed',
+           'last_matched_at')
+_ALL_COUNTS = ('uuid', 'description', 'phase', 'mode', 'runs', 'matched',
+               'failed', 'audited', 'seconds', 'last_matched_at',
+               'last_matched_node', 'since')
+
+_VERBS = {'add': _('added'), 'remove': _('removed')}
+
+
+class ListInspectionRuns(command.Lister):
+    """List the recorded inspections of a node, newest first."""
+
+    def add_arguments(self, parser):
+        command.add_node(parser)
+        parser.add_argument('--limit', metavar='<limit>',
+                            type=arguments.positive,
+                            help=_('Number of runs to list; all if not given'))
+
+    def take_action(self, parsed_args):
+        found = inspection_run.inspection_runs(
+            self.baremetal, parsed_args.node, limit=parsed_args.limit)
+        rows = [(*(each[name] for name in _COLUMNS[:-1]),
+                 command.Error(each['error'])) for each in found]
+        return _COLUMNS, rows[:parsed_args.limit]
+
+
+class ShowInspectionRun(command.ShowOne):
+    """Show what the rules did in one inspection of a node."""
+
+    def add_arguments(self, parser):
+        command.add_node(parser)
+        parser.add_argument(
+            'run', metavar='<run>', nargs='?',
+            help=_('UUID of the run; the last one if not given'))
+
+    def take_action(self, parsed_args):
+        run = _load(self.baremetal, parsed_args.node, parsed_args.run)
+        phases = run.pop('phases')
+        del run['links']
+        run |= {name: Phase(phases[name]) for name in model.PHASES
+                if name in phases}
+        return tuple(run), tuple(run.values())
+
+
+class Phase(format_columns.DictColumn):
+    """A phase of a run, as lines for people."""
+
+    def human_readable(self):
+        """Return the lines."""
+        return '\n'.join(phase_lines(self._value)) or _('nothing')
+
+
+class ExplainInspection(command.Command):
+    """Show which rule last set a value of a node, and why.
+
+    Ask for an attribute (--path /extra/size), for a trait, for an attribute
+    of a port, or why a rule matched or did not (--rule); without any of
+    these, show everything that rules did in the last inspection.
+    """
+
+    def add_arguments(self, parser):
+        command.add_node(parser)
+        asked = parser.add_mutually_exclusive_group()
+        for name, text in (
+                ('path', _('Path of the value, such as /extra/size; '
+                           '/plugin_data/… for plugin data')),
+                ('trait', _('Name of the trait')),
+                ('rule', _('UUID of the rule, or its description where no '
+                           'other has it'))):
+            asked.add_argument(f'--{name}', metavar=f'<{name}>', help=text)
+        parser.add_argument('--port', metavar='<port>',
+                            help=_('MAC address or UUID of the port that '
+                                   'the path belongs to'))
+        parser.add_argument(
+            '-f', '--format', choices=('text', 'json', 'yaml'),
+            default='text', help=_('How to print the answer'))
+
+    def take_action(self, parsed_args):
+        baremetal, node = self.baremetal, parsed_args.node
+        asked = {name: value for name in ('path', 'trait', 'port', 'rule')
+                 if (value := getattr(parsed_args, name)) is not None}
+        if 'rule' in asked:
+            asked['rule'] = inspection_rule.find_inspection_rule(
+                baremetal, asked['rule'])
+        if asked:
+            answer = inspection_run.explain(baremetal, node, **asked)
+            lines = (rule_lines if 'rule' in asked else answer_lines)(answer)
+        else:
+            answer = _load(baremetal, node)
+            lines = run_lines(answer)
+        printed = {
+            'text': lambda: '\n'.join(lines),
+            'json': lambda: json.dumps(answer, indent=2),
+            'yaml': lambda: yaml_text.dump(answer)}[parsed_args.format]()
+        self.app.stdout.write(printed + '\n')
+
+
+class ShowStatistics(command.Lister):
+    """Show how often each inspection rule ran, matched and failed."""
+
+    def add_arguments(self, parser):
+        parser.add_argument('--sort', metavar='<key>[:<direction>]',
+                            help=_('Sort by this column; in the order in '
+                                   'which the rules run if not given'))
+        parser.add_argument('--long', action='store_true',
+                            help=_('Show all columns'))
+
+    def take_action(self, parsed_args):
+        key, _colon, direction = (parsed_args.sort or '').partition(':')
+        found = inspection_run.rule_statistics(
+            self.baremetal, sort_key=key or None,
+            sort_dir=direction or None)
+        columns = _ALL_COUNTS if parsed_args.long else _COUNTS
+        return columns, [
+            tuple(round(each[name], 6) if name == 'seconds' else each[name]
+                  for name in columns) for each in found]
+
+
+def _load(baremetal: Any, node: str, uuid: str | None = None
+          ) -> dict[str, Any]:
+    """Return a run, the last one if none is named."""
+    if uuid is None:
+        last = next(inspection_run.inspection_runs(baremetal, node, limit=1),
+                    None)
+        if last is None:
+            raise osc_exceptions.CommandError(
+                _('No inspection of node %s is kept') % node)
+        uuid = last['uuid']
+    return inspection_run.get_inspection_run(baremetal, node, uuid)
+
+
+def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
+    """Return what the rules of a phase did."""
+    for title, rules in ((_('undone: %s'), phase['reverted']),
+                         ('%s', phase['rules']),
+                         (_('audit: %s'), phase['audit'])):
+        for rule in rules:
+            instead: Iterable[str] = [
+                title % _('a sensitive rule, %s') % rule['uuid']]
+            yield from disclosure.read(
+                rule, functools.partial(_lines_of_rule, title), instead)
+    if phase.get('left_out'):
+        yield _P('%d more change', '%d more changes',
+                 phase['left_out']) % phase['left_out']
+    if not phase['saved']:
+        yield _('Nothing of this was saved.')
+
+
+def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
+    """Return what a rule did in a phase."""
+    yield title % _name(rule)
+    changes = [*rule['changes'], *rule.get('confirmed', ())]
+    for line in (*_why(rule['conditions'], rule),
+                 *map(change_line, changes)):
+        yield f'  {line}'
+    if not changes:
+        yield '  ' + _('it changed nothing')
+    if rule.get('error'):
+        yield '  ' + _('would fail: %s') % rule['error']
+
+
+def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
+         ) -> Iterator[str]:
+    """Return the results of the conditions of a rule and its actions."""
+    for each in conditions:
+        result = each['result']
+        yield _('because %(op)s: %(result)s%(reason)s') % {
+            'op': each['op'], 'reason': _in_brackets(each['reason']),
+            'result': _('undecided') if result is None
+            else str(result).lower()}
+    for action in rule.get('when', ()):
+        if action['ran']:
+            yield _('%s was carried out') % action['action']
+        elif action.get('reason'):
+            yield _('%(action)s was not carried out: %(reason)s') % action
+        else:
+            yield _('%s was not carried out') % action['action']
+        for each in action['conditions']:
+            yield '  ' + _('when %(op)s: %(true)d times true, %(false)d '
+                           'times false%(reason)s') % {
+                **each, 'reason': _in_brackets(each['reason'])}
+
+
+def _in_brackets(reason: str | None) -> str:
+    return f' ({reason})' if reason else ''
+
+
+def run_lines(run: dict[str, Any]) -> Iterator[str]:
+    """Return everything that rules did in a run."""
+    yield _in_run(run)
+    for phase in model.PHASES:
+        if phase in run['phases']:
+            yield _('phase %s') % phase
+            lines = list(phase_lines(run['phases'][phase])) or [_('nothing')]
+            yield from ('  ' + line for line in lines)
+    if run['error']:
+        yield _('It failed: %s') % command.reason(run['error'])
+
+
+def _in_run(run: dict[str, Any]) -> str:
+    return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
+        'uuid': run['uuid'], 'when': run['created_at'],
+        'event': run['event'], 'result': run['result']}
+
+
+def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
+    """Return who set a value, and why."""
+    return disclosure.read(answer, _lines_of_origin, [
+        _('set by the sensitive rule %s; what it does is withheld')
+        % answer['rule']['uuid']])
+
+
+def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
+    rule = answer['rule']
+    yield change_line(answer)
+    yield _('by rule %(rule)s, as of revision %(revision)s, phase '
+            '%(phase)s, action %(action)s') % {
+        'rule': _name(rule), 'revision': answer['revision'],
+        'phase': answer['phase'], 'action': answer['action']}
+    yield _in_run(answer['run'])
+    if not answer['conditions']:
+        yield _('because the rule has no conditions')
+    yield from _why(answer['conditions'], answer)
+    if answer['current'] is False:
+        now = command.cut(
+            json.dumps(answer['current_value'], ensure_ascii=False))
+        if answer['sensitive_rules']:
+            yield _('Now it is %s.') % now
+        else:
+            yield _('Now it is %s: something else has changed it since, no '
+                    'rule of the runs that are kept.') % now
+    if answer['sensitive_rules']:
+        yield _('Sensitive rules ran later; what they change is not '
+                'told: %s') % ', '.join(answer['sensitive_rules'])
+
+
+def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """Return whether a rule matched in a run, and what it did."""
+    yield (_('rule %s matched') if answer['matched']
+           else _('rule %s did not match')) % _name(answer['rule'])
+    instead: Iterable[str] = [
+        _('The rule is sensitive, and the rest is withheld.')]
+    yield from disclosure.read(answer, _lines_of_outcome, instead)
+
+
+def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
+    yield _in_run(answer['run'])
+    if answer['decided_again']:
+        yield _('Decided again, on the data of that run and the node as it '
+                'is now:')
+    yield from _why(answer['conditions'] or (), answer)
+    yield from map(change_line, answer['changes'])
+    if answer['matched'] and answer['conditions'] is not None and not (
+            answer['changes']):
+        yield _('it changed nothing')
+    if answer['mode'] == 'audit':
+        yield _('Its mode is "audit": nothing of this was carried out.')
+    if answer['error']:
+        yield _('would fail: %s') % answer['error']
+    if answer['reason']:
+        yield answer['reason']
+
+
+def change_line(change: dict[str, Any]) -> str:
+    """Return one change as a line."""
+    before, after = (json.dumps(change[side], ensure_ascii=False)
+                     for side in ('before', 'after'))
+    where = change['object'] + change['path']
+    if change['object'] == 'node':
+        where = change['path']
+    if change['object'] == 'traits':
+        where = _('trait %s') % change['path'][1:]
+        if change['op'] == 'add' and change['before'] is not None:
+            return _('%s: was there already') % where
+        return f'{where}: {_VERBS[change["op"]]}'
+    if change['op'] == 'remove':
+        return _('%(where)s: %(before)s removed') % {
+            'where': where, 'before': command.cut(before)}
+    if change['op'] == 'add':
+        return f'{where}: {command.cut(after)}'
+    # The API masks secrets like this, whether they are equal or not.
+    if change['before'] == change['after'] and '******' not in after:
+        return _('%(where)s: %(after)s, as it was already') % {
+            'where': where, 'after': command.cut(after)}
+    return f'{where}: {command.cut(before)} → {command.cut(after)}'
+
+
+def _name(rule: dict[str, Any]) -> str:
+    """Return the UUID of a rule, with its description if it is visible."""
+    return f'{rule["uuid"]}{_in_brackets(rule.get("description"))}'

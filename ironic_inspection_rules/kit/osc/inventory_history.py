@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal node inventory history``, and finding parts."""
+
+from collections.abc import Iterator
+import datetime
+import functools
+import itertools
+import json
+import re
+from typing import Any
+
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+from oslo_utils import timeutils
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import inventory_history
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.osc import command
+from ironic_inspection_rules.kit.osc import node_selection
+from ironic_inspection_rules.kit.osc import parallel
+
+_COLUMNS = ('uuid', 'created_at', 'interface', 'run', 'changed')
+_PARTS = ('id', 'kind', 'node', 'from', 'to')
+_CHANGES = ('node', 'kind', 'what', 'id', 'slot', 'before', 'after')
+_UNITS = {'h': 'hours', 'd': 'days', 'w': 'weeks'}
+
+_OPTION = _('Ironic keeps inspections for the days in '
+            '[inspection_rules]keep_history, which is 0 by default.')
+
+
+class ListInventories(command.Lister):
+    """List what inspections of a node found, newest first."""
+
+    def add_arguments(self, parser):
+        command.add_node(parser)
+        parser.add_argument('--limit', metavar='<limit>',
+                            type=arguments.positive,
+                            help=_('Number of inventories to list; '
+                                   'all if not given'))
+        add_since(parser)
+
+    def take_action(self, parsed_args):
+        found = list(itertools.islice(inventory_history.inventories(
+            self.baremetal, parsed_args.node, limit=parsed_args.limit,
+            since=since(parsed_args.since)), parsed_args.limit))
+        if not found:
+            self.app.stderr.write(_nothing(parsed_args.node) + '\n')
+        return _COLUMNS, [tuple(each[name] for name in _COLUMNS)
+                          for each in found]
+
+
+class ShowInventory(command.Command):
+    """Show what an inspection of a node found, as JSON."""
+
+    def add_arguments(self, parser):
+        command.add_node(parser)
+        parser.add_argument(
+            'inventory', metavar='<inventory>', nargs='?',
+            help=_('UUID of the inventory; the last one if not given'))
+
+    def take_action(self, parsed_args):
+        baremetal, uuid = self.baremetal, parsed_args.inventory
+        if uuid is None:
+            last = next(inventory_history.inventories(
+                baremetal, parsed_args.node, limit=1), None)
+            if last is None:
+                raise osc_exceptions.CommandError(
+                    _nothing(parsed_args.node))
+            uuid = last['uuid']
+        json.dump(inventory_history.inventory(
+            baremetal, parsed_args.node, uuid), self.app.stdout, indent=2)
+        self.app.stdout.write('\n')
+
+
+class DiffInventories(command.Lister):
+    """Show which parts of machines are gone, new, moved or changed.
+
+    Of one node, between two inspections, by default the last two that
+    differ; of many, since a time.
+    """
+
+    def add_arguments(self, parser):
+        node_selection.add_argument(parser, 'nodes')
+        parser.add_argument('--from', metavar='<inventory>', dest='from_',
+                            help=_('UUID of the earlier inventory'))
+        parser.add_argument('--to', metavar='<inventory>',
+                            help=_('UUID of the later inventory'))
+        add_since(parser)
+        parallel.add_jobs(parser)
+
+    def take_action(self, parsed_args):
+        selection = node_selection.NodeSelection.parse(parsed_args.nodes)
+        baremetal = self.baremetal
+        named = parsed_args.from_ or parsed_args.to
+        if named and (len(selection.names) != 1 or parsed_args.since):
+            raise osc_exceptions.CommandError(
+                _('--from and --to are for one node, without --since'))
+        with parallel.interruptible(self.app.stderr, _('Interrupted')):
+            if len(selection.names) == 1 and not parsed_args.since:
+                found = inventory_history.diff(
+                    baremetal, selection.names[0], parsed_args.from_,
+                    parsed_args.to)
+                return _CHANGES, list(_rows(selection.names[0], found))
+            nodes = list(selection.nodes(baremetal))
+            ask = functools.partial(_changes, baremetal,
+                                    since(parsed_args.since))
+            with parallel.Requests(parsed_args.jobs) as threads:
+                return _CHANGES, [
+                    row for each, found in zip(nodes, threads.each(
+                        ask, nodes, _('Comparing')), strict=True)
+                    for row in _rows(each['name'] or each['uuid'], found)]
+
+
+class FindInspectionPart(command.Lister):
+    """Find the nodes that a part has been in, the newest first."""
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            'id', metavar='<id>',
+            help=_('Serial number, WWN or MAC address of the part'))
+
+    def take_action(self, parsed_args):
+        found = inventory_history.parts(self.baremetal, parsed_args.id)
+        if not found:
+            self.app.stderr.write(
+                _('No inspection that is kept has found it. %s\n') % _OPTION)
+        return _PARTS, [tuple(each[name] for name in _PARTS)
+                        for each in found]
+
+
+def _nothing(node: str) -> str:
+    return _('No such inspection of node %(node)s is kept. %(option)s') % {
+        'node': node, 'option': _OPTION}
+
+
+def since(text: str | None) -> str | None:
+    """Parse a time of a command line, and return it as ISO 8601.
+
+    :param text: a time, or an age such as ``12h``, ``30d``, ``2w``.
+    :raises: CommandError if it is neither.
+    """
+    if text is None:
+        return None
+    ago = re.fullmatch('([0-9]{1,4})([hdw])', text)
+    if ago:
+        return str((timeutils.utcnow() - datetime.timedelta(
+            **{_UNITS[ago[2]]: int(ago[1])})).isoformat())
+    try:
+        return str(timeutils.normalize_time(
+            timeutils.parse_isotime(text)).isoformat())
+    except (ValueError, OverflowError) as exc:
+        raise osc_exceptions.CommandError(
+            _('"%s" is no time: give one such as 2026-01-31 or 30d')
+            % text) from exc
+
+
+def _changes(baremetal: Any, start: str | None, each: dict[str, Any]
+             ) -> dict[str, Any]:
+    """Compare the last inventory of a node with that of an earlier time."""
+    try:
+        if start is None:
+            return inventory_history.diff(baremetal, each['uuid'])
+        later = [found['uuid'] for found in inventory_history.inventories(
+            baremetal, each['uuid'], since=start)]
+        if not later:
+            return {'parts': []}
+        before = next(inventory_history.inventories(
+            baremetal, each['uuid'], marker=later[-1], limit=1), None)
+        return inventory_history.diff(
+            baremetal, each['uuid'], before['uuid'] if before else later[-1],
+            later[0])
+    except sdk_exceptions.NotFoundException:
+        # Fewer than two inventories of the node are kept.
+        return {'parts': []}
+
+
+def _rows(node: str, found: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    for change in found['parts']:
+        yield (node, *(change[name] for name in _CHANGES[1:5]), *(
+            ', '.join(f'{name} {value}'
+                      for name, value in (change[side] or {}).items()
+                      if value is not None) for side in _CHANGES[5:]))
+
+
+def add_since(parser: Any) -> None:
+    """Add the option for the earliest time."""
+    parser.add_argument(
+        '--since', metavar='<time>',
+        help=_('Only what was found since then: a time, or 12h, 30d, 2w'))

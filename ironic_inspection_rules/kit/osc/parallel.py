@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Threads that send many requests, with a progress bar."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent import futures
+import contextlib
+import itertools
+import threading
+from typing import Any, TypeVar
+
+from keystoneauth1 import exceptions as auth_exceptions
+from openstack import exceptions as sdk_exceptions
+import requests
+from rich import progress as rich_progress
+import tenacity
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.terminal import progress
+
+EXIT_INTERRUPTED = 130
+
+_JOBS = 4
+_MOST_JOBS = 64
+_ATTEMPTS = 6
+_LONGEST_WAIT = 10
+_TRANSIENT = frozenset({429, 502, 503, 504})
+
+Item = TypeVar('Item')
+Result = TypeVar('Result')
+
+
+class Requests:
+    """Sends requests in threads, and retries after a transient error.
+
+    A context manager; leaving it waits for the running requests only.
+    """
+
+    def __init__(self, jobs: int = _JOBS) -> None:
+        self._stop = threading.Event()
+        self._jobs = jobs
+        self._pool = futures.ThreadPoolExecutor(jobs)
+        self._bar = progress.bar(rich_progress.MofNCompleteColumn())
+
+    def __enter__(self) -> 'Requests':
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_exc_info: Any) -> None:
+        self._stop.set()
+        self._bar.stop()
+        self._pool.shutdown(cancel_futures=True)
+
+    def each(self, function: Callable[[Item], Result],
+             items: Sequence[Item], title: str,
+             weigh: Callable[[Item], int] = lambda item: 1
+             ) -> Iterator[Result]:
+        """Call a function with each item, and return the results in order.
+
+        :param function: called again after a transient error.
+        :param weigh: returns the progress that an item counts for.
+        """
+        persist = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(is_transient),
+            sleep=tenacity.sleep_using_event(self._stop),
+            stop=(tenacity.stop_after_attempt(_ATTEMPTS)
+                  | tenacity.stop_when_event_set(self._stop)),
+            wait=tenacity.wait_random_exponential(max=_LONGEST_WAIT),
+            reraise=True)
+        task = self._bar.add_task(title, total=sum(map(weigh, items)))
+        left = iter(items)
+        running: deque[tuple[Item, futures.Future[Result]]] = deque()
+        while True:
+            # Keep few results waiting, as they are large.
+            for item in itertools.islice(left, 2 * self._jobs
+                                         - len(running)):
+                running.append((item, self._pool.submit(
+                    persist, function, item)))
+            if not running:
+                break
+            item, future = running.popleft()
+            yield future.result()
+            self._bar.advance(task, weigh(item))
+        self._bar.remove_task(task)
+
+    def pause(self, seconds: float) -> None:
+        """Wait, until the context is left at the longest."""
+        self._stop.wait(seconds)
+
+
+def is_transient(failure: BaseException) -> bool:
+    """Check whether the same request may succeed later."""
+    if isinstance(failure, sdk_exceptions.HttpException):
+        return failure.status_code in _TRANSIENT
+    if isinstance(failure, auth_exceptions.SSLError):
+        return False
+    return isinstance(failure, (auth_exceptions.ConnectionError,
+                                requests.exceptions.JSONDecodeError))
+
+
+def add_jobs(parser: Any) -> None:
+    """Add the option for the number of threads."""
+    parser.add_argument(
+        '--jobs', metavar='<number>', default=_JOBS,
+        type=lambda text: min(arguments.positive(text), _MOST_JOBS),
+        help=_('Number of parallel requests (default: %d)') % _JOBS)
+
+
+@contextlib.contextmanager
+def interruptible(stderr: Any, message: str) -> Iterator[None]:
+    """End an interrupted command with a message.
+
+    :raises: SystemExit with the status of an interrupted command, 130.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        stderr.write(f'{message}\n')
+        raise SystemExit(EXIT_INTERRUPTED) from None

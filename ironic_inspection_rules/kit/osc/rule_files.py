@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rule files given to a command, and errors in them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import contextlib
+import dataclasses
+import json
+from typing import Any
+import uuid
+
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring import lint
+from ironic_inspection_rules.kit.client import http
+from ironic_inspection_rules.kit.client import inspection_rule
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import file_set
+from ironic_inspection_rules.rule_set import replacement
+
+Rule = Mapping[str, Any]
+
+_MOST_WARNINGS = 50
+
+
+def add_argument(parser: Any) -> None:
+    """Add the argument for rule files."""
+    parser.add_argument(
+        'files', metavar='<file>', nargs='+',
+        help=_('YAML or JSON file with one rule or a list of rules; a folder '
+               'with such files, or - for standard input'))
+
+
+def add_prune(parser: Any) -> None:
+    """Add the option that makes the files the whole rule set."""
+    parser.add_argument(
+        '--prune', action='store_true',
+        help=_('Take the files for the whole rule set, beside the built-in '
+               'rules. Without it they are added to the rules in force, and '
+               'a rule replaces the stored one with its UUID or, without a '
+               'UUID, with its description; "apply" does the same'))
+
+
+def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
+    """Read rules, and print the warnings of lint.
+
+    :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
+    """
+    files = file_set.load_all(paths)
+    found = _warnings(files.documents)
+    for each in found[:_MOST_WARNINGS]:
+        stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
+            'place': f'{each.path}:{each.line}:{each.column}',
+            'rule': each.rule or _('the file'), 'message': each.message})
+    if len(found) > _MOST_WARNINGS:
+        stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
+                       'lint"\n') % (len(found) - _MOST_WARNINGS))
+    return files
+
+
+@contextlib.contextmanager
+def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
+    """Add file and line to the error when a rule is refused.
+
+    :param files: the source of the rules that are sent.
+    :raises: CommandError instead of openstacksdk's exception, or ours.
+    """
+    try:
+        yield
+    except exceptions.InvalidRules as exc:
+        raise osc_exceptions.CommandError(
+            files.explain(exc.problems) or str(exc)) from exc
+    except sdk_exceptions.HttpException as exc:
+        if exc.response is None or exc.response.status_code >= 500:
+            raise
+        if not inspection_rule.is_served(baremetal):
+            # Reported by the base class of all commands.
+            raise
+        raise osc_exceptions.CommandError(
+            files.explain(http.problems(exc)) or exc.details
+            or str(exc)) from exc
+
+
+def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
+               ) -> list[Rule]:
+    """Return rules with a UUID each, the same one in every request.
+
+    It is the UUID of the rule in force that ``apply`` would replace.
+
+    :param in_force: with conditions and actions, by which a rule that has
+        neither UUID nor description is known.
+    """
+    rules = [_with_canonical_uuid(rule) for rule in rules]
+    places = replacement.match(
+        rules, [rule for rule in in_force if not rule['built_in']])
+    identified = []
+    for rule, place in zip(rules, places, strict=True):
+        if place:
+            rule = {**rule, 'uuid': place[0]['uuid']}
+        elif rule.get('uuid') in (None, ''):
+            rule = {**rule, 'uuid': str(uuid.uuid4())}
+        identified.append(rule)
+    return identified
+
+
+def _with_canonical_uuid(rule: Rule) -> Rule:
+    given = rule.get('uuid')
+    if isinstance(given, str) and uuidutils.is_uuid_like(given):
+        return {**rule, 'uuid': str(uuid.UUID(given))}
+    return rule
+
+
+def among(rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
+          ) -> list[Rule]:
+    """Return the rules that would be in force with some others.
+
+    :param rules: those of the files, as of :func:`with_uuids`.
+    :param prune: whether stored rules that are not among these go.
+    """
+    given = {str(rule['uuid']): rule for rule in rules}
+    kept = [given.pop(rule['uuid'], rule) for rule in in_force
+            if rule['built_in'] or rule['uuid'] in given or not prune]
+    return [*kept, *given.values()]
+
+
+def warnings(rule: dict[str, Any]) -> list[str]:
+    """Return the warnings of lint for a rule that is in no file."""
+    written = document.parse('-', json.dumps([rule]))
+    return [each.message for each in _warnings([written])]
+
+
+def _warnings(documents: Iterable[document.Document]
+              ) -> list[lint.Finding]:
+    """Return the warnings of lint; Ironic itself reports the errors.
+
+    What only a built-in rule may have is an error in a stored one. Of a
+    sensitive rule only the kind of its mistake is told: plans are read by
+    others than its author. What it shows where it writes is told as it is,
+    since that names nothing of it.
+    """
+    documents = list(documents)
+    closed = {(rule.source.path, rule.label)
+              for read in documents for rule in file_rule.rules(read)
+              if stored_rule.is_closed(rule.entry)}
+    found = []
+    for finding in lint.in_order(lint.of_documents(
+            documents, registry.installed())):
+        if (finding.level != lint.WARNING
+                or finding.check == lint.BUILT_IN_ONLY):
+            continue
+        if (finding.path, finding.rule) in closed and (
+                finding.check != lint.READABLE_SECRET):
+            finding = dataclasses.replace(finding, message=_(
+                '%(mistake)s "ironic-inspection-rules lint" says where') % {
+                    'mistake': lint.DESCRIPTIONS[finding.check]})
+        found.append(finding)
+    return found

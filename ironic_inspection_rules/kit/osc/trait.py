@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal``: find nodes by trait, and list traits."""
+
+from ironicclient.v1 import resource_fields
+from osc_lib import exceptions
+from osc_lib.cli import format_columns
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import trait
+from ironic_inspection_rules.kit.osc import command
+
+_FIELDS = ('uuid', 'name', 'provision_state', 'traits')
+
+# Ironic fails when a list of nodes is asked for these fields by name.
+_ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
+
+
+class FindNodes(command.Lister):
+    """List the nodes that have certain traits, or lack them."""
+
+    def add_arguments(self, parser):
+        for option, help_text in (
+                ('trait', _('Only nodes that have all of these')),
+                ('trait-any', _('Only nodes that have at least one of these')),
+                ('not-trait', _('Only nodes that do not have all of these')),
+                ('not-trait-any', _('Only nodes that have none of these'))):
+            parser.add_argument(
+                f'--{option}', metavar='<trait>', nargs='+', action='extend',
+                default=[], help=help_text)
+        parser.add_argument(
+            '--fields', metavar='<field>', nargs='+', action='extend',
+            choices=resource_fields.NODE_DETAILED_RESOURCE.fields,
+            help=_('Fields to show'))
+
+    def take_action(self, parsed_args):
+        filters = {'traits': parsed_args.trait,
+                   'traits_any': parsed_args.trait_any,
+                   'not_traits': parsed_args.not_trait,
+                   'not_traits_any': parsed_args.not_trait_any}
+        if not any(filters.values()):
+            raise exceptions.CommandError(
+                _('Give at least one trait to look for.'))
+        fields = parsed_args.fields or list(_FIELDS)
+        view = ({'details': True} if _ONLY_IN_DETAIL.intersection(fields)
+                else {'fields': fields})
+        baremetal = self.baremetal
+        nodes = (node.to_dict(original_names=True)
+                 for node in trait.nodes(baremetal, **filters, **view))
+        return (resource_fields.Resource(fields).labels,
+                [[format_columns.ListColumn(value)
+                  if isinstance(value := node.get(field), list) else value
+                  for field in fields] for node in nodes])
+
+
+class ListTraits(command.Lister):
+    """List traits with the number of nodes that have each."""
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            '--name', metavar='<name>',
+            help=_('Only these traits: "startswith:<prefix>" or '
+                   '"in:<trait>,<trait>"'))
+        associated = parser.add_mutually_exclusive_group()
+        associated.add_argument(
+            '--associated', action='store_true', default=None,
+            help=_('Only traits that some node has'))
+        associated.add_argument(
+            '--unassociated', action='store_false', dest='associated',
+            default=None, help=_('Only traits that no node has'))
+
+    def take_action(self, parsed_args):
+        baremetal = self.baremetal
+        found = trait.traits(baremetal, name=parsed_args.name,
+                             associated=parsed_args.associated)
+        return ((_('Name'), _('Nodes')),
+                [(item['name'], item['nodes']) for item in found])

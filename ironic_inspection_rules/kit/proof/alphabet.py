@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The characters of texts, and regular expressions over them.
+
+A machine may send any text. No rule tells all characters apart, so that a few
+stand for the others: those that the rules name and their neighbours, ASCII,
+and several of each class of characters that a regular expression can ask for.
+What the solver has no language for, such as looking ahead, is refused.
+"""
+
+from collections.abc import Callable, Iterable
+import functools
+import re
+import typing
+
+import z3
+
+from ironic_inspection_rules.kit.proof import logic
+
+_parser: typing.Any = getattr(re, '_parser')  # noqa: B009
+_constants: typing.Any = getattr(re, '_constants')  # noqa: B009
+
+_BEGIN, _END = '\x02', '\x03'
+_MOST = 0x2ffff  # The last character of the solver.
+_LONGEST = 500  # Milliseconds to compare two languages.
+
+_SIGN = '\u2603'
+"""Stands for all characters that no rule names."""
+
+_USUAL = ''.join(map(chr, range(32, 127)))
+_OTHERS = (
+    '\t\n\x00\x01'
+    # Letters without another case, digits, blanks, signs.
+    '\u0627\u0628\u4e00\u0663\u0664\u00a0\u2003\u20ac\u00a7\u2603'
+    # Letters that have another case, or a case in ASCII.
+    '\u0451\u0401\u017f\u212a\u0130\u0131')
+
+
+class Alphabet:
+    """Characters that stand for all there are.
+
+    :param texts: all texts of the rules, regular expressions among them.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        named: set[str] = set()
+        for text in texts:
+            if not text.isascii() or '\\' in text:
+                named |= _named(text)
+        for character in tuple(named):
+            named |= {*character.lower(), *character.upper(), *map(chr, (
+                ord(character) - 1, ord(character) + 1))}
+        self.characters = frozenset(
+            character for character in {*_USUAL, *_OTHERS, *named}
+            if ord(character) <= _MOST and character not in (_BEGIN, _END)
+            and not '\ud800' <= character <= '\udfff')
+        self.language = functools.lru_cache(None)(self._language)
+        self._held = functools.lru_cache(None)(self._find_held)
+        self._held_below = functools.lru_cache(None)(self._find_held_below)
+
+    def cleaned(self, text: str) -> str:
+        """Replace what is no character of it by one that is like it."""
+        return ''.join(character if character in self.characters else _SIGN
+                       for character in text)
+
+    def has(self, text: str) -> bool:
+        """Return whether a text has no other characters."""
+        return self.characters.issuperset(text)
+
+    def _language(self, pattern: str, searches: bool = False) -> typing.Any:
+        """Return the language of texts that match as a whole.
+
+        An anchor is one of :func:`marked`'s marks.
+
+        :param searches: whether a line may end after what matches.
+        :raises: :class:`.logic.Untranslatable` where there is none.
+        """
+        parsed = _parser.parse(pattern)
+        # A mark is there once, and two anchors may stand at one place.
+        if any(_anchors(list(parsed), kind) > 1
+               for kind in ('BEGIN', 'END')):
+            raise logic.Untranslatable('two anchors of a kind')
+        return _Reader(self.characters, searches).sequence(
+            list(parsed), parsed.state.flags, True)
+
+    def matching(self, pattern: str, searches: bool) -> typing.Any:
+        """Return the language of texts that match, between marks.
+
+        :param searches: whether a part of the text is enough.
+        :raises: :class:`.logic.Untranslatable` where there is none.
+        """
+        body = self.language(pattern, searches)
+        if searches:
+            around = z3.Full(z3.ReSort(z3.StringSort()))
+            return z3.Concat(around, body, around)
+        return z3.Concat(z3.Option(z3.Re(_BEGIN)), body,
+                         z3.Option(z3.Re(_END)))
+
+    def below(self, text: str) -> typing.Any:
+        """Return the language of texts that come before one, by their codes.
+
+        The solver is much better at languages than at the order of texts.
+        """
+        rest = z3.Full(z3.ReSort(z3.StringSort()))
+        parts = [z3.Empty(z3.ReSort(z3.StringSort()))]
+        for index, character in enumerate(text):
+            begin = z3.Re(logic.constant(text[:index]))
+            parts.append(begin)
+            if character > '\x00':
+                lower = _union([(0, ord(character) - 1)])
+                parts.append(z3.Concat(begin, lower, rest))
+        return z3.Union(*parts) if len(parts) > 1 else parts[0]
+
+    def held_below(self, text: str, among: str) -> bool | None:
+        """Return whether all texts of a language come before one, or none.
+
+        :param among: a regular expression of these texts.
+        :returns: None where some may, and others not.
+        """
+        return self._held_below(text, among)
+
+    def _find_held_below(self, text: str, among: str) -> bool | None:
+        return self._decide(lambda term: z3.InRe(term, self.below(text)),
+                            among)
+
+    def held(self, pattern: str, searches: bool, among: str) -> bool | None:
+        """Return whether all texts of a language match, or none does.
+
+        :param among: a regular expression of these texts.
+        :returns: None where some may, and others not.
+        :raises: :class:`.logic.Untranslatable` where the solver has no
+            language for the pattern.
+        """
+        return self._held(pattern, searches, among)
+
+    def _find_held(self, pattern: str, searches: bool,
+                   among: str) -> bool | None:
+        # No text of such a language has a mark in it.
+        language = self.matching(pattern, searches)
+        return self._decide(lambda text: z3.InRe(marked(text), language),
+                            among)
+
+    def example(self, pattern: str, searches: bool, among: str) -> str:
+        """Return a text of a language that matches, empty if none is found.
+
+        :param among: a regular expression of these texts.
+        """
+        text = z3.String('text')
+        solver = z3.Solver()
+        solver.set('timeout', _LONGEST)
+        solver.add(z3.InRe(text, self.language(among)), z3.InRe(
+            marked(text), self.matching(pattern, searches)))
+        if solver.check() != z3.sat:
+            return ''
+        return logic.text_of(solver.model()[text])
+
+    def _decide(self, make: Callable[[typing.Any], logic.Formula],
+                among: str) -> bool | None:
+        """Return what holds of all texts of a language, None if neither."""
+        text = z3.String('text')
+        matches = make(text)
+        for holds in (False, True):
+            solver = z3.Solver()
+            solver.set('timeout', _LONGEST)
+            solver.add(z3.InRe(text, self.language(among)))
+            solver.add(z3.Not(matches) if holds else matches)
+            if solver.check() == z3.unsat:
+                return holds
+        return None
+
+
+def marked(text: typing.Any) -> typing.Any:
+    """Return the text between marks of its begin and its end."""
+    return z3.Concat(z3.StringVal(_BEGIN), text, z3.StringVal(_END))
+
+
+@functools.cache
+def without_marks() -> typing.Any:
+    """Return the language of texts that :func:`marked` may take."""
+    return z3.Star(_union([(0, ord(_BEGIN) - 1), (ord(_END) + 1, _MOST)]))
+
+
+def _named(text: str) -> set[str]:
+    """Return the characters that a text names, perhaps by escapes."""
+    found = {character for character in text if not character.isascii()}
+    try:
+        ahead: list[typing.Any] = list(_parser.parse(text))
+    except (re.error, OverflowError, RecursionError):
+        return found
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, _parser.SubPattern):
+            ahead += list(part)
+        elif isinstance(part, list):
+            ahead += part
+        elif isinstance(part, tuple):
+            codes: tuple[int, ...] = ()
+            if str(part[0]).endswith('LITERAL'):
+                codes = part[1:]
+            elif str(part[0]) == 'RANGE':
+                codes = part[1]
+            found.update(chr(code) for code in codes if code > 126)
+            ahead += part
+    return found
+
+
+def _anchors(parts: list[typing.Any], kind: str) -> int:
+    """Return how many anchors of a kind a text may have to meet."""
+    count = 0
+    for name, value in parts:
+        if str(name) == 'AT':
+            count += str(value).startswith(f'AT_{kind}')
+        elif str(name) == 'BRANCH':
+            count += max(_anchors(list(branch), kind) for branch in value[1])
+        elif str(name) == 'SUBPATTERN' or str(name).endswith('_REPEAT'):
+            count += _anchors(list(value[-1]), kind)
+    return count
+
+
+class _Reader:
+    """Reads a parsed regular expression as a language.
+
+    :param characters: those of the alphabet.
+    :param searches: whether more may follow what matches.
+    """
+
+    def __init__(self, characters: frozenset[str], searches: bool) -> None:
+        self._all = characters
+        self._searches = searches
+
+    def sequence(self, parts: list[typing.Any], flags: int,
+                 is_last: bool) -> typing.Any:
+        """Return the language of parts that follow one another.
+
+        :param is_last: whether nothing of the expression follows them.
+        """
+        for one, other in zip(parts, parts[1:], strict=False):
+            if str(one[0]) == str(other[0]) == 'AT':
+                raise logic.Untranslatable('two anchors in a row')
+        made = [self._part(str(kind), value, flags,
+                           is_last and number == len(parts) - 1)
+                for number, (kind, value) in enumerate(parts)]
+        if not made:
+            return z3.Re('')
+        return z3.Concat(*made) if len(made) > 1 else made[0]
+
+    def _part(self, kind: str, value: typing.Any, flags: int,
+              is_last: bool) -> typing.Any:
+        if kind in ('LITERAL', 'NOT_LITERAL'):
+            return self._language(self._meeting(kind, value, flags))
+        if kind == 'ANY':
+            return self._language(self._all if flags & re.DOTALL
+                                  else self._all - {'\n'})
+        if kind == 'IN':
+            return self._language(self._meeting(kind, value, flags))
+        if kind == 'BRANCH':
+            made = [self.sequence(list(branch), flags, is_last)
+                    for branch in value[1]]
+            return z3.Union(*made) if len(made) > 1 else made[0]
+        if kind == 'SUBPATTERN':
+            _group, added, removed, inner = value
+            return self.sequence(list(inner), (flags | added) & ~removed,
+                                 is_last)
+        if kind in ('MAX_REPEAT', 'MIN_REPEAT'):
+            least, most, inner = value
+            return self._repeated(least, most, inner, flags)
+        if kind == 'AT':
+            return self._anchor(str(value), flags, is_last)
+        raise logic.Untranslatable(
+            f'{kind.lower().replace("_", " ")} in a regular expression')
+
+    def _repeated(self, least: int, most: typing.Any, inner: typing.Any,
+                  flags: int) -> typing.Any:
+        body = self.sequence(list(inner), flags, False)
+        if most is _constants.MAXREPEAT:
+            if least == 0:
+                return z3.Star(body)
+            return z3.Plus(body) if least == 1 else z3.Concat(
+                z3.Loop(body, least, least), z3.Star(body))
+        if most == 0:
+            return z3.Re('')
+        return z3.Loop(body, least, most)
+
+    def _anchor(self, kind: str, flags: int, is_last: bool) -> typing.Any:
+        if flags & re.MULTILINE or kind not in (
+                'AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END',
+                'AT_END_STRING'):
+            raise logic.Untranslatable(
+                f'{kind.lower().replace("_", " ")} in a regular expression')
+        if kind.startswith('AT_BEGINNING'):
+            return z3.Re(_BEGIN)
+        if not is_last:
+            raise logic.Untranslatable('an anchor before the end')
+        if kind == 'AT_END' and self._searches:
+            # It holds before a newline at the end, too.
+            return z3.Concat(z3.Option(z3.Re('\n')), z3.Re(_END))
+        return z3.Re(_END)
+
+    def _meeting(self, kind: str, value: typing.Any, flags: int) -> set[str]:
+        """Return the characters that meet a part, as Python has it."""
+        pattern = _parser.SubPattern(_state(flags), [
+            (getattr(_constants, kind), value)])
+        compiled = _compiled(pattern, flags)
+        return {character for character in self._all
+                if compiled.match(character)}
+
+    def _language(self, characters: Iterable[str]) -> typing.Any:
+        """Return the language of characters, as ranges.
+
+        Those that are not in the alphabet are like the sign that stands for
+        them: so a range may be long, and there are few of them.
+        """
+        codes = set(map(ord, characters))
+        if ord(_SIGN) not in codes:
+            return _union(_ranges(codes))
+        others = sorted(set(map(ord, self._all)) - codes)
+        others += [ord(_BEGIN), ord(_END)]
+        ranges, first = [], 0
+        for code in (*sorted(others), _MOST + 1):
+            if code > first:
+                ranges.append((first, code - 1))
+            first = code + 1
+        return _union(ranges)
+
+
+def _state(flags: int) -> typing.Any:
+    state = _parser.State()
+    state.flags = flags
+    state.str = ''
+    return state
+
+
+def _compiled(pattern: typing.Any, flags: int) -> re.Pattern[str]:
+    """Compile a part of a parsed regular expression by itself."""
+    compiler: typing.Any = getattr(re, '_compiler')  # noqa: B009
+    return typing.cast('re.Pattern[str]', compiler.compile(pattern, flags))
+
+
+def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for code in sorted(codes):
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1] = ranges[-1][0], code
+        else:
+            ranges.append((code, code))
+    return ranges
+
+
+def _union(ranges: list[tuple[int, int]]) -> typing.Any:
+    """Return the language of characters in ranges of codes."""
+    made = [z3.Range(z3.StringVal(chr(first)), z3.StringVal(chr(last)))
+            for first, last in ranges]
+    if not made:
+        return z3.Empty(z3.ReSort(z3.StringSort()))
+    return z3.Union(*made) if len(made) > 1 else made[0]

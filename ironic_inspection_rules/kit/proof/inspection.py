@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rules carried out on all machines at once."""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+import json
+import typing
+
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.kit.proof import action as actions
+from ironic_inspection_rules.kit.proof import condition
+from ironic_inspection_rules.kit.proof import expression
+from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import pair
+from ironic_inspection_rules.kit.proof import search
+from ironic_inspection_rules.kit.proof import state as states
+from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.traits import names as trait_names
+
+Value = values.Value
+State = states.State
+Passed = states.Passed
+
+_ROOTS = ('inventory', 'plugin_data', 'node', 'ports')
+_UNKNOWN = ('port_groups', 'previous')
+
+
+def texts(rules: Iterable[model.Rule]) -> set[str]:
+    """Return all texts of rules, names of fields among them."""
+    found: set[str] = set()
+    ahead: list[typing.Any] = [
+        [rule.conditions, rule.actions, rule.vars, rule.scope]
+        for rule in rules]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, str):
+            found.add(value)
+        elif isinstance(value, typing.Mapping):
+            found.update(value)
+            ahead += value.values()
+        elif isinstance(value, list | tuple):
+            ahead += value
+    return found
+
+
+def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
+    """Return how the traits begin that rules replace."""
+    op = registry.installed().actions['set-traits']
+    found = set()
+    for rule in rules:
+        for action in rule.actions:
+            if action['op'].strip() == op.name:
+                bound, _problems = op.signature.bind(action.get('args'))
+                found.add(str(bound.get('prefix', '')))
+    return found
+
+
+def _decides_first(rule: model.Rule) -> bool:
+    """Return whether a rule may undo what it did in an earlier inspection."""
+    return bool(compiler.compile_rule(rule,
+                                      registry.installed()).decides_first)
+
+
+class Inspection:
+    """Rules on the machines of a solver.
+
+    :param deadline: looked at before each rule and each action.
+    :param rules: all that may run.
+    """
+
+    def __init__(self, machine: machines.Machine, deadline: search.Deadline,
+                 rules: Sequence[model.Rule]) -> None:
+        self.machine = machine
+        self._deadline = deadline
+        self._messages: pair.Messages = {}
+        self._truths: dict[typing.Any, condition.Truth] = {}
+        self._conditions: list[typing.Any] = []
+        # Traits are known by their names, wherever rules have them; one more
+        # stands for all others of a prefix.
+        self._traits = set(filter(trait_names.is_good, texts(rules)))
+        self._traits |= {f'{prefix}*' for prefix in ('', *_prefixes(rules))}
+
+    def run(self, rules: Sequence[model.Rule], state: State | None = None,
+            notes: list[Passed] | None = None) -> State:
+        """Run rules that are in order, phase by phase.
+
+        :param state: the machines as the first of these rules finds them;
+            as inspection finds them if None.
+        :param notes: takes how each rule went.
+        """
+        state = state or State({
+            **{name: self.machine.root(name) for name in _ROOTS},
+            **{name: values.unknown(f'what is in {name}')
+               for name in _UNKNOWN}})
+        for phase in model.PHASES:
+            chosen = [rule for rule in rules if rule.phase == phase
+                      and rule.mode != model.OFF]
+            if chosen:
+                inside = state
+                if phase == model.EARLY:
+                    inside = state.having(**dict.fromkeys(
+                        interpolation.OF_NODE, values.NOTHING))
+                state = self._run_phase(chosen, state, inside, phase, notes)
+        return state
+
+    def resume(self, passed: Passed, others: Sequence[model.Rule],
+               number: int) -> State:
+        """Run rules from where one of them ran, as if it had not run.
+
+        :param others: all rules without that one.
+        :param number: the first of them that runs again.
+        """
+        phase = passed.rule.phase
+        in_phase = [rule for rule in others if rule.phase == phase]
+        if any(map(_decides_first, (passed.rule, *in_phase))):
+            # What is undone, is before the first rule of the phase.
+            return self.run(others)
+        rules = others[number:]
+        rest = [rule for rule in rules if rule.phase == phase]
+        state = self._run_phase(rest, passed.begin, passed.before, phase, None)
+        return self.run([rule for rule in rules if rule.phase != phase], state)
+
+    def _run_phase(self, rules: Sequence[model.Rule], begin: State,
+                   state: State, phase: str, notes: list[Passed] | None
+                   ) -> State:
+        scope = values.step(begin.roots['node'], 'properties',
+                            model.SCOPE_PROPERTY)
+        first = state
+        # A rule in mode audit undoes nothing.
+        undoing = [rule for rule in rules if rule.mode != model.AUDIT
+                   and _decides_first(rule)]
+        if undoing:
+            reason = 'what rules undo where they do not match'
+            about = (*begin.roots.values(), *state.roots.values(), json.dumps(
+                [[rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
+                 for rule in undoing], default=str))
+            lost = {name: states.lost((name,), reason, name, *about)
+                    for name in ('node', 'plugin_data', 'ports')}
+            state = state.having(**lost).ended(
+                self.machine.guess(reason, 'ends', *about))
+        for rule in rules:
+            # What is decided first, is decided on the data of then.
+            found = first if _decides_first(rule) else state
+            passed, state = self._pass(rule, state, begin, scope, found)
+            if notes is not None:
+                notes.append(passed)
+        broken = logic.settled(logic.conj(begin.going, state.result == -1))
+        return dataclasses.replace(state, roots={
+            name: begin.roots[name] if phase == model.EARLY
+            and name in interpolation.OF_NODE
+            else values.choose(broken, begin.roots[name], each)
+            for name, each in state.roots.items()})
+
+    def _pass(self, rule: model.Rule, state: State, begin: State,
+              scope: Value, found: State) -> tuple[Passed, State]:
+        """Run one rule.
+
+        :param scope: that of the node.
+        :param found: the machines as the conditions of the rule see them.
+        """
+        self._deadline.left()
+        applies = logic.TRUE
+        if rule.scope:
+            same = []
+            for guard, each in scope:
+                if isinstance(each, values.Unknown):
+                    same.append(logic.conj(guard, self.machine.guess(
+                        each.reason, 'scope', each, rule.scope)))
+                elif isinstance(each, values.Const):
+                    same.append(logic.conj(guard, logic.known(
+                        each.value == rule.scope)))
+                elif isinstance(each, values.Term) and each.is_text:
+                    self.machine.note(each.term, rule.scope)
+                    same.append(logic.conj(
+                        guard, each.term == logic.constant(rule.scope)))
+            applies = logic.disj(*same)
+        looked = expression.Scope(self.machine, found.roots)
+        made: dict[str, Value] = {}
+        broken = logic.FALSE
+        for name, written in rule.vars.items():
+            made[name] = expression.evaluate(written, looked)
+            broken = logic.disj(broken, values.failed(made[name]),
+                                self.machine.may_fail(made[name]))
+            looked = looked.within(vars=values.only(
+                values.Mapping(None, dict(made))))
+        truth = self._holds(rule.conditions, looked)
+        asked = logic.conj(state.going, applies)
+        matched = logic.conj(asked, logic.negated(broken),
+                             logic.negated(truth.fails), truth.holds)
+        passed = Passed(rule, matched, state, begin)
+        if rule.mode == model.AUDIT:
+            return passed, state
+        passed.ends = logic.conj(asked, logic.disj(broken, truth.fails))
+        doing = actions.Actions(passed, state.ended(passed.ends), looked,
+                                self._messages, self._traits, self._deadline)
+        for action in rule.actions:
+            doing.act(action)
+        return passed, doing.state
+
+    def _holds(self, conditions: Sequence[typing.Any],
+               scope: expression.Scope) -> condition.Truth:
+        """Translate the conditions of a rule once for the same data."""
+        text = json.dumps(conditions, default=str)
+        reads_all = any(each.plugin.NEEDS_VIEW for name, each
+                        in registry.installed().conditions.items()
+                        if name in text)
+        key = id(conditions), tuple(
+            (name, values.fingerprint(each))
+            for name, each in scope.roots.items()
+            if reads_all or name not in (*_ROOTS, *_UNKNOWN) or name in text)
+        if key not in self._truths:
+            # Kept, so that no other object gets an id that is in the key.
+            self._conditions.append((conditions, scope))
+            self._truths[key] = condition.all_hold(conditions, scope)
+        return self._truths[key]

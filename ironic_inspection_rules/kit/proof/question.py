@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Questions about rules on all machines, and their answers."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+import dataclasses
+import functools
+import itertools
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.proof import action as actions
+from ironic_inspection_rules.kit.proof import alphabet as alphabets
+from ironic_inspection_rules.kit.proof import inspection as inspections
+from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import pair
+from ironic_inspection_rules.kit.proof import search
+from ironic_inspection_rules.kit.proof import state as states
+from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.kit.proof import witness as witnesses
+
+DEAD, SHADOWED, CONFLICT = 'dead', 'shadowed', 'conflict'
+GAP, EQUIVALENT = 'gap', 'equivalent'
+OF_RULES = (DEAD, SHADOWED, CONFLICT)
+YES, NO, UNKNOWN = 'yes', 'no', 'unknown'
+
+Witness = witnesses.Witness
+Unclear = search.Unclear
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """The answer to one question about some rules.
+
+    ``witness`` shows a ``yes`` to somebody who doubts it; there is none for
+    a rule that no machine can match.
+    """
+
+    question: str
+    rules: tuple[model.Rule, ...]
+    verdict: str
+    reason: str = ''
+    witness: Witness | None = None
+
+
+class Proof:
+    """Answers questions about a set of rules.
+
+    :param rules: in the order they run in, phase by phase.
+    :param seconds: what all answers together may take.
+    :param other: another set, which :data:`EQUIVALENT` compares with.
+    """
+
+    def __init__(self, rules: Sequence[model.Rule], seconds: float,
+                 other: Sequence[model.Rule] | None = None) -> None:
+        self._deadline = search.Deadline(seconds, 'the time limit is reached')
+        self._rules = [rule for rule in rules if rule.mode != model.OFF]
+        self._other = other or ()
+        everything = [*self._rules, *self._other]
+        self._machine = machines.Machine(
+            alphabets.Alphabet(inspections.texts(everything)))
+        self._inspection = inspections.Inspection(
+            self._machine, self._deadline, everything)
+        self._passed: list[states.Passed] = []
+        # Where this takes too long, each question finds the time is up.
+        with contextlib.suppress(Unclear):
+            self._end = self._inspection.run(self._rules, notes=self._passed)
+        self._search = search.Search(self._machine, self._deadline)
+        self._engine = witnesses.Engine()
+        self._met: dict[int, Witness] = {}
+        self._pool: list[Witness] = []
+
+    def answers(self, questions: Iterable[str]) -> Iterator[Answer]:
+        """Answer questions, each about the rules or pairs that it concerns.
+
+        :param questions: of :data:`OF_RULES`, ``gap:`` with a path, and
+            :data:`EQUIVALENT`: whether the other set treats some machine
+            differently.
+        """
+        pairs = [(first, second) for first, second in itertools.combinations(
+                     range(len(self._rules)), 2)
+                 if self._rules[first].phase == self._rules[second].phase]
+        for question in questions:
+            about: Iterable[tuple[int, ...]] = [()]
+            if question in (DEAD, SHADOWED):
+                about = ((number,) for number in range(len(self._rules)))
+            elif question == CONFLICT:
+                about = pairs
+            for numbers in about:
+                found = self._answer(question, *numbers)
+                if found is not None:
+                    yield found
+
+    def _answer(self, question: str, *numbers: int) -> Answer | None:
+        """Answer a question of the rules with these numbers."""
+        asks: dict[str, Callable[..., Answer | None]] = {
+            DEAD: self._dead, SHADOWED: self._shadowed,
+            CONFLICT: self._conflict, EQUIVALENT: self._equivalent}
+        ask = asks.get(question, functools.partial(self._gap, question))
+        try:
+            return ask(*numbers)
+        except Unclear as exc:
+            return Answer(question, tuple(
+                self._rules[number] for number in numbers), UNKNOWN, str(exc))
+
+    def _went(self, number: int) -> states.Passed:
+        """Return how a rule went, unless the time was up before it did."""
+        if number >= len(self._passed):
+            self._deadline.left()
+        return self._passed[number]
+
+    def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
+                   wanted: logic.Formula,
+                   confirms: Callable[[Witness], bool], reason: str) -> Answer:
+        """Search a machine, which the engine has to confirm."""
+        found = self._search.find(wanted)
+        if found is None:
+            return Answer(question, rules, NO)
+        if not confirms(found):
+            raise Unclear(self._search.reasons(wanted))
+        return Answer(question, rules, YES, reason, found)
+
+    def _meet(self, number: int) -> Witness | None:
+        """Return a machine that a rule matches, None if there is none."""
+        passed = self._went(number)
+        if number not in self._met:
+            found = next((known for known in self._pool if self._matches(
+                passed.rule, known)), None)
+            if found is None:
+                found = self._search.find(passed.matched)
+                if found is None:
+                    return None
+                if not self._matches(passed.rule, found):
+                    raise Unclear(self._search.reasons(passed.matched))
+                self._pool.append(found)
+            self._met[number] = found
+        return self._met[number]
+
+    def _matches(self, rule: model.Rule, machine: Witness) -> bool:
+        return witnesses.matched(
+            self._engine.evaluate(self._rules, machine), rule)
+
+    def _dead(self, number: int) -> Answer | None:
+        passed = self._went(number)
+        if logic.settled(passed.matched) is logic.TRUE:
+            return None
+        if self._meet(number) is None:
+            return Answer(DEAD, (passed.rule,), YES, 'no machine can match it')
+        return Answer(DEAD, (passed.rule,), NO)
+
+    def _shadowed(self, number: int) -> Answer | None:
+        passed = self._went(number)
+        rules = (passed.rule,)
+        met = None if passed.rule.mode == model.AUDIT else self._meet(number)
+        if met is None:
+            return None
+        without = [*self._rules[:number], *self._rules[number + 1:]]
+        for machine in (met, *self._pool):
+            if self._engine.differs(self._rules, without, machine):
+                return Answer(SHADOWED, rules, NO)
+        lasts = logic.disj(passed.lasts, self._ends_differ(
+            self._end, self._inspection.resume(passed, without, number)))
+        wanted = logic.conj(passed.matched, lasts)
+        found = self._search.find(wanted)
+        if found is None:
+            # An error of its vars or conditions is an effect too.
+            wanted = logic.conj(passed.ends, lasts)
+            found = self._search.find(wanted)
+        if found is None:
+            if self._engine.differs(self._rules, without, met):
+                raise Unclear('the engine decides otherwise')
+            return Answer(SHADOWED, rules, YES, 'whatever it does, other '
+                          'rules do, undo or prevent', met)
+        if self._engine.differs(self._rules, without, found) or any(
+                action.ran and action.op.strip() in actions.LASTING
+                for each in self._engine.evaluate(self._rules, found).traces
+                if each.rule.uuid == passed.rule.uuid
+                for action in each.actions):
+            self._pool.append(found)
+            return Answer(SHADOWED, rules, NO)
+        raise Unclear(self._search.reasons(wanted))
+
+    def _ends_differ(self, one: states.State,
+                     other: states.State) -> logic.Formula:
+        return logic.disj(one.result != other.result, *(
+            pair.differ(self._machine, one.roots[name], other.roots[name])
+            for name in ('node', 'plugin_data', 'ports')))
+
+    def _conflict(self, first: int, second: int) -> Answer | None:
+        rules = (self._rules[first], self._rules[second])
+        if rules[0].priority != rules[1].priority:
+            return None
+        one, other = self._went(first), self._went(second)
+        unclear = ''
+        for mine, theirs in itertools.product(one.writes, other.writes):
+            differing = pair.clash(self._machine, mine, theirs)
+            place = max(mine.place, theirs.place, key=len)
+            try:
+                answer = self._confirmed(
+                    CONFLICT, rules, logic.conj(
+                        one.matched, other.matched, mine.when, theirs.when,
+                        differing),
+                    functools.partial(self._engine.clashes, self._rules,
+                                      first, second, place, mine),
+                    f'both write {pair.shown(place)}')
+            except Unclear as exc:
+                unclear = str(exc)
+            else:
+                if answer.verdict == YES:
+                    return answer
+        if unclear:
+            raise Unclear(unclear)
+        overlap = any(pair.overlap(mine.place, theirs.place)
+                      for mine in one.writes for theirs in other.writes)
+        return Answer(CONFLICT, rules, NO) if overlap else None
+
+    def _gap(self, question: str) -> Answer:
+        self._deadline.left()
+        path = _place(question.partition(':')[2])
+        end = values.step(self._end.roots[path[0]], *path[1:])
+        wanted = logic.conj(self._end.going, logic.disj(
+            self._machine.may_lack(end), self._machine.may_be_null(end),
+            values.when(
+                end, lambda each: isinstance(each, values.Const)
+                and each.value in (None, data_path.ABSENT))))
+
+        def confirms(machine: Witness) -> bool:
+            done = self._engine.evaluate(self._rules, machine)
+            return done.error is None and data_path.get(
+                witnesses.state(done.facts), path) in (None, data_path.ABSENT)
+
+        return self._confirmed(question, (), wanted, confirms,
+                               f'no rule gives it {pair.shown(path)}')
+
+    def _equivalent(self) -> Answer:
+        if _same(self._rules, [rule for rule in self._other
+                               if rule.mode != model.OFF]):
+            return Answer(EQUIVALENT, (), NO)
+        self._deadline.left()
+        end = self._inspection.run(self._other)
+        return self._confirmed(
+            EQUIVALENT, (), self._ends_differ(self._end, end),
+            functools.partial(self._engine.differs, self._rules, self._other),
+            'a machine is treated differently')
+
+
+def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
+    """Return whether two sets are word for word the same rules in order."""
+    mine, theirs = ([dataclasses.replace(
+        rule, uuid='', description=None, priority=0, built_in=False,
+        revision=None) for rule in rules] for rules in (one, other))
+    return mine == theirs and all(
+        list(rule.vars) == list(same.vars)
+        for rule, same in zip(mine, theirs, strict=True))
+
+
+def parse(questions: str) -> list[str]:
+    """Read questions with commas between them.
+
+    :raises: ValueError that says what is none.
+    """
+    found = [each.strip() for each in questions.split(',') if each.strip()]
+    for each in found:
+        kind, _colon, path = each.partition(':')
+        if kind == GAP and path:
+            try:
+                root, *steps = _place(path)
+                if root == 'node' and steps:
+                    schema.check_path(tuple(steps), schema.NODE)
+            except exceptions.InspectionRulesError as exc:
+                raise ValueError(f'{each}: {exc}') from exc
+        elif each not in OF_RULES:
+            raise ValueError(
+                _('%s is no question; there are dead, shadowed, conflict '
+                  'and gap:<path>') % each)
+    return found
+
+
+def _place(path: str) -> data_path.Path:
+    """Return a path with the name of its root, the node if it has none."""
+    place = data_path.parse(path)
+    return place if place[0] in ('node', 'plugin_data', 'ports') else (
+        'node', *place)

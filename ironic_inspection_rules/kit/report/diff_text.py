@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Differences between sets of rules, for people to read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import re
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.trial import rule_diff
+
+Groups = Mapping[tuple[str, str, tuple[str, ...]], list[str]]
+"""Paths of machines that are treated alike, by old and new result and by
+what differs."""
+
+_MOST_NAMES = 5
+_LONGEST = 60_000  # Characters of a comment; forges take 65,536.
+
+
+_SHOWN = {rule_diff.ADDED: ('+', _('added')),
+          rule_diff.REMOVED: ('-', _('removed')),
+          rule_diff.CHANGED: ('~', _('changed')),
+          rule_diff.MOVED: ('>', _('moved')),
+          rule_diff.RENAMED: ('=', _('only renamed')),
+          rule_diff.REWRITTEN: ('=', _('written otherwise, same meaning'))}
+"""The character that a change of a rule begins with, and its word."""
+
+
+def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
+          count: int) -> Iterator[str]:
+    """Return all that changes, as lines for a terminal."""
+    for change in changes:
+        sign, word = _SHOWN[change.change]
+        yield f'{sign} {change.title}' + (
+            '' if change.differs else f' ({word})')
+        yield from change.lines
+        yield ''
+    for (_old, _new, differing), paths in groups.items():
+        yield ', '.join(_shortened(paths))
+        yield from differing
+        yield ''
+    yield from _sums(changes, groups, count)
+
+
+def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
+             count: int) -> str:
+    """Return all that changes, as a comment on a change of the rules.
+
+    What machines and authors have written is code, so that nothing of it is
+    a link, a name or a picture. What is too much for a comment is left out.
+    """
+    parts = [*_sums(changes, groups, count)]
+    blocks = [_block(f'{_SHOWN[change.change][1]}: {_code(change.title)}',
+                     change.lines) for change in changes]
+    blocks += [_block(', '.join(map(_code, _shortened(paths))), differing)
+               for (_old, _new, differing), paths in groups.items()]
+    length = sum(map(len, parts))
+    for number, block in enumerate(blocks):
+        length += len(block) + 2
+        if length > _LONGEST:
+            parts.append(_P('%d more is left out', '%d more are left out',
+                            len(blocks) - number) % (len(blocks) - number))
+            break
+        parts.append(block)
+    return '\n\n'.join(parts) + '\n'
+
+
+def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
+          count: int) -> Iterator[str]:
+    numbers = {name: sum(each.change == name for each in changes)
+               for name in (rule_diff.ADDED, rule_diff.REMOVED,
+                            rule_diff.CHANGED, rule_diff.MOVED,
+                            *rule_diff.ALIKE)}
+    text = _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
+             'changed, %(moved)d moved') % numbers
+    if not all(each.differs for each in changes):
+        text += _('; no difference: %(renamed)d renamed, %(rewritten)d '
+                  'written otherwise') % numbers
+    yield text
+    if count:
+        different = sum(map(len, groups.values()))
+        yield _P('Inventories: %(different)d of %(all)d is treated '
+                 'differently',
+                 'Inventories: %(different)d of %(all)d are treated '
+                 'differently', different) % {
+                     'different': different, 'all': count}
+
+
+def _shortened(paths: list[str]) -> list[str]:
+    if len(paths) <= _MOST_NAMES:
+        return paths
+    return [*paths[:_MOST_NAMES], _('%d more') % (len(paths) - _MOST_NAMES)]
+
+
+def _code(text: str) -> str:
+    text = ' '.join(text.split())
+    ticks = _fence(text, 1)
+    # A tick beside the text would be taken for one around it.
+    return f'{ticks} {text} {ticks}' if '`' in text else (
+        f'{ticks}{text}{ticks}')
+
+
+def _block(title: str, differing: Sequence[str]) -> str:
+    if not differing:
+        return title
+    text = '\n'.join(differing)
+    ticks = _fence(text, 3)
+    return f'{title}\n\n{ticks}diff\n{text}\n{ticks}'
+
+
+def _fence(text: str, least: int) -> str:
+    """Return more ticks than there are anywhere in a row."""
+    longest = max(map(len, re.findall('`+', text)), default=0)
+    return '`' * max(least, longest + 1)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Frame of all pages: one file that needs nothing but itself.
+
+A page is data and a script that draws it. The browser is told to run this
+script and no other, and to load nothing from anywhere.
+"""
+
+import base64
+import datetime
+import hashlib
+import html
+import importlib.resources
+import json
+import math
+import os.path
+import re
+import typing
+
+_ASSETS = importlib.resources.files(
+    'ironic_inspection_rules.kit.report.pages').joinpath('assets')
+
+_MOST_NAMES = 3
+
+_LONE = re.compile('[\ud800-\udfff]')
+"""Halves of characters, which no file can be written with."""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src '{script_hash}'; style-src '{style_hash}'; base-uri 'none'; \
+form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript>This page is drawn by a script.</noscript>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
+    """Return a page.
+
+    :param assets: names of the page's own files, in their order.
+    :param data: plain JSON data, which the script draws.
+    """
+    names = ('shell.css', 'shell.js', 'table.css', 'table.js', *assets)
+    style, script = (
+        '\n' + '\n'.join(_ASSETS.joinpath(name).read_text('utf-8')
+                         for name in names if name.endswith(suffix))
+        for suffix in ('.css', '.js'))
+    return _PAGE.format(
+        title=html.escape(title), style=style, script=script,
+        style_hash=_hash(style), script_hash=_hash(script),
+        # Nothing inside can end the script element.
+        data=dumps(data, separators=(',', ':')).replace('<', '\\u003c'))
+
+
+def now() -> str:
+    """Return the time as pages show it: local, to the minute."""
+    return datetime.datetime.now().strftime('%Y-%m-%d %H:%M')
+
+
+def names(files: typing.Sequence[str]) -> str:
+    """Return the names of files, not all where they are many."""
+    shown = [os.path.basename(os.path.normpath(path)) for path in files]
+    if len(shown) > _MOST_NAMES:
+        more = len(shown) - _MOST_NAMES
+        shown[_MOST_NAMES:] = [f'{more} more']
+    return ', '.join(shown)
+
+
+def dumps(value: typing.Any, **options: typing.Any) -> str:
+    """Return a value as JSON text.
+
+    Numbers that JSON does not know, as Python reads them from a ramdisk, are
+    text there: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False,
+                          **options)
+    except ValueError:
+        text = json.dumps(_known(value), ensure_ascii=False, **options)
+    return _LONE.sub(lambda lone: f'\\u{ord(lone[0]):04x}', text)
+
+
+def _known(value: typing.Any) -> typing.Any:
+    if isinstance(value, dict):
+        return {key: _known(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    return value
+
+
+class Numbers:
+    """Gives each value a number, equal ones the same."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[typing.Hashable, int] = {}
+
+    def of(self, value: typing.Hashable) -> int:
+        """Return the number of a value."""
+        return self._numbers.setdefault(value, len(self._numbers))
+
+    @property
+    def all(self) -> list[typing.Any]:
+        """All values; the index of each is its number."""
+        return list(self._numbers)
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f'sha256-{base64.b64encode(digest).decode()}'

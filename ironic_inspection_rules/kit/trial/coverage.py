@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Coverage: the parts of rules that some machines reach, groups and all."""
+
+import collections
+import functools
+import itertools
+import typing
+
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import condition
+from ironic_inspection_rules.engine import loop as engine_loop
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.kit.trial import walk
+
+TRUE, FALSE, RAN = 'true', 'false', 'ran'
+
+CAUSES = {trace.EMPTY_LOOP: engine_loop.NO_ITEMS,
+          trace.WHEN: _('its conditions do not hold'),
+          trace.ERROR: _('it ends in an error')}
+"""Why an action did not run, in words."""
+
+Place = tuple[str | int, ...]
+"""The UUID of a rule, then the keys and indexes that lead to a part of it."""
+
+Written = typing.Mapping[str, typing.Any]
+
+
+class Part(typing.NamedTuple):
+    """A condition or an action of a rule.
+
+    ``number`` counts from one; 2.1 is the first condition of the group that
+    is the second. ``of`` is what else a condition is of, such as an action.
+    """
+
+    place: Place
+    number: str
+    op: str
+    results: tuple[str, ...] = (TRUE, FALSE)
+    of: str = ''
+
+
+def parts(rule: model.Rule) -> typing.Iterator[Part]:
+    """Yield the conditions and actions of a rule, groups before their own."""
+    yield from _conditions(rule.conditions, (rule.uuid, 'conditions'))
+    for index, action in enumerate(rule.actions):
+        place = (rule.uuid, 'actions', index)
+        yield Part(place, str(index + 1), action['op'], (RAN,))
+        yield from _conditions(action.get('when'), (*place, 'when'),
+                               of=_(' of action %d') % (index + 1))
+
+
+def _conditions(written: typing.Iterable[Written] | None, above: Place,
+                before: str = '', of: str = '') -> typing.Iterator[Part]:
+    for index, each in enumerate(written or ()):
+        place, number = (*above, index), f'{before}{index + 1}'
+        yield Part(place, number, each['op'], of=of)
+        yield from _conditions(each.get('conditions'), place, f'{number}.', of)
+
+
+class Coverage:
+    """Coverage of some rules by machines.
+
+    Rules that are off are no part of it. ``counts`` has the number of machines
+    by the place of a part and a result: a condition was ``true`` or ``false``,
+    for both where that was in a loop and went both ways; an action ``ran``, or
+    one of :data:`CAUSES` why it did not, and undoing it does not count.
+    ``problems`` say why files cannot be read.
+
+    :param rules: in the order that they are shown in.
+    """
+
+    def __init__(self, rules: typing.Sequence[model.Rule]) -> None:
+        self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
+        self.counts: collections.Counter[Place] = collections.Counter()
+        self.problems: list[str] = []
+
+    def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
+        """Count one machine, whose test was explained."""
+        if machine.problem is not None:
+            self.problems.append(str(machine.problem))
+        self.counts.update(watch.seen)
+        for traced in machine.outcome.traces:
+            uuid = traced.rule.uuid
+            for index, decided in enumerate(traced.conditions):
+                if decided.result is not None:
+                    self.counts[uuid, 'conditions', index,
+                                TRUE if decided.result else FALSE] += 1
+            for index, action in enumerate(traced.actions) if (
+                    traced.matched) else ():
+                result = action.idle.cause if action.idle else RAN
+                self.counts[uuid, 'actions', index, result] += 1
+                for number, asked in enumerate(action.when):
+                    place = (uuid, 'actions', index, 'when', number)
+                    self.counts[*place, TRUE] += asked.true > 0
+                    self.counts[*place, FALSE] += asked.false > 0
+
+    def add(self, other: 'Coverage') -> None:
+        """Count the machines of another one of the same rules."""
+        self.problems += other.problems
+        self.counts.update(other.counts)
+
+    def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
+        """Return whether each result of each part of a rule was reached.
+
+        :param within: the place whose parts count, all of them without it.
+        """
+        return [self.counts[*part.place, result] > 0 for part in parts(rule)
+                if part.place[:len(within)] == within
+                for result in part.results]
+
+    def missed(self, rule: model.Rule) -> typing.Iterator[str]:
+        """Yield what no machine reached, as far as it may be told."""
+        for part in parts(disclosure.shown(rule)):
+            for result in part.results:
+                if self.counts[*part.place, result]:
+                    continue
+                if result != RAN:
+                    yield _('condition %(number)s (%(op)s)%(of)s was never '
+                            '%(result)s') % {**part._asdict(),
+                                             'result': result}
+                    continue
+                text = _('action %(number)s (%(op)s) never ran') % (
+                    part._asdict())
+                why = self.why_idle(part.place)
+                yield f'{text}: {why}' if why else text
+
+    def why_idle(self, place: Place) -> str:
+        """Return why an action did not run, where its rule matched.
+
+        :param place: of the action.
+        :returns: the causes with the number of machines, most of them first.
+        """
+        counts = self._idle(place)
+        causes = sorted(counts, key=lambda cause: -counts[cause])
+        return ', '.join(
+            _P('%(cause)s (%(count)d machine)', '%(cause)s (%(count)d '
+               'machines)', counts[cause]) % {
+                'cause': CAUSES[cause], 'count': counts[cause]}
+            for cause in causes)
+
+    def _idle(self, place: Place) -> dict[str, int]:
+        return {cause: self.counts[*place, cause] for cause in CAUSES
+                if self.counts[*place, cause]}
+
+    @property
+    def percent(self) -> float:
+        """The share of all parts that some machine reached, 0 to 100."""
+        return self.percent_of(*self.rules)
+
+    def percent_of(self, *rules: model.Rule) -> float:
+        """Return the share of the parts of some rules, 0 to 100."""
+        reached = [each for rule in rules for each in self.reached(rule)]
+        return 100 * sum(reached) / len(reached) if reached else 100.0
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        return {
+            'rules': [self._rule(rule) for rule in self.rules],
+            'covered': round(self.percent, 1),
+        }
+
+    def _rule(self, rule: model.Rule) -> dict[str, typing.Any]:
+        return disclosure.described(
+            rule, self._described, covered=round(self.percent_of(rule), 1))
+
+    def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
+        return {
+            'description': rule.description,
+            'uuid': rule.uuid,
+            'conditions': self._shown(rule.conditions,
+                                      (rule.uuid, 'conditions')),
+            'actions': [
+                self._action(action, (rule.uuid, 'actions', index))
+                for index, action in enumerate(rule.actions)],
+        }
+
+    def _action(self, written: Written, place: Place) -> dict[str, typing.Any]:
+        shown: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
+        idle = self._idle(place)
+        if idle:
+            shown['not_run'] = idle
+        if written.get('when'):
+            shown['when'] = self._shown(written['when'], (*place, 'when'))
+        return shown
+
+    def _shown(self, written: typing.Iterable[Written], above: Place
+               ) -> list[dict[str, typing.Any]]:
+        return [{
+            **{result: self.counts[*above, index, result]
+               for result in (TRUE, FALSE)},
+            **({'conditions': self._shown(each['conditions'], (*above, index))}
+               if each.get('conditions') else {})}
+            for index, each in enumerate(written)]
+
+
+class Seen(condition.Condition):
+    """A condition of a group that notes how it was decided."""
+
+    __slots__ = ('_condition', '_noted', '_place')
+
+    def __init__(self, watched: condition.Condition, place: Place,
+                 noted: set[Place]) -> None:
+        super().__init__(watched.op, watched.operation)
+        self._condition = watched
+        self._place = place
+        self._noted = noted
+
+    def check(self, roots: budget.View) -> bool:
+        result = self._condition.check(roots)
+        self._noted.add((*self._place, TRUE if result else FALSE))
+        return result
+
+    def reason(self, view: budget.View, shown: budget.View) -> str:
+        return self._condition.reason(view, shown)
+
+
+class Watch:
+    """Notes what happens inside of groups, one machine at a time.
+
+    ``seen`` are the places of their conditions, each with a result.
+
+    :param plans: compiled, and nobody else's.
+    """
+
+    def __init__(self, plans: machine_test.Plans) -> None:
+        self.seen: set[Place] = set()
+        for plan in itertools.chain(*plans.values()):
+            for index, each in enumerate(plan.conditions):
+                self._watch(each, (plan.rule.uuid, 'conditions', index))
+            for index, action in enumerate(plan.actions):
+                for number, each in enumerate(action.when):
+                    self._watch(each, (plan.rule.uuid, 'actions', index,
+                                       'when', number))
+
+    def _watch(self, watched: condition.Condition, place: Place) -> None:
+        if isinstance(watched, condition.Looped):
+            watched = watched.condition
+        if isinstance(watched, condition.Group):
+            for index, part in enumerate(watched.parts):
+                self._watch(part, (*place, index))
+            watched.parts = tuple(
+                Seen(part, (*place, index), self.seen)
+                for index, part in enumerate(watched.parts))
+
+
+def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
+            paths: typing.Sequence[str], advance: walk.Advance) -> Coverage:
+    """Try rules on machines from files, on all processors."""
+    covered = Coverage(rules)
+    for part in walk.in_chunks(
+            paths, functools.partial(_prepare, rules, nodes), advance):
+        covered.add(part)
+    return covered
+
+
+def _prepare(rules: typing.Sequence[model.Rule],
+             nodes: machine_test.Nodes) -> walk.Work[Coverage]:
+    # What is told of the rules is decided when the report is written.
+    plans = machine_test.compile_rules(
+        [disclosure.opened(rule) for rule in rules], explained=False)
+    watch = Watch(plans)
+
+    def cover(paths: typing.Sequence[str]) -> Coverage:
+        part = Coverage(rules)
+        for path in paths:
+            watch.seen.clear()
+            part.note(machine_test.attempt(path, plans, nodes), watch)
+        return part
+
+    return cover

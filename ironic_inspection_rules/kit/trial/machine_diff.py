@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which machines are treated differently by other rules, and how."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import dataclasses
+import functools
+import json
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import difference
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.kit.trial import walk
+
+_LONGEST = 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Treatment:
+    """The treatment of one machine by two sets of rules.
+
+    :param old: ``ok``, ``failed`` by a rule, or ``error``.
+    :param lines: what differs afterwards, as lines of a diff.
+    :param problem: why its files cannot be read, None where they can.
+    """
+
+    path: str
+    old: str
+    new: str
+    lines: tuple[str, ...] = ()
+    problem: str | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Return whether anything is different afterwards."""
+        return bool(self.lines)
+
+
+def compare(old: Sequence[model.Rule], new: Sequence[model.Rule],
+            nodes: machine_test.Nodes, paths: Sequence[str],
+            advance: walk.Advance) -> Iterator[Treatment]:
+    """Try two sets of rules on machines from files, on all processors."""
+    for treated in walk.in_chunks(
+            paths, functools.partial(_prepare, old, new, nodes), advance):
+        yield from treated
+
+
+def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
+             nodes: machine_test.Nodes) -> walk.Work[list[Treatment]]:
+    both = machine_test.compile_rules(old), machine_test.compile_rules(new)
+
+    def work(paths: Sequence[str]) -> list[Treatment]:
+        return [treat(path, both, nodes) for path in paths]
+
+    return work
+
+
+def treat(path: str, both: Sequence[machine_test.Plans],
+          nodes: machine_test.Nodes) -> Treatment:
+    """Try two sets of rules on one machine."""
+    try:
+        facts = machine_test.load_facts(path, nodes.of(path))
+    except exceptions.InvalidDocument as exc:
+        return Treatment(path, 'error', 'error', problem=str(exc))
+    old, new = (evaluation.evaluate(plans, facts, explain=False)
+                for plans in both)
+    results = machine_test.result_of(old), machine_test.result_of(new)
+    # Which rule and op it was is no difference to the machine.
+    before, after = (
+        f'{result}: {each.error.reason}' if each.error and each.error.reason
+        else result for result, each in zip(results, (old, new), strict=True))
+    lines = [] if before == after else ['inspection', f'- {before}',
+                                        f'+ {after}']
+    found = difference.between(old.facts, new.facts, facts.ports)
+    lines += change_lines(change.with_before() for change in found.changes)
+    if found.closed:
+        lines.append(_('what sensitive rules set is withheld'))
+    return Treatment(path, *results, tuple(lines))
+
+
+def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
+    """Return changes as lines of a diff, under each object's name.
+
+    :param changes: each with ``object``, ``op``, ``path``, ``before`` and
+        ``value``.
+    """
+    current = None
+    for change in changes:
+        if change['object'] != current:
+            current = change['object']
+            yield current
+        if current == working_copy.TRAITS:
+            sign = '-' if change['op'] == 'remove' else '+'
+            yield f'{sign} {data_path.parse(change["path"])[0]}'
+            continue
+        if change['op'] != 'add':
+            yield f'- {change["path"]}: {_shown(change["before"])}'
+        if change['op'] != 'remove':
+            yield f'+ {change["path"]}: {_shown(change["value"])}'
+
+
+def _shown(value: typing.Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

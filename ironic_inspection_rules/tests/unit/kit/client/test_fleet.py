@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Trying rules on a fleet, page by page."""
+
+from ironic_inspection_rules.kit.client import fleet
+from ironic_inspection_rules.tests.unit import base
+
+URL = '/inspection_rules/evaluate'
+RULE = {'actions': [{'op': 'log', 'args': ['x']}]}
+
+
+class Answer:
+    """An answer of Ironic."""
+
+    status_code = 200
+    content = b'{}'
+
+    def __init__(self, document):
+        self._document = document
+
+    def json(self):
+        return self._document
+
+
+class BareMetal:
+    """Ironic with some nodes; it notes what it was asked."""
+
+    def __init__(self, count):
+        self.uuids = [f'uuid-{number}' for number in range(count)]
+        self.asked = []
+
+    def request(self, path, method, json=None, **_kwargs):
+        self.asked.append((path, json))
+        wanted, following = json['nodes'], None
+        if isinstance(wanted, dict):
+            start = (self.uuids.index(json['marker']) + 1
+                     if 'marker' in json else 0)
+            wanted = self.uuids[start:start + json['limit']]
+            if wanted[-1] != self.uuids[-1]:
+                following = wanted[-1]
+        return Answer({'nodes': [{'uuid': uuid} for uuid in wanted],
+                       'next': following})
+
+
+class FleetTestCase(base.TestCase):
+
+    def test_a_page_says_only_what_was_given(self):
+        cloud = BareMetal(2)
+        page = fleet.evaluate_page(cloud, {'driver': 'ipmi'}, limit=5)
+        self.assertIsNone(page['next'])
+        self.assertEqual(
+            [(URL, {'nodes': {'driver': 'ipmi'}, 'limit': 5})], cloud.asked)
+
+    def test_rules_are_posted_as_they_are(self):
+        # One without a UUID replaces the stored one of its description.
+        cloud = BareMetal(4)
+        page = fleet.evaluate_page(cloud, ['b', 'a'], [RULE], compare=True,
+                                   prune=True)
+        self.assertEqual(['b', 'a'], [node['uuid'] for node in page['nodes']])
+        self.assertEqual(
+            [(URL, {'nodes': ['b', 'a'], 'rules': [RULE], 'prune': True,
+                    'compare': True})], cloud.asked)
+
+    def test_the_next_page_is_asked_for_by_its_marker(self):
+        cloud = BareMetal(3)
+        first = fleet.evaluate_page(cloud, {}, limit=2)
+        last = fleet.evaluate_page(cloud, {}, limit=2, marker=first['next'])
+        self.assertEqual(cloud.uuids, [
+            node['uuid'] for page in (first, last) for node in page['nodes']])
+        self.assertIsNone(last['next'])

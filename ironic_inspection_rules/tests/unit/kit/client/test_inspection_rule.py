@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rules by name."""
+
+import fixtures
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.kit.client import inspection_rule
+from ironic_inspection_rules.tests.unit import base
+
+UUID = '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11'
+
+
+class FindTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.kit.client.inspection_rule.inspection_rules',
+            lambda baremetal: [
+                {'uuid': 'a', 'description': 'Tag'},
+                {'uuid': 'b', 'description': 'BMC'},
+                {'uuid': 'c', 'description': 'BMC'},
+                {'uuid': 'd', 'description': None}]))
+
+    def find(self, name):
+        return inspection_rule.find_inspection_rule(None, name)
+
+    def test_a_uuid_is_not_looked_for(self):
+        self.assertEqual(UUID, self.find(UUID))
+
+    def test_a_description_that_one_rule_has_will_do(self):
+        self.assertEqual('a', self.find('Tag'))
+
+    def test_one_that_two_have_is_refused_with_both(self):
+        exc = self.assertRaises(exceptions.Conflict, self.find, 'BMC')
+        self.assertIn('b, c', str(exc))
+
+    def test_one_that_is_almost_there_is_told(self):
+        exc = self.assertRaises(exceptions.NotFound, self.find, 'Tagg')
+        self.assertIn('did you mean "Tag"?', str(exc))
