@@ -48,7 +48,8 @@ _MATCHING = 10
 _PERIOD = 0.2
 """Seconds between two looks at the memory."""
 
-_SCRIPT = ('import sys; from ironic_inspection_rules.kit.command import shell; '
+_SCRIPT = ('import sys; '
+           'from ironic_inspection_rules.kit.command import shell; '
            'sys.exit(shell.main())')
 _TOOLS = pathlib.Path(__file__).parents[1]
 

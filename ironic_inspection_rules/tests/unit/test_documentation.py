@@ -159,13 +159,14 @@ class PagesTestCase(base.TestCase):
         text = REFERENCE.with_name('contributor').joinpath(
             'architecture.rst').read_text()
         package = pathlib.Path(ironic_inspection_rules.__file__).parent
-        rooms = {path.name for path in package.iterdir()
-                 if path.joinpath('__init__.py').is_file()}
+        rooms = {str(path.parent.relative_to(package))
+                 for pattern in ('*/__init__.py', 'kit/*/__init__.py')
+                 for path in package.glob(pattern)}
         listed = text.partition('   * - Room')[2].partition('One noun')[0]
         rows = re.findall(r'^   \* - (.+)$', listed, re.MULTILINE)
         self.assertEqual(
-            rooms, {room for row in rows
-                    for room in re.findall('``([a-z_]+)``', row)})
+            rooms, {'kit'} | {room for row in rows
+                              for room in re.findall('``([a-z_/]+)``', row)})
         for name in re.findall('``([a-z_]+/[a-z_/.-]+)``', text):
             self.assertTrue(any(
                 root.joinpath(name).exists() for root in (

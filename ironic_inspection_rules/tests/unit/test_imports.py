@@ -17,7 +17,7 @@ PACKAGE = ironic_inspection_rules.__name__
 ROOT = pathlib.Path(ironic_inspection_rules.__file__).parent
 
 #: Open to every module.
-OPEN = {'exceptions', 'i18n', 'releases', 'engine.suggestion'}
+OPEN = {'exceptions', 'i18n', 'releases', 'escapes', 'engine.suggestion'}
 
 ANY_LAYER_BELOW = {'engine', 'conditions', 'actions', 'legacy', 'rule_file',
                    'machine', 'rule_set', 'traits', 'db', 'objects', 'conf',
@@ -25,14 +25,14 @@ ANY_LAYER_BELOW = {'engine', 'conditions', 'actions', 'legacy', 'rule_file',
                    'coordination', 'queue', 'pxe_filter', 'inspection',
                    'patches', 'runs', 'ironic'}
 
-#: What works on a machine without Ironic: the offline tools, and clients.
+#: What works on a machine without Ironic: the kit, and what it stands on.
 OFFLINE = {'engine', 'conditions', 'actions', 'filters', 'legacy',
-           'client', 'osc', 'releases',
-           'traits.names', 'rule_file', 'rule_set', 'machine', 'trial',
-           'authoring', 'report', 'terminal', 'command.arguments',
-           'command.shell', 'command.authoring', 'command.collect',
-           'command.test', 'command.profile', 'command.diff',
-           'command.prove', 'proof'}
+           'traits.names', 'rule_file', 'rule_set', 'machine', 'releases',
+           'escapes', 'kit'}
+
+#: The only module of the server part that imports the kit: it takes over
+#: Ironic's own rules by the conversion of files, and tries them on machines.
+ASTRIDE = 'command.adopt'
 
 #: What a module may import besides what the row names; the longest row that
 #: fits a module counts. ``ironic`` is Ironic itself.
@@ -40,6 +40,7 @@ MAY_IMPORT = {
     'exceptions': set(),
     'i18n': set(),
     'releases': set(),
+    'escapes': set(),
     'engine': set(),
     'traits': {'db.transaction', 'ironic'},
     'traits.names': set(),
@@ -75,21 +76,7 @@ MAY_IMPORT = {
     'pxe_filter.watcher': {'db.transaction', 'pxe_filter', 'ironic'},
     'rule_file': {'engine', 'legacy'},
     'rule_set': {'engine', 'rule_file'},
-    'machine': {'engine', 'rule_file'},
-    'machine.anonymity': {'engine.secrecy'},
-    'trial': {'actions', 'engine', 'machine', 'rule_file', 'rule_set'},
-    'trial.fleet': set(),
-    'authoring': {'actions', 'conditions', 'engine', 'legacy', 'machine',
-                  'rule_file', 'rule_set', 'traits.names', 'trial'},
-    'proof': {'actions', 'conditions', 'engine', 'machine', 'rule_file',
-              'rule_set', 'traits.names', 'trial'},
-    'terminal': set(),
-    'report': {'authoring', 'engine', 'rule_file', 'rule_set', 'terminal',
-               'trial'},
-    'client': {'engine.model', 'engine.secrecy.stored_rule'},
-    'osc': {'authoring', 'client', 'command.arguments', 'engine.model',
-            'engine.registry', 'engine.secrecy', 'machine', 'report.pages',
-            'rule_file', 'rule_set', 'terminal', 'trial.fleet'},
+    'machine': {'engine.path'},
     'patches': {'engine', 'ironic'},
     'runs': {'engine'},
     'runs.metrics': {'ironic'},
@@ -106,17 +93,31 @@ MAY_IMPORT = {
     'inspection.saving': {'db', 'engine', 'inspection', 'patches', 'ironic'},
     'api': ANY_LAYER_BELOW,
     'api.install': ANY_LAYER_BELOW | {'api', 'hook'},
-    'command': ANY_LAYER_BELOW | {'api', 'terminal'},
-    'command.adopt': ANY_LAYER_BELOW | {
-        'authoring.conversion', 'terminal', 'trial'},
-    'command.arguments': set(),
-    'command.shell': {'command.arguments', 'terminal'},
-    'command.collect': OFFLINE,
-    'command.authoring': OFFLINE,
-    'command.test': OFFLINE,
-    'command.diff': OFFLINE,
-    'command.profile': OFFLINE,
-    'command.prove': OFFLINE,
+    'command': ANY_LAYER_BELOW | {'api'},
+    ASTRIDE: ANY_LAYER_BELOW | {
+        'kit.authoring.conversion', 'kit.terminal.table',
+        'kit.trial.machine_test'},
+    'kit.machine': {'engine', 'machine', 'rule_file'},
+    'kit.machine.anonymity': {'engine.secrecy'},
+    'kit.trial': {'actions', 'engine', 'kit.machine', 'rule_file',
+                  'rule_set'},
+    'kit.trial.fleet': set(),
+    'kit.authoring': {'actions', 'conditions', 'engine', 'kit.machine',
+                      'kit.trial', 'legacy', 'rule_file', 'rule_set',
+                      'traits.names'},
+    'kit.proof': {'actions', 'conditions', 'engine', 'kit.machine',
+                  'kit.trial', 'rule_file', 'rule_set', 'traits.names'},
+    'kit.terminal': set(),
+    'kit.report': {'engine', 'kit.authoring', 'kit.terminal', 'kit.trial',
+                   'rule_file', 'rule_set'},
+    'kit.client': {'engine.model', 'engine.secrecy.stored_rule'},
+    'kit.osc': {'engine.model', 'engine.registry', 'engine.secrecy',
+                'kit.authoring', 'kit.client', 'kit.command.arguments',
+                'kit.machine', 'kit.report.pages', 'kit.terminal',
+                'kit.trial.fleet', 'rule_file', 'rule_set'},
+    'kit.command': OFFLINE,
+    'kit.command.arguments': set(),
+    'kit.command.shell': {'kit.command.arguments', 'kit.terminal'},
 }
 
 
@@ -177,7 +178,15 @@ class ImportsTestCase(base.TestCase):
                               for problem in violations(name,
                                                         path.read_text())])
 
-    def test_the_offline_part_needs_no_ironic(self):
+    def test_the_server_part_does_not_import_the_kit(self):
+        self.assertEqual(
+            {ASTRIDE},
+            {name for name, path in modules().items()
+             if not is_within(name, 'kit')
+             and any(is_within(imported, 'kit')
+                     for imported in imports(path.read_text()))})
+
+    def test_the_kit_needs_no_ironic(self):
         names = [f'{PACKAGE}.{name}' for name in modules()
                  if any(is_within(name, prefix) for prefix in OFFLINE)]
         script = ('import importlib, sys\n'
@@ -240,11 +249,11 @@ class ViolationsTestCase(base.TestCase):
         self.assertEqual(['actions.control imports traits.names'],
                          violations('actions.control', source))
 
-    def test_offline_commands_are_held_shorter_than_the_others(self):
+    def test_commands_of_the_kit_are_held_shorter_than_the_others(self):
         source = 'from ironic_inspection_rules.objects import rule\n'
         self.assertEqual([], violations('command.worker', source))
-        self.assertEqual(['command.authoring imports objects.rule'],
-                         violations('command.authoring', source))
+        self.assertEqual(['kit.command.authoring imports objects.rule'],
+                         violations('kit.command.authoring', source))
 
     def test_a_new_package_needs_a_row(self):
         self.assertEqual(['cells.core belongs to no row of MAY_IMPORT'],

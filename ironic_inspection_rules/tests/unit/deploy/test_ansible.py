@@ -42,7 +42,8 @@ class ImportsTestCase(base.TestCase):
     def test_modules_need_no_client_of_the_command_line(self):
         # They run where openstacksdk is, and mostly nothing else.
         for path in PLUGINS.rglob('*.py'):
-            self.assertNotIn('ironic_inspection_rules.kit.osc', path.read_text())
+            self.assertNotIn('ironic_inspection_rules.kit.osc',
+                             path.read_text())
 
 
 SECRET = {'description': 'Credentials', 'sensitive': True,

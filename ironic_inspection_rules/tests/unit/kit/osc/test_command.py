@@ -94,7 +94,8 @@ class ErrorTestCase(base.TestCase):
             raise KeyError('bug')
 
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.kit.client.inspection_rule.is_served', fail))
+            'ironic_inspection_rules.kit.client.inspection_rule.is_served',
+            fail))
         ironic = fakes.Ironic()
         command = inspection_run.ListInspectionRuns(fakes.App(ironic), None)
         self.assertRaises(KeyError, command.run, command.get_parser(

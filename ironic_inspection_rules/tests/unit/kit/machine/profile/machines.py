@@ -20,7 +20,7 @@ from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.rule_file import files
 
-SAMPLE = (pathlib.Path(__file__).parents[5] / 'tools' / 'samples'
+SAMPLE = (pathlib.Path(__file__).parents[6] / 'tools' / 'samples'
           / 'inventory-virtual-machine.json')
 
 SSD = {'rotational': False, 'size': 480103981056, 'vendor': 'ATA',
