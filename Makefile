@@ -81,6 +81,11 @@ plantings: $(TOX) ## Search anonymous machines for planted identifiers (COUNT=20
 	IR_PLANTINGS=$(or $(COUNT),20000) IR_PLANTINGS_SEED=$(or $(SEED),1) \
 	    $(TOX) -q -e py3 -- test_plantings
 
+.PHONY: odd-fleets
+odd-fleets: $(TOX) ## Look for planted faults in generated fleets (MACHINES=2000 SEED=1)
+	$(TOX) -qq -e venv -- python tools/odd_fleet.py --details \
+	    --machines $(or $(MACHINES),2000) $(if $(SEED),--seed $(SEED))
+
 .PHONY: proofs
 proofs: $(TOX) ## Refute proofs about many generated rules (COUNT=5000 FIRST=0)
 	IR_PROOFS=$(or $(COUNT),5000) IR_FIRST_PROOF=$(or $(FIRST),0) \

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Differences of a machine before it is known which have one cause."""
+
+import dataclasses
+import functools
+
+from ironic_inspection_rules.kit.machine.outliers import field_name
+from ironic_inspection_rules.kit.machine.outliers import finding
+from ironic_inspection_rules.machine import part_source
+
+_MEASURED = frozenset((
+    'bandwidth', 'bogomips', 'loops', 'iops', 'kbps', 'latency', 'throughput',
+    'benchmark', 'benchmarks', 'burnin', 'gflops', 'flops', 'score',
+    'frequency', 'mhz', 'standalone', 'simultaneous', 'rpm', 'jitter'))
+
+_COMPONENTS = (
+    (part_source.DISK, frozenset(('disk', 'disks', 'drive', 'drives', 'local',
+                                  'storage', 'raid', 'nvme', 'fio'))),
+    (part_source.INTERFACE, frozenset(('network', 'nic', 'nics', 'interface',
+                                       'interfaces', 'ethernet'))),
+    (part_source.ACCELERATOR, frozenset(('gpu', 'gpus', 'accelerator',
+                                         'accelerators'))),
+    (part_source.POWER_SUPPLY, frozenset(('psu', 'psus'))),
+    (finding.MEMORY, frozenset(('memory', 'ram', 'dimm', 'dimms'))),
+    (part_source.PROCESSOR, frozenset(('cpu', 'cpus', 'processor',
+                                       'processors', 'cores', 'threads'))),
+)
+"""The words by which a field belongs to a component, the surest first."""
+
+_BIOS = ('inventory.system_vendor.firmware', part_source.BIOS_PATH,
+         part_source.DMI_BIOS_PATH)
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A difference of one machine from its peers.
+
+    :param has: what it has, None where something is missing.
+    :param fitting: peers with anything that is normal.
+    :param far: of a number, how far it is from normal ones.
+    :param adds: whether it has what no normal peer has, rather than less.
+    :param names: of a part that is another one, the attributes that differ.
+    """
+
+    kind: str
+    what: str
+    slot: str | None
+    field: str
+    has: str | None
+    value: str
+    count: int
+    fitting: int
+    of: int
+    far: float = 1
+    adds: bool = True
+    names: tuple[str, ...] = ()
+
+    @property
+    def odd(self) -> float:
+        """How odd it is."""
+        return finding.oddness(self.kind, self.fitting, self.of, self.far)
+
+    def as_finding(self, machine: str, group: str) -> finding.Finding:
+        """Return it as it is reported."""
+        return finding.Finding(
+            machine, self.kind, self.what, self.slot, self.field, self.has,
+            finding.Peers(self.value, self.count, self.of), self.odd, group)
+
+
+@functools.lru_cache(20000)
+def is_measured(path: str) -> bool:
+    """Check that a number was measured, so that it differs a little."""
+    return bool(field_name.words(path) & _MEASURED)
+
+
+@functools.lru_cache(20000)
+def component(path: str) -> str | None:
+    """Return the kind of parts that a field is about, None if it is none."""
+    words = field_name.words(path)
+    for kind, names in _COMPONENTS:
+        if words & names:
+            return kind
+    return None
+
+
+@functools.lru_cache(20000)
+def kind_of(path: str, is_number: bool = False) -> str:
+    """Return the kind of a finding about a field."""
+    words = field_name.words(path)
+    if path.endswith('flags[]'):
+        return finding.FLAG
+    if 'bios' in words and words & {'setting', 'settings', 'attributes'}:
+        return finding.BIOS_SETTING
+    if 'firmware' in words or 'bios' in words:
+        return part_source.FIRMWARE
+    if is_number and is_measured(path):
+        return finding.BENCHMARK
+    if path.startswith('inventory.system_vendor') or (
+            words & {'motherboard', 'chassis'}):
+        return part_source.SYSTEM
+    return component(path) or (
+        finding.NUMBER if is_number else finding.FIELD)
+
+
+@functools.lru_cache(20000)
+def cause(path: str, kind: str) -> tuple[str, str]:
+    """Return what fields that differ for one cause have in common."""
+    if kind == finding.BENCHMARK:
+        return kind, component(path) or ''
+    if kind == part_source.FIRMWARE and path.startswith(_BIOS):
+        return kind, 'bios'
+    if kind in (finding.FIELD, finding.NUMBER, part_source.FIRMWARE):
+        return kind, path.rpartition('.')[0]
+    return kind, ''

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Names in inspection data: which of them say what a machine is made of.
+
+Serial numbers, addresses, names and times are each machine's own, and are
+never compared.
+"""
+
+import functools
+import re
+
+MEMBER = '*'
+"""Stands for a member that each machine names its own way."""
+
+_WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+')
+
+_INDIVIDUAL = frozenset((
+    'serial', 'serials', 'uuid', 'guid', 'mac', 'macs', 'address',
+    'addresses', 'addr', 'ip', 'ipv4', 'ipv6', 'ipaddress', 'netmask',
+    'gateway', 'route', 'routes', 'dns', 'dhcp', 'hostname', 'fqdn', 'wwn',
+    'wwid', 'wwpn', 'eui', 'nguid', 'iqn', 'lldp', 'switch', 'neighbor',
+    'date', 'time', 'timestamp', 'uptime', 'created', 'updated', 'started',
+    'hours', 'age', 'runtime', 'temp', 'temperature', 'smart', 'asset',
+    'tag', 'password', 'token', 'secret', 'url', 'hctl', 'seed', 'random',
+    'hash', 'fingerprint', 'certificate', 'logs', 'error', 'id', 'handle',
+    'businfo', 'utilization', 'free', 'used', 'available', 'load', 'path',
+    'cmdline', 'note', 'notes', 'description', 'location', 'owner'))
+_MODELS = frozenset((
+    'model', 'product', 'processor', 'vendor', 'chip', 'driver', 'part'))
+_NOT_NAMES = frozenset(('device', 'subsystem', 'class', 'product', 'vendor'))
+"""With one of these, an id says what a device is, not which one it is."""
+
+_KERNEL_NAME = re.compile(
+    r'(?:/dev/)?(?:[shv]d[a-z]{1,2}|xvd[a-z]|nvme\d+(?:[nc]\d+)*|eth\d+|'
+    r'en[opsxP]\w*\d\w*|ib\w*\d+\w*|bond\d+|dm-\d+|md\d+|loop\d+|sr\d+|'
+    r'wlan\d+|wl\w*\d\w*|mmcblk\d+|lo|usb\d+|em\d+|p\d+p\d+)(?:\.\d+)?')
+_COUNTED = re.compile(r'(\D*?)[_:. #-]?\d+')
+_ADDRESS = re.compile(
+    r'(?:[0-9a-f]{2}[:-]){5,}[0-9a-f]{2}|'
+    r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|'
+    r'\d{1,3}(?:\.\d{1,3}){3}(?:/\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}|'
+    r'\d{4}-\d\d-\d\d[t ]\d\d:\d\d.*|/dev/.*|[a-z]+://.*|(?:0x)?[0-9a-f]{12,}',
+    re.IGNORECASE)
+_LONGEST = 200
+
+
+@functools.lru_cache(10000)
+def words(name: str) -> frozenset[str]:
+    """Return the words of a name: ``MemorySize_mb`` has three."""
+    return frozenset(word.lower() for word in _WORD.findall(name))
+
+
+@functools.lru_cache(10000)
+def is_compared(name: str) -> bool:
+    """Check that a field of this name may be alike in several machines."""
+    found = words(name)
+    if 'firmware' in found or 'version' in found:
+        return True
+    if 'id' in found and found & _NOT_NAMES and not (
+            found & (_INDIVIDUAL - {'id'})):
+        return True
+    if found & _INDIVIDUAL:
+        return False
+    return 'name' not in found or bool(found & _MODELS)
+
+
+@functools.lru_cache(10000)
+def common(name: str) -> str:
+    """Return the name of a mapping or list as all machines have it.
+
+    Names that a kernel gives, and numbers at the end, are left out.
+    """
+    if _KERNEL_NAME.fullmatch(name) or _ADDRESS.fullmatch(name):
+        return MEMBER
+    counted = _COUNTED.fullmatch(name)
+    if counted:
+        return counted[1] + MEMBER
+    return name
+
+
+def is_common_text(text: str) -> bool:
+    """Check that a text is none that only one machine can have."""
+    return len(text) <= _LONGEST and not _ADDRESS.fullmatch(text.strip())

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What makes a machine odd among its peers."""
+
+import dataclasses
+import math
+import typing
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.machine import part_source
+
+MEMORY = 'memory'
+FLAG = 'flag'
+BIOS_SETTING = 'bios-setting'
+BENCHMARK = 'benchmark'
+NUMBER = 'number'
+FIELD = 'field'
+
+KINDS = (
+    part_source.PROCESSOR, part_source.DIMM, MEMORY, part_source.DISK,
+    part_source.INTERFACE, part_source.ACCELERATOR, part_source.PCI_DEVICE,
+    part_source.POWER_SUPPLY, part_source.SYSTEM, part_source.FIRMWARE,
+    BIOS_SETTING, FLAG, BENCHMARK, NUMBER, FIELD)
+"""The kinds of findings."""
+
+MISSING, NEW, CHANGED, MOVED = 'missing', 'new', 'changed', 'moved'
+
+_NAMES = {
+    part_source.PROCESSOR: _('processor'), part_source.DIMM: 'DIMM',
+    part_source.DISK: _('disk'), part_source.INTERFACE: _('interface'),
+    part_source.ACCELERATOR: _('accelerator'),
+    part_source.PCI_DEVICE: _('PCI device'),
+    part_source.POWER_SUPPLY: _('power supply')}
+
+
+@dataclasses.dataclass(frozen=True)
+class Peers:
+    """What the peers of a machine have.
+
+    :param count: how many of them have the value.
+    :param of: how many of them say anything about it.
+    """
+
+    value: str
+    count: int
+    of: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What one machine has otherwise than its peers.
+
+    :param what: :data:`MISSING`, :data:`NEW`, :data:`CHANGED` or
+        :data:`MOVED`.
+    :param slot: where the part is, None if that is not known.
+    :param field: the path of what is compared; of a part, its source.
+    :param has: what the machine has, None where a part is missing.
+    :param odd: how odd it is; 0 would be normal.
+    :param group: what the peers have in common.
+    """
+
+    machine: str
+    kind: str
+    what: str
+    slot: str | None
+    field: str
+    has: str | None
+    peers: Peers
+    odd: float
+    group: str = ''
+
+    @property
+    def text(self) -> str:
+        """A sentence for people."""
+        name = _NAMES.get(self.kind, self.kind)
+        if self.slot:
+            name = f'{name} {self.slot}'
+        numbers = {'name': name, 'has': self.has, 'value': self.peers.value,
+                   'count': self.peers.count, 'of': self.peers.of}
+        if self.what == MISSING and self.has is None:
+            return _('%(name)s is missing: %(count)d of %(of)d have '
+                     '%(value)s') % numbers
+        if self.what == MISSING:
+            if self.kind == part_source.DIMM and self.slot:
+                return _('memory %(has)s, %(count)d of %(of)d have '
+                         '%(value)s: %(name)s is missing') % numbers
+            return _('%(has)s, %(count)d of %(of)d have %(value)s: %(name)s '
+                     'is missing') % numbers
+        if self.what == NEW:
+            return _('%(name)s is there: %(has)s; %(count)d of %(of)d have '
+                     '%(value)s') % numbers
+        if self.what == MOVED:
+            return _('%(name)s is in %(has)s, %(count)d of %(of)d have it '
+                     'in %(value)s') % numbers
+        return _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s'
+                 ) % numbers
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return {
+            'machine': self.machine, 'kind': self.kind, 'slot': self.slot,
+            'has': self.has,
+            'peers': {'value': self.peers.value, 'count': self.peers.count,
+                      'of': self.peers.of},
+            'odd': self.odd, 'what': self.what, 'field': self.field,
+            'group': self.group, 'text': self.text}
+
+    def place(self) -> tuple[typing.Any, ...]:
+        """Return what to sort findings by: the oddest first."""
+        return (-self.odd, self.machine, self.kind, self.slot or '',
+                self.field, self.what)
+
+
+_WEIGHTS = {
+    part_source.DIMM: 1.5, part_source.ACCELERATOR: 1.5,
+    part_source.DISK: 1.4, part_source.PROCESSOR: 1.4,
+    part_source.INTERFACE: 1.3, part_source.POWER_SUPPLY: 1.3, MEMORY: 1.3,
+    BENCHMARK: 1.2, FLAG: 1.1, FIELD: .8, NUMBER: .8,
+    part_source.PCI_DEVICE: .9}
+
+
+def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
+    """Return how odd something is: bits of surprise, weighed by its kind.
+
+    :param fitting: peers that are normal there, of ``of``.
+    :param far: of a number, how far it is from normal ones.
+    """
+    bits = math.log2(of / max(1, of - fitting)) + math.log2(max(1, far))
+    return round(max(bits, .1) * _WEIGHTS.get(kind, 1), 2)
+
+
+def size(kind: str, amount: float) -> str:
+    """Write the size of a part: memory in GiB, a disk as it is sold."""
+    if kind == part_source.DIMM:
+        for unit in ('B', 'KiB', 'MiB', 'GiB'):
+            if amount < 1024 or unit == 'GiB':
+                return f'{amount:.4g} {unit}'
+            amount /= 1024
+    for unit in ('B', 'kB', 'MB', 'GB'):
+        if amount < 999.5:
+            return f'{amount:.3g} {unit}'
+        amount /= 1000
+    return f'{amount:.3g} TB'
+
+
+def number(path: str, amount: float) -> str:
+    """Write a number; memory in GiB where its path says that it is MiB."""
+    last = path.rpartition('.')[2].split(' ')[0]
+    if last in ('physical_mb', 'memory_mb'):
+        return f'{amount / 1024:.6g} GiB'
+    if amount.is_integer():
+        return str(int(amount))
+    return f'{amount:.6g}'

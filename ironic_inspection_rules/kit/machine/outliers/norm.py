@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is normal among peers: values that nearly all share, and numbers."""
+
+import collections
+from collections.abc import Hashable, Iterable, Sequence
+import dataclasses
+import statistics
+import typing
+
+NEARLY_ALL = .75
+"""A share of the peers: a fifth of them may be broken."""
+
+QUARTER = .25
+"""A share of the peers that makes what they have normal too."""
+
+_MEASURED = .03
+"""Noise of a measurement, as a share of it, that is always expected."""
+
+_COUNTED = .005
+"""The same for a capacity, which is not measured."""
+
+_FAR = 6
+"""Robust standard deviations from the median that are not noise."""
+
+_SMALL_SAMPLE = 4
+_DEVIATION = 1.4826
+"""Of a normal distribution, in median absolute deviations."""
+
+_UNSTEADY = .15
+"""A spread, as a share of the median, of what cannot be compared."""
+
+_EXACT = 10000
+"""Whole numbers below it are counts, of which each one matters."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Norm:
+    """The values of a field that are normal.
+
+    :param accepted: the most frequent one first.
+    :param count: how many peers have it.
+    :param fitting: how many have any of the accepted ones.
+    :param of: how many report the field.
+    """
+
+    accepted: tuple[typing.Any, ...]
+    count: int
+    fitting: int
+    of: int
+
+    @property
+    def value(self) -> typing.Any:
+        """The most frequent value."""
+        return self.accepted[0]
+
+
+def shared(values: Iterable[Hashable], least: int) -> Norm | None:
+    """Return the values that nearly all peers share, None where none are.
+
+    :param values: one of each peer; None where it reports nothing.
+    :param least: peers that must report something.
+    """
+    counts = collections.Counter(values)
+    counts.pop(None, None)
+    return shared_counts(counts, least)
+
+
+def shared_counts(counts: 'collections.Counter[Hashable]', least: int
+                  ) -> Norm | None:
+    """Return the values that nearly all peers share; see :func:`shared`.
+
+    :param counts: how many peers have each value.
+    """
+    of = counts.total()
+    if of < least:
+        return None
+    ordered = sorted(counts.items(), key=lambda item: (-item[1],
+                                                       str(item[0])))
+    enough = max(least, of * QUARTER)
+    accepted = [value for value, count in ordered if count >= enough]
+    if not accepted:
+        accepted = [ordered[0][0]]
+    fitting = sum(counts[value] for value in accepted)
+    if fitting < of * NEARLY_ALL:
+        return None
+    return Norm(tuple(accepted), ordered[0][1], fitting, of)
+
+
+@dataclasses.dataclass(frozen=True)
+class Odd:
+    """A number that is far from those of the peers.
+
+    :param place: of the machine among its peers.
+    :param far: how far it is, one at the limit.
+    """
+
+    place: int
+    value: float
+    far: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """A number that peers have, and those that are far from it.
+
+    :param value: the one that most have, or the median.
+    :param count: how many peers have a normal one.
+    :param of: how many report the number.
+    """
+
+    value: float
+    count: int
+    of: int
+    odd: tuple[Odd, ...]
+
+
+def numbers(values: Sequence[float], least: int, measured: bool
+            ) -> Range | None:
+    """Return a range of numbers, None where they cannot be compared.
+
+    :param values: one of each peer; not a number where it reports none.
+    :param measured: the number was measured, so that it differs a little.
+    """
+    known = [(place, value) for place, value in enumerate(values)
+             if value == value]
+    if len(known) < least:
+        return None
+    if not measured:
+        norm = shared([value for _place, value in known], least)
+        if norm is not None:
+            odd = [found for found in (
+                _not_accepted(place, value, norm) for place, value in known)
+                if found is not None]
+            return Range(norm.value, norm.count, norm.of, tuple(odd))
+    return _spread(known, measured)
+
+
+def _not_accepted(place: int, value: float, norm: Norm) -> Odd | None:
+    if value in norm.accepted:
+        return None
+    nearest = min(norm.accepted, key=lambda known: abs(known - value))
+    distance = abs(value - nearest)
+    if nearest.is_integer() and value.is_integer() and (
+            max(abs(nearest), abs(value)) < _EXACT):
+        return Odd(place, value, 2)
+    limit = _COUNTED * abs(nearest)
+    if distance <= limit:
+        return None
+    return Odd(place, value, 2)
+
+
+def _spread(known: Sequence[tuple[int, float]], measured: bool
+            ) -> Range | None:
+    """Compare numbers by their median and median absolute deviation."""
+    plain = [value for _place, value in known]
+    middle = statistics.median(plain)
+    deviation = _DEVIATION * statistics.median(
+        [abs(value - middle) for value in plain])
+    if not middle or deviation > _UNSTEADY * abs(middle):
+        return None
+    # The deviation of few numbers may be small by chance.
+    far = _FAR * (1 + _SMALL_SAMPLE / len(plain))
+    floor = _MEASURED if measured else _COUNTED
+    limit = max(_FAR * floor * abs(middle), far * deviation)
+    odd = [Odd(place, value, abs(value - middle) / limit)
+           for place, value in known if abs(value - middle) > limit]
+    if len(odd) > len(known) * QUARTER:
+        return None
+    return Range(middle, len(known) - len(odd), len(known), tuple(odd))

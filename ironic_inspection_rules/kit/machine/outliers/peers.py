@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Machines that differ from their peers, without a rule and a number given."""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+import typing
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.machine.outliers import candidate
+from ironic_inspection_rules.kit.machine.outliers import cause
+from ironic_inspection_rules.kit.machine.outliers import field_comparison
+from ironic_inspection_rules.kit.machine.outliers import finding
+from ironic_inspection_rules.kit.machine.outliers import kind
+from ironic_inspection_rules.kit.machine.outliers import part_comparison
+from ironic_inspection_rules.kit.machine.outliers import sketch
+
+LEAST = 5
+"""Machines that make peers."""
+
+Key = tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Machines that have the same key.
+
+    :param kinds: more than one where they are of several kinds.
+    """
+
+    key: Key
+    kinds: tuple[kind.Kind, ...]
+
+    @property
+    def label(self) -> str:
+        """What the machines are called."""
+        return label(self.key)
+
+    @property
+    def size(self) -> int:
+        """The number of its machines."""
+        return sum(len(each.sketches) for each in self.kinds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Skipped:
+    """Machines that have too few peers."""
+
+    key: Key
+    machines: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why they are not compared."""
+        return _P('%d machine, which are too few',
+                  '%d machines, which are too few',
+                  len(self.machines)) % len(self.machines)
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What was found, the oddest first."""
+
+    findings: tuple[finding.Finding, ...]
+    groups: tuple[Group, ...]
+    skipped: tuple[Skipped, ...]
+
+    def without(self, ignored: Iterable[str]) -> 'Result':
+        """Return it without findings of some kinds."""
+        left = set(finding.KINDS) - set(ignored)
+        return dataclasses.replace(self, findings=tuple(
+            each for each in self.findings if each.kind in left))
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        kinds = []
+        for group in self.groups:
+            if len(group.kinds) > 1:
+                kinds.append({'group': group.label, 'kinds': [
+                    {'machines': len(each.sketches),
+                     'differs': list(map(dataclasses.asdict, each.differs))}
+                    for each in group.kinds]})
+        return {
+            'findings': [each.as_dict() for each in self.findings],
+            'kinds': kinds,
+            'skipped': [{'group': label(each.key),
+                         'machines': list(each.machines),
+                         'reason': each.reason} for each in self.skipped],
+            'groups': [{'group': group.label, 'machines': group.size,
+                        'odd': len({each.machine for each in self.findings
+                                    if each.group == group.label})}
+                       for group in self.groups]}
+
+
+def label(key: Key) -> str:
+    """Return what machines with a key are called."""
+    return ' '.join(value for _path, value in key) or _('unknown model')
+
+
+class Peers:
+    """All machines, sketched; what they have in common is there once.
+
+    :param least: machines that make peers.
+    """
+
+    def __init__(self, least: int = LEAST) -> None:
+        self._least = least
+        self._shared = sketch.Shared()
+        self._sketches: list[sketch.Sketch] = []
+
+    def add(self, drawn: Iterable[sketch.Sketch]) -> None:
+        """Take in the sketches of some machines."""
+        self._sketches.extend(map(self._shared.sketch, drawn))
+
+    def find(self) -> Result:
+        """Compare each machine with its peers."""
+        groups = []
+        skipped = []
+        findings: list[finding.Finding] = []
+        for key, members in sorted(_by_key(self._sketches).items()):
+            # Neither names nor the order of files may change the result.
+            members.sort(key=_content)
+            if len(members) < self._least:
+                skipped.append(Skipped(key, tuple(sorted(
+                    each.name for each in members))))
+                continue
+            group = Group(key, tuple(kind.divide(members, self._least)))
+            groups.append(group)
+            for each in group.kinds:
+                findings += _compare(each.sketches, self._least, group.label)
+        findings.sort(key=finding.Finding.place)
+        return Result(tuple(findings), tuple(groups), tuple(skipped))
+
+
+def _content(each: sketch.Sketch) -> tuple[typing.Any, ...]:
+    return each.numbers.tobytes(), each.paths, each.name
+
+
+def _by_key(sketches: Iterable[sketch.Sketch]
+            ) -> dict[Key, list[sketch.Sketch]]:
+    """Group machines; one that does not report its board is of the most."""
+    found: dict[Key, list[sketch.Sketch]] = {}
+    for each in sketches:
+        found.setdefault(each.key, []).append(each)
+    with_boards: dict[Key, list[Key]] = {}
+    for key in found:
+        if key and key[-1][0] == sketch.BOARD:
+            with_boards.setdefault(key[:-1], []).append(key)
+    for key, boards in with_boards.items():
+        if key in found:
+            largest = max(boards, key=lambda board: (len(found[board]),
+                                                     board))
+            found[largest].extend(found.pop(key))
+    return found
+
+
+def _compare(sketches: Sequence[sketch.Sketch], least: int, group: str
+             ) -> list[finding.Finding]:
+    """Compare machines of one kind."""
+    parts: dict[int, list[list[candidate.Candidate]]] = {}
+    for lists in kind.part_lists(sketches).values():
+        for place, found in part_comparison.compare(lists, least).items():
+            parts.setdefault(place, []).append(found)
+    fields = field_comparison.compare(sketches, least)
+    findings = []
+    for place in sorted(parts.keys() | fields.keys()):
+        for each in cause.single_out(parts.get(place, []),
+                                     fields.get(place, [])):
+            findings.append(each.as_finding(sketches[place].name, group))
+    return findings

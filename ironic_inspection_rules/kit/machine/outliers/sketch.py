@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What of a machine is compared with its peers.
+
+A sketch is small, and what several machines have in common they share, so
+that those of a large fleet fit into memory.
+"""
+
+import array
+from collections.abc import Callable, Hashable, Mapping, Sequence
+import functools
+import re
+import typing
+
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.kit.machine.outliers import field_name
+from ironic_inspection_rules.machine import part_identity
+from ironic_inspection_rules.machine import part_source
+
+Attributes = tuple[tuple[str, typing.Any], ...]
+"""Names and values."""
+
+Item = tuple[str, Attributes]
+"""A part: its slot, which may be empty, and what it is."""
+
+Section = tuple[str, Attributes]
+"""Fields of one place of the data that are texts: path and value of each."""
+
+Share = Callable[[typing.Any], typing.Any]
+"""Returns the one object that stands for all equal ones."""
+
+_AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
+_LISTS = (
+    *(source for source in part_source.SOURCES if not source.whole),
+    # Firmware of cards is only there; other sources have no such field.
+    part_source.Source(part_source.INTERFACE, 'plugin_data.extra.network',
+                       ('serial',), ('businfo',), ()))
+_PART_PATHS = frozenset(source.path.partition('.*.')[0]
+                        for source in _LISTS) | {
+    'plugin_data.data', 'plugin_data.inspection_rules', 'plugin_data.logs',
+    'plugin_data.all_interfaces', 'plugin_data.valid_interfaces',
+    'plugin_data.interfaces', 'inventory.boot', 'plugin_data.boot_interface'}
+"""What is compared as parts, is told there again, or is never compared."""
+
+_NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
+_SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
+_VERSIONS = frozenset(('version', 'firmware', 'revision', 'rev', 'release',
+                       'model', 'stepping', 'microcode'))
+_DEEPEST = 20
+_LARGEST = 1e300
+_MOST_FIELDS = 20000
+
+
+class PartList(typing.NamedTuple):
+    """All parts of one kind that one source reports."""
+
+    kind: str
+    source: str
+    items: tuple[Item, ...]
+
+
+class Sketch(typing.NamedTuple):
+    """What of a machine is compared.
+
+    :param name: what the machine is called in findings.
+    :param key: what its peers have in common with it, by label.
+    :param paths: of the fields that are numbers, in order.
+    :param numbers: their values.
+    """
+
+    name: str
+    key: tuple[tuple[str, str], ...]
+    parts: tuple[PartList, ...]
+    sections: tuple[Section, ...]
+    paths: tuple[str, ...]
+    numbers: 'array.array[float]'
+
+
+class Shared:
+    """The objects that stand for all equal ones."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, typing.Any] = {}
+
+    def __call__(self, value: typing.Any) -> typing.Any:
+        return self._known.setdefault(value, value)
+
+    def sketch(self, drawn: Sketch) -> Sketch:
+        """Return a sketch made of what is known already."""
+        return Sketch(
+            drawn.name, self(drawn.key), tuple(map(self, drawn.parts)),
+            tuple(map(self, drawn.sections)), self(drawn.paths),
+            drawn.numbers)
+
+
+def draw(name: str, facts: views.Facts, by: Sequence[str], share: Share
+         ) -> Sketch:
+    """Return the sketch of a machine.
+
+    :param by: paths of the values that peers have in common; vendor, product
+        and board without any.
+    """
+    data = {'inventory': facts.inventory, 'plugin_data': facts.plugin_data}
+    found: dict[str, list[typing.Any]] = {}
+    _gather('inventory', data['inventory'], 'inventory', found, 0)
+    _gather('plugin_data', data['plugin_data'], 'plugin_data', found, 0)
+    sections: dict[str, list[tuple[str, typing.Any]]] = {}
+    numbers: list[tuple[str, float]] = []
+    for path, values in found.items():
+        _note(path, values, sections, numbers)
+    numbers.sort()
+    return Sketch(
+        name, share(key_of(data, by)),
+        tuple(share(each) for each in _parts(data)),
+        tuple(share((section, tuple(sorted(
+            fields, key=lambda field: field[0]))))
+            for section, fields in sorted(sections.items())),
+        share(tuple(path for path, _value in numbers)),
+        array.array('d', [value for _path, value in numbers]))
+
+
+def key_of(data: Mapping[str, typing.Any], by: Sequence[str]
+           ) -> tuple[tuple[str, str], ...]:
+    """Return what peers of a machine have in common with it.
+
+    :returns: paths and values; what is not reported is left out.
+    """
+    key = []
+    for path in by or ('inventory.system_vendor.manufacturer',
+                       'inventory.system_vendor.product_name'):
+        value = data_path.get(data, data_path.parse(path))
+        if value is not data_path.ABSENT and value not in (None, ''):
+            key.append((path, str(value).strip()))
+    if not by:
+        board = part_source.at(data, BOARD)
+        if isinstance(board, str) and part_identity.written(board):
+            key.append((BOARD, board.strip()))
+    return tuple(key)
+
+
+BOARD = 'plugin_data.extra.system.motherboard.name'
+
+
+def _gather(name: str, value: typing.Any, path: str,
+            found: dict[str, list[typing.Any]], depth: int) -> None:
+    """Collect the values of fields by the path that all machines have."""
+    kind = type(value)
+    if kind is dict:
+        if path in _PART_PATHS or depth > _DEEPEST:
+            return
+        for name, below in value.items():
+            name = str(name)
+            if type(below) in _CONTAINERS:
+                step = field_name.common(name)
+                if step != field_name.MEMBER and not (
+                        field_name.is_compared(name)):
+                    continue
+                _gather(name, below, f'{path}.{step}', found, depth + 1)
+            elif below is not None and field_name.is_compared(name):
+                found.setdefault(f'{path}.{name}', []).append(below)
+    elif kind is list:
+        if path in _PART_PATHS or depth > _DEEPEST:
+            return
+        path = f'{path}[]'
+        if value and type(value[0]) in _CONTAINERS:
+            found.setdefault(f'{path} number', []).append(len(value))
+        for below in value[:_MOST_FIELDS]:
+            _gather(name, below, path, found, depth + 1)
+    elif value is not None:
+        found.setdefault(path, []).append(value)
+
+
+_CONTAINERS = (dict, list)
+
+
+def _note(path: str, values: list[typing.Any],
+          sections: dict[str, list[tuple[str, typing.Any]]],
+          numbers: list[tuple[str, float]]) -> None:
+    """Sort the values of a field into numbers and texts."""
+    texts = []
+    amounts = []
+    for value in values[:_MOST_FIELDS]:
+        kind = type(value)
+        if kind is str:
+            if _may_be_number(path) and _NUMBER.fullmatch(value):
+                amounts.append(float(value))
+            elif is_common(value):
+                texts.append(value)
+        elif kind is bool:
+            texts.append(value)
+        elif kind in (int, float) and abs(value) < _LARGEST:
+            if _may_be_number(path):
+                amounts.append(float(value))
+            else:
+                texts.append(str(value))
+    if len(amounts) == 1:
+        numbers.append((path, amounts[0]))
+    elif amounts:
+        amounts.sort()
+        numbers.append((f'{path} least', amounts[0]))
+        numbers.append((f'{path} median', amounts[len(amounts) // 2]))
+        numbers.append((f'{path} most', amounts[-1]))
+    if texts:
+        whole = texts[0] if len(values) == 1 and not path.endswith('[]') else (
+            tuple(sorted(texts, key=str)))
+        sections.setdefault(_section(path), []).append((path, whole))
+
+
+@functools.lru_cache(50000)
+def is_common(text: str) -> bool:
+    """Check that a text says something that several machines may have."""
+    if not text or not field_name.is_common_text(text):
+        return False
+    # Firmware writes a word where it knows nothing.
+    return len(text) <= 2 or part_identity.written(text) is not None
+
+
+@functools.lru_cache(20000)
+def _section(path: str) -> str:
+    return '.'.join(path.split('.')[:3])
+
+
+@functools.lru_cache(20000)
+def _may_be_number(path: str) -> bool:
+    """Check that a field is no version, which may look like a number."""
+    return not field_name.words(path.rpartition('.')[2]) & _VERSIONS
+
+
+def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
+    """Return the parts of a machine, by kind and source."""
+    inventory = data['inventory']
+    reporter = 'redfish'
+    if any(name in inventory for name in _AGENT_ONLY):
+        reporter = 'agent'
+    lists = []
+    for source in _LISTS:
+        kinds: dict[str, list[Item]] = {}
+        if source.is_reported(data):
+            kinds[source.kind] = []
+            if source.kind == part_source.PCI_DEVICE:
+                kinds[part_source.ACCELERATOR] = []
+        for name, item in source.items(data):
+            slot = source.slot_of(name, item)
+            if slot == name and field_name.common(name) == field_name.MEMBER:
+                # A name that a kernel gives is no slot.
+                slot = None
+            kinds.setdefault(source.kind_of(item), []).append(
+                (_SLOT_PREFIX.sub('', slot or ''), _attributes(source, item)))
+        for kind, items in kinds.items():
+            items.sort(key=_order)
+            lists.append(PartList(kind, f'{reporter} {source.path}',
+                                  tuple(_without_twins(items))))
+    return lists
+
+
+def _order(item: Item) -> tuple[str, str]:
+    return item[0], str(item[1])
+
+
+def _without_twins(items: list[Item]) -> list[Item]:
+    """Number the parts that are said to be in one slot."""
+    seen: dict[str, int] = {}
+    found = []
+    for slot, what in items:
+        seen[slot] = seen.get(slot, 0) + 1
+        if slot and seen[slot] > 1:
+            slot = f'{slot} #{seen[slot]}'
+        found.append((slot, what))
+    return found
+
+
+_PLAIN = frozenset((str, int, float, bool))
+
+
+def _attributes(source: part_source.Source, item: Mapping[str, typing.Any]
+                ) -> Attributes:
+    """Return what a part is, without what identifies it."""
+    found = []
+    for name, value in item.items():
+        kind = type(value)
+        if kind not in _PLAIN or not _is_attribute(source.path, name):
+            continue
+        if kind is str and not is_common(value):
+            continue
+        found.append((name, value))
+    found.sort()
+    return tuple(found)
+
+
+_BY_PATH = {source.path: source for source in _LISTS}
+
+
+@functools.lru_cache(5000)
+def _is_attribute(path: str, name: str) -> bool:
+    """Check that a field of a part says what it is, not which or where."""
+    source = _BY_PATH[path]
+    if name in source.attributes:
+        return True
+    return name not in source.ids and name not in source.slots and (
+        name != 'Locator') and field_name.is_compared(name)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plant faults in generated fleets, and count which of them are found.
+
+Without ``--write`` it prints, by size of the groups and by fault, how many
+were planted, missed, and what was found without being there. With it, a
+directory gets the inventories of one fleet, for measurements. What was
+planted is printed. The seed gives the same fleet again.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import random
+import sys
+
+from ironic_inspection_rules.tests import odd_fleet
+from ironic_inspection_rules.tests import odd_fleet_trial
+
+
+def main() -> int:
+    """Do what the command line says; return 1 where too much is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--seed', type=int, default=random.randrange(10 ** 6))
+    parser.add_argument('--sizes', type=int, nargs='+',
+                        default=[5, 6, 8, 10, 20, 40, 100, 500],
+                        help='Machines of a group')
+    parser.add_argument('--machines', type=int, default=2000,
+                        help='Machines of each size')
+    parser.add_argument('--share', type=float, default=.2,
+                        help='Of the machines that are broken')
+    parser.add_argument('--write', type=pathlib.Path,
+                        help='Directory for the inventories of one fleet')
+    parser.add_argument('--details', action='store_true',
+                        help='Print what was missed and what was wrong')
+    given = parser.parse_args()
+    draw = random.Random(given.seed)
+    print(f'seed {given.seed}')
+    if given.write:
+        write(given, draw)
+        return 0
+    missed = wrong = 0
+    for size in given.sizes:
+        score = odd_fleet_trial.Score()
+        for number in range(max(1, given.machines // size)):
+            score += odd_fleet_trial.run(
+                odd_fleet.group(draw, number, size, given.share))
+        print(f'groups of {size}: {score}')
+        for fault, count in sorted(score.missed_by_fault.items()):
+            print(f'    {fault}: {count} of {score.planted[fault]} missed')
+        if given.details:
+            print('\n'.join(score.remarks))
+        if size >= 10:
+            missed += score.missed > score.planted.total() * .01
+        wrong += len(score.wrong) > score.machines / 1000
+    return int(bool(missed or wrong))
+
+
+def write(given: argparse.Namespace, draw: random.Random) -> None:
+    """Write the inventories of a fleet, and print what was planted."""
+    given.write.mkdir(parents=True, exist_ok=True)
+    counts: collections.Counter[str] = collections.Counter()
+    made = 0
+    while made < given.machines:
+        size = min(given.machines - made, draw.choice(given.sizes))
+        group = odd_fleet.group(draw, made, size, given.share)
+        for name, machine in group.machines.items():
+            given.write.joinpath(f'{name}.json').write_text(
+                json.dumps(machine.inventory(), indent=2))
+        for planted in group.planted:
+            counts[planted.fault.name] += 1
+            print(planted.machine, planted.fault.name, planted.slot or '')
+        made += size
+    print(f'{made} machines, {counts.total()} faults')
+
+
+if __name__ == '__main__':
+    sys.exit(main())
