@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Machines from files beside their peers, on all processors."""
+
+from collections.abc import Callable, Sequence
+import functools
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.kit.machine import machine_file
+from ironic_inspection_rules.kit.machine.outliers import peers
+from ironic_inspection_rules.kit.machine.outliers import sketch
+from ironic_inspection_rules.kit.trial import walk
+from ironic_inspection_rules.rule_file import document
+
+
+class _Drawn(typing.NamedTuple):
+    """What came of a chunk of files.
+
+    :param problems: why files cannot be read.
+    """
+
+    sketches: list[sketch.Sketch]
+    problems: list[str]
+
+
+def compare(paths: Sequence[str], by: Sequence[str], least: int,
+            advance: walk.Advance, complain: Callable[[str], typing.Any]
+            ) -> peers.Result:
+    """Compare machines with their peers.
+
+    :param paths: files with their inventories.
+    :param by: see :func:`.sketch.draw`.
+    :param least: machines that make peers.
+    :param complain: called with the reason why a file cannot be read.
+    """
+    compared = peers.Peers(least)
+    files = [path for path in paths if path != document.STDIN]
+    prepare = functools.partial(_prepare, tuple(by))
+    chunks = walk.in_chunks(files, prepare, advance)
+    for drawn in chunks:
+        compared.add(drawn.sketches)
+        for problem in drawn.problems:
+            complain(problem)
+    if len(files) < len(paths):
+        # Other processes have no standard input.
+        drawn = prepare()([document.STDIN])
+        compared.add(drawn.sketches)
+        for problem in drawn.problems:
+            complain(problem)
+    return compared.find()
+
+
+def _prepare(by: Sequence[str]) -> walk.Work[_Drawn]:
+    def work(paths: Sequence[str]) -> _Drawn:
+        # What the machines of a chunk share is sent once.
+        shared = sketch.Shared()
+        drawn = _Drawn([], [])
+        for path in paths:
+            try:
+                facts = machine_file.load(path)
+            except exceptions.InvalidDocument as exc:
+                drawn.problems.append(str(exc))
+                continue
+            drawn.sketches.append(sketch.draw(path, facts, by, shared))
+        return drawn
+    return work
