@@ -4,6 +4,7 @@
 
 import argparse
 import json
+import math
 import os.path
 
 from ironic_inspection_rules import exceptions
@@ -16,6 +17,7 @@ from ironic_inspection_rules.kit.report import outliers_text
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.kit.trial import outliers
+from ironic_inspection_rules.rule_file import yaml_text
 
 EXIT_ERROR = 1
 EXIT_ODD = 2
@@ -41,6 +43,10 @@ class Outliers(arguments.Command):
             '-f', '--format', choices=('table', 'json'), default='table',
             help=_('How to print what is found'))
         arguments.add_output(parser)
+        parser.add_argument(
+            '--learn', metavar='<file>', type=arguments.new_file,
+            help=_('Write rules in mode audit that accept machines like '
+                   'those that are not odd'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         paths = machine_test.find_inventories(parsed_args.inventories)
@@ -50,13 +56,28 @@ class Outliers(arguments.Command):
                 paths, parsed_args.by, parsed_args.min_peers, advance,
                 problems.append)
         found = found.without(parsed_args.ignore)
+        if parsed_args.learn:
+            self._learn(found, parsed_args)
         text = render(found, parsed_args.format)
-        arguments.write(parsed_args.output, text, self.app.stdout)
+        output = arguments.beside(parsed_args.learn, self.app.stdout)
+        arguments.write(parsed_args.output, text, output)
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
         return EXIT_ODD if found.findings else 0
+
+
+    def _learn(self, found: peers.Result, parsed_args: argparse.Namespace
+               ) -> None:
+        """Write rules for machines like those that are not odd."""
+        with progress.steps(found.normal) as advance:
+            written = outliers.learn(found, parsed_args.by, advance)
+        text = yaml_text.comment(_(
+            'Records which machines are unlike their peers. Made by '
+            'ironic-inspection-rules outliers.')) + yaml_text.dump(
+                written, width=math.inf)
+        arguments.write(parsed_args.learn, text, self.app.stdout)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -66,6 +66,12 @@ class Result:
     groups: tuple[Group, ...]
     skipped: tuple[Skipped, ...]
 
+    @property
+    def normal(self) -> int:
+        """The number of machines that are not odd."""
+        return sum(group.size for group in self.groups) - len(
+            {each.machine for each in self.findings})
+
     def without(self, ignored: Iterable[str]) -> 'Result':
         """Return it without findings of some kinds."""
         left = set(finding.KINDS) - set(ignored)

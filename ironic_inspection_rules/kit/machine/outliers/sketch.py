@@ -43,6 +43,8 @@ _PART_PATHS = frozenset(source.path.partition('.*.')[0]
     'plugin_data.interfaces', 'inventory.boot', 'plugin_data.boot_interface'}
 """What is compared as parts, is told there again, or is never compared."""
 
+_CONTAINERS = (dict, list)
+_PLAIN = frozenset((str, int, float, bool))
 _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
 _SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
 _VERSIONS = frozenset(('version', 'firmware', 'revision', 'rev', 'release',
@@ -111,7 +113,7 @@ def draw(name: str, facts: views.Facts, by: Sequence[str], share: Share
         _note(path, values, sections, numbers)
     numbers.sort()
     return Sketch(
-        name, share(key_of(data, by)),
+        name, share(key_of(facts, by)),
         tuple(share(each) for each in _parts(data)),
         tuple(share((section, tuple(sorted(
             fields, key=lambda field: field[0]))))
@@ -120,26 +122,41 @@ def draw(name: str, facts: views.Facts, by: Sequence[str], share: Share
         array.array('d', [value for _path, value in numbers]))
 
 
-def key_of(data: Mapping[str, typing.Any], by: Sequence[str]
+BOARD = 'plugin_data.extra.system.motherboard.name'
+
+_MODEL = ('inventory.system_vendor.manufacturer',
+          'inventory.system_vendor.product_name', BOARD)
+
+
+def key_of(facts: views.Facts, by: Sequence[str]
            ) -> tuple[tuple[str, str], ...]:
     """Return what peers of a machine have in common with it.
 
     :returns: paths and values; what is not reported is left out.
     """
     key = []
-    for path in by or ('inventory.system_vendor.manufacturer',
-                       'inventory.system_vendor.product_name'):
-        value = data_path.get(data, data_path.parse(path))
-        if value is not data_path.ABSENT and value not in (None, ''):
-            key.append((path, str(value).strip()))
-    if not by:
-        board = part_source.at(data, BOARD)
-        if isinstance(board, str) and part_identity.written(board):
-            key.append((BOARD, board.strip()))
+    for path, value in values_of(facts, by).items():
+        text = str(value).strip()
+        if path == BOARD and not by and part_identity.written(text) is None:
+            # Firmware has a word where it does not know the board.
+            continue
+        if text:
+            key.append((path, text))
     return tuple(key)
 
 
-BOARD = 'plugin_data.extra.system.motherboard.name'
+def values_of(facts: views.Facts, by: Sequence[str]
+              ) -> dict[str, typing.Any]:
+    """Return the values that peers have in common, by their paths.
+
+    :returns: plain values; empty text where one is not reported.
+    """
+    data = {'inventory': facts.inventory, 'plugin_data': facts.plugin_data}
+    values: dict[str, typing.Any] = {}
+    for path in by or _MODEL:
+        value = data_path.get(data, data_path.parse(path))
+        values[path] = value if type(value) in _PLAIN else ''
+    return values
 
 
 def _gather(name: str, value: typing.Any, path: str,
@@ -170,8 +187,6 @@ def _gather(name: str, value: typing.Any, path: str,
     elif value is not None:
         found.setdefault(path, []).append(value)
 
-
-_CONTAINERS = (dict, list)
 
 
 def _note(path: str, values: list[typing.Any],
@@ -268,9 +283,6 @@ def _without_twins(items: list[Item]) -> list[Item]:
             slot = f'{slot} #{seen[slot]}'
         found.append((slot, what))
     return found
-
-
-_PLAIN = frozenset((str, int, float, bool))
 
 
 def _attributes(source: part_source.Source, item: Mapping[str, typing.Any]

@@ -108,6 +108,37 @@ def find(each: views.Facts, path: str) -> typing.Any:
                     'plugin_data': each.plugin_data}, path)
 
 
+def reduced(each: views.Facts) -> views.Facts:
+    """Return a machine with nothing but what profiles compare.
+
+    Machines of one kind are then equal.
+    """
+    data: dict[str, typing.Any] = {}
+    for value in VALUES:
+        _put(data, value.path, find(each, value.path))
+    for path, names in (
+            (DISKS.path, DISKS.attributes),
+            (INTERFACES.path, INTERFACES.attributes),
+            *((path, (*part_source.PCI, 'class'))
+              for path in part_source.PCI_PATHS)):
+        items = find(each, path)
+        if isinstance(items, list):
+            kept = [{name: item[name] for name in names if name in item}
+                    if isinstance(item, dict) else None for item in items]
+            _put(data, path, sorted(kept, key=str))
+    return views.Facts(data.get('inventory', {}), data.get('plugin_data', {}))
+
+
+def _put(data: dict[str, typing.Any], path: str, value: typing.Any) -> None:
+    """Set what is at a path, unless it is None."""
+    if value is None:
+        return
+    *above, last = path.split('.')
+    for name in above:
+        data = data.setdefault(name, {})
+    data[last] = value
+
+
 def is_number(value: typing.Any) -> bool:
     """Check that a value is a number, and neither true nor false."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -8,7 +8,7 @@ hide one another, so that each fails by itself.
 """
 
 import collections
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 import re
 import typing
 
@@ -43,11 +43,13 @@ class Difference(typing.NamedTuple):
 
 
 def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
-          tolerated: component.Tolerance) -> list[Written]:
+          tolerated: component.Tolerance,
+          given: Container[str] = ()) -> list[Written]:
     """Write rules that accept machines like the given ones.
 
     :param name: of the profile, for descriptions.
     :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
+    :param given: paths of values that need not be compared.
     """
     def rule(about: str, priority: int, conditions: list[Written],
              action: Written, **fields: typing.Any) -> Written:
@@ -57,7 +59,7 @@ def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
 
     found = []
     count: collections.Counter[str] = collections.Counter()
-    for each in differences(machines, tolerated):
+    for each in differences(machines, tolerated, given):
         about = each.about[:_LONGEST]
         count[about] += 1
         # Sizes are shown rounded, so two may be described alike.
@@ -90,11 +92,12 @@ def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
 
 
 def differences(machines: Sequence[views.Facts],
-                tolerated: component.Tolerance) -> Iterator[Difference]:
+                tolerated: component.Tolerance,
+                given: Container[str] = ()) -> Iterator[Difference]:
     """Return all ways in which a machine may differ from the given ones."""
     for value in component.VALUES:
         known = [value.of(each) for each in machines]
-        if None in known:
+        if None in known or value.path in given:
             continue
         field = f'{{{value.path} | {_UNKNOWN}}}'
         expected = list(dict.fromkeys(known))

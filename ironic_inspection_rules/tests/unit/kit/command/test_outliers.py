@@ -5,8 +5,10 @@
 import contextlib
 import io
 import json
+import random
 import sys
 
+from ironic_inspection_rules.tests import odd_fleet
 from ironic_inspection_rules.tests.unit.kit.command import test_shell
 from ironic_inspection_rules.tests.unit.kit.machine.outliers import test_peers
 
@@ -84,6 +86,60 @@ class OutliersTestCase(test_shell.CallTestCase):
                       '  7 machines: inventory.memory.physical_mb: 512 GiB\n'
                       '  5 machines: inventory.memory.physical_mb: 1 GiB\n',
                       output)
+
+    def learn(self, *words):
+        """Return the path of the rules, and how many each machine breaks."""
+        paths = self.write_all()
+        rules = str(self.directory / 'rules.yaml')
+        _code, output = self.call('outliers', self.folder, '--learn', rules,
+                                  *words)
+        self.assertIn('machines compared', output)
+        code, output = self.call('lint', rules, '-f', 'json')
+        self.assertEqual(0, code, output)
+        self.assertEqual({'note'}, {'note'} | {
+            each['level'] for each in json.loads(output)})
+        code, output = self.call('test', rules, '--inventory',
+                                 self.folder, '-f', 'json')
+        self.assertEqual(0, code, output)
+        broken = {}
+        for name, tried in zip(sorted(paths), json.loads(output),
+                               strict=True):
+            for rule in tried['audit']:
+                if rule['matched']:
+                    broken[name] = broken.get(name, 0) + 1
+        return broken
+
+    def test_rules_accept_all_machines_but_the_odd_ones(self):
+        draw = random.Random(4)
+        for number in (1, 2):
+            made = odd_fleet.group(draw, number, 12, 0)
+            self.machines.update(
+                (name, machine.inventory())
+                for name, machine in made.machines.items())
+        self.machines['m1-0004']['inventory']['memory']['physical_mb'] //= 2
+        self.machines['m2-0006']['inventory']['disks'].pop()
+        self.machines['m03']['inventory']['cpu']['count'] = 4
+        self.assertEqual({'m03', 'm1-0004', 'm2-0006'}, set(self.learn()))
+
+    def test_what_lies_between_two_kinds_is_not_accepted(self):
+        self.machines = test_peers.fleet(20)
+        for name in list(self.machines)[:9]:
+            self.machines[name]['inventory']['memory']['physical_mb'] = 1024
+        self.machines['m12']['inventory']['memory']['physical_mb'] = 2048
+        self.assertEqual({'m12'}, set(self.learn()))
+
+    def test_rules_are_for_machines_of_the_group_only(self):
+        for name in ('m01', 'm02', 'm03'):
+            self.machines[name]['plugin_data']['extra'] = {
+                'system': {'motherboard': {'name': "B'1"}}}
+        self.machines['m07']['inventory']['memory']['physical_mb'] = 2048
+        other = test_peers.plain(9, cpu={'count': 1})
+        other['inventory']['system_vendor']['product_name'] = 'Two'
+        self.machines['other'] = other
+        self.assertEqual({'m07'}, set(self.learn()))
+        self.assertEqual({'m07'}, set(self.learn(
+            '--by', '/inventory/system_vendor/manufacturer',
+            'inventory.cpu.count')))
 
     def test_a_file_that_cannot_be_read_ends_with_one(self):
         self.machines['m03']['inventory']['cpu']['count'] = 4
