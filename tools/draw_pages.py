@@ -8,6 +8,7 @@ import pathlib
 import tempfile
 
 from ironic_inspection_rules.kit.report.pages import fleet
+from ironic_inspection_rules.kit.report.pages import outliers
 from ironic_inspection_rules.kit.report.pages import test
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.tests import browser
@@ -59,6 +60,8 @@ def main() -> None:
             directory = pathlib.Path(temporary)
             for name, text, height in (
                     ('page-of-a-test', matrix(directory), 860),
+                    ('odd-machines',
+                     outliers.render(page_samples.odd_machines()), 1500),
                     ('report-of-a-fleet',
                      fleet.render(page_samples.fleet(10000)), 2010)):
                 path = directory / f'{name}.html'

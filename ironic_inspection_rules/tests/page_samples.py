@@ -8,9 +8,12 @@ import random
 import typing
 import uuid
 
+from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.report.pages import test
 from ironic_inspection_rules.kit.trial.fleet import capacity
 from ironic_inspection_rules.kit.trial.fleet import flavor
+from ironic_inspection_rules.tests import odd_fleet
+from ironic_inspection_rules.tests import odd_fleet_trial
 
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 
@@ -78,6 +81,25 @@ def difference(count: int, hostile: str = '') -> Plain:
              'lines': [] if at % 10 else [*lines, f'+{hostile}'],
              'old': 'ok', 'new': 'ok' if at % 10 else 'failed'}
             for at in range(count)]}
+
+
+def odd_machines(hostile: str = '') -> peers.Result:
+    """Return machines of two models of which some are unlike the others."""
+    machines = {}
+    draw = random.Random(3)
+    for number, size in enumerate((60, 40), 1):
+        group = odd_fleet.group(draw, number, size, .1)
+        for name, machine in group.machines.items():
+            data = machine.inventory()
+            if hostile:
+                data['inventory']['system_vendor']['manufacturer'] = hostile
+            machines[f'{hostile}{name}'] = data
+    hardware = [data['inventory'] for data in machines.values()]
+    for inventory in hardware[60:75]:
+        inventory['cpu']['model_name'] = f'Later {hostile}'
+    hardware[0]['cpu']['architecture'] = hostile or 'sparc'
+    hardware[1]['system_vendor']['product_name'] = 'Alone'
+    return odd_fleet_trial.compare(machines)
 
 
 def replay(count: int, hostile: str = '') -> Plain:

@@ -14,6 +14,7 @@ from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.report import outliers_text
+from ironic_inspection_rules.kit.report.pages import outliers as page
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.kit.trial import outliers
@@ -40,8 +41,10 @@ class Outliers(arguments.Command):
                    'such files, or - for what is piped in'))
         add_options(parser)
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json'), default='table',
-            help=_('How to print what is found'))
+            '-f', '--format', choices=('table', 'json', 'html'),
+            default='table',
+            help=_('How to print what is found; html is a page for a '
+                   'browser'))
         arguments.add_output(parser)
         parser.add_argument(
             '--learn', metavar='<file>', type=arguments.new_file,
@@ -103,8 +106,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def render(found: peers.Result, how: str) -> str:
     """Return what was found as text.
 
-    :param how: ``table`` or ``json``.
+    :param how: ``table``, ``json`` or ``html``.
     """
+    if how == 'html':
+        return page.render(found)
     if how == 'json':
         return json.dumps(found.as_dict(), indent=2) + '\n'
     return outliers_text.render(found)

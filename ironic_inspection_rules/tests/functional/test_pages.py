@@ -5,6 +5,7 @@
 from ironic_inspection_rules.kit.report.pages import coverage
 from ironic_inspection_rules.kit.report.pages import diff
 from ironic_inspection_rules.kit.report.pages import fleet
+from ironic_inspection_rules.kit.report.pages import outliers
 from ironic_inspection_rules.kit.report.pages import replay
 from ironic_inspection_rules.kit.report.pages import test
 from ironic_inspection_rules.kit.trial import coverage as coverage_
@@ -63,6 +64,7 @@ class PagesTestCase(files.FilesTestCase):
             'diff': diff.render(page_samples.difference(30, HOSTILE)),
             'replay': replay.render(HOSTILE, page_samples.replay(30, HOSTILE),
                                     {'a': HOSTILE}),
+            'outliers': outliers.render(page_samples.odd_machines(HOSTILE)),
             'fleet': fleet.render(page_samples.fleet(300, hostile=HOSTILE))}
 
     def test_pages_open_on_desktop_and_phone(self):
@@ -122,6 +124,21 @@ class PagesTestCase(files.FilesTestCase):
         self.page(self.pages()['diff'])
         self.browser.click('a[href="#show=worse"]')
         self.assertEqual(['3 machines'], self.browser.texts(COUNT))
+
+    def test_odd_machines_are_beside_the_norm(self):
+        self.page(outliers.render(page_samples.odd_machines()))
+        [title] = self.browser.texts('h1')
+        self.assertIn('of 99 machines are unlike their peers.', title)
+        self.assertEqual(['Kinds differ in25 machines15 machines'],
+                         self.browser.texts('.kinds thead'))
+        [few] = self.browser.texts('#few li')
+        self.assertIn('m1-0001', few)
+        self.browser.click('.beside a')
+        [count] = self.browser.texts('#findings .count')
+        self.assertIn(count, ('1 finding', '2 findings'))
+        self.browser.click('#findings .opener')
+        [detail] = self.browser.texts('#findings tr.detail')
+        self.assertIn('Where it stands', detail)
 
     def test_inspections_that_would_end_otherwise_are_found(self):
         self.page(replay.render('new.yaml', page_samples.replay(30), {}))

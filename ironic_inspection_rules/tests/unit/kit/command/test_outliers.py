@@ -184,3 +184,13 @@ class OutliersTestCase(test_shell.CallTestCase):
         _code, output = self.call('outliers', self.folder)
         self.assertNotIn('\x1b', output)
         self.assertIn('\\x1b', output)
+
+    def test_a_page_for_a_browser(self):
+        self.machines['m03']['inventory']['cpu']['count'] = 4
+        self.write_all()
+        path = self.directory / 'odd.html'
+        self.assertEqual((2, ''), self.call(
+            'outliers', self.folder, '-f', 'html', '-o', str(path)))
+        page = path.read_text()
+        self.assertTrue(page.startswith('<!DOCTYPE html>'))
+        self.assertIn('count 4', page)
