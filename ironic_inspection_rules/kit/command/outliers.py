@@ -3,27 +3,16 @@
 """ironic-inspection-rules outliers: machines unlike their peers."""
 
 import argparse
-import json
-import math
-import os.path
 
-from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
-from ironic_inspection_rules.kit.machine.outliers import finding
+from ironic_inspection_rules.kit.command import peer_arguments
 from ironic_inspection_rules.kit.machine.outliers import peers
-from ironic_inspection_rules.kit.report import outliers_text
-from ironic_inspection_rules.kit.report.pages import outliers as page
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.kit.trial import outliers
-from ironic_inspection_rules.rule_file import yaml_text
 
 EXIT_ERROR = 1
-EXIT_ODD = 2
-
-_ROOTS = ('inventory', 'plugin_data')
 
 
 class Outliers(arguments.Command):
@@ -39,17 +28,7 @@ class Outliers(arguments.Command):
             'inventories', metavar='<inventory>', nargs='+',
             help=_('File with the inventory of a machine, a directory with '
                    'such files, or - for what is piped in'))
-        add_options(parser)
-        parser.add_argument(
-            '-f', '--format', choices=('table', 'json', 'html'),
-            default='table',
-            help=_('How to print what is found; html is a page for a '
-                   'browser'))
-        arguments.add_output(parser)
-        parser.add_argument(
-            '--learn', metavar='<file>', type=arguments.new_file,
-            help=_('Write rules in mode audit that accept machines like '
-                   'those that are not odd'))
+        peer_arguments.add(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         paths = machine_test.find_inventories(parsed_args.inventories)
@@ -61,78 +40,19 @@ class Outliers(arguments.Command):
         found = found.without(parsed_args.ignore)
         if parsed_args.learn:
             self._learn(found, parsed_args)
-        text = render(found, parsed_args.format)
+        text = peer_arguments.render(found, parsed_args.format)
         output = arguments.beside(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
-        return EXIT_ODD if found.findings else 0
-
+        return peer_arguments.status(found)
 
     def _learn(self, found: peers.Result, parsed_args: argparse.Namespace
                ) -> None:
         """Write rules for machines like those that are not odd."""
         with progress.steps(found.normal) as advance:
             written = outliers.learn(found, parsed_args.by, advance)
-        text = yaml_text.comment(_(
-            'Records which machines are unlike their peers. Made by '
-            'ironic-inspection-rules outliers.')) + yaml_text.dump(
-                written, width=math.inf)
-        arguments.write(parsed_args.learn, text, self.app.stdout)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is compared."""
-    parser.add_argument(
-        '--by', metavar='<path>', nargs='+', action='extend', default=[],
-        type=_field,
-        help=_('Paths of the values that peers have in common, such as '
-               'inventory.cpu.model_name, instead of vendor, product and '
-               'board'))
-    parser.add_argument(
-        '--min-peers', metavar='<number>', type=arguments.positive,
-        default=peers.LEAST,
-        help=_('Machines that are enough to be compared (default: %d)')
-        % peers.LEAST)
-    parser.add_argument(
-        '--ignore', metavar='<kind>', nargs='+', action='extend', default=[],
-        type=_kind,
-        help=_('Kinds of findings to leave out: %s')
-        % ', '.join(finding.KINDS))
-
-
-def render(found: peers.Result, how: str) -> str:
-    """Return what was found as text.
-
-    :param how: ``table``, ``json`` or ``html``.
-    """
-    if how == 'html':
-        return page.render(found)
-    if how == 'json':
-        return json.dumps(found.as_dict(), indent=2) + '\n'
-    return outliers_text.render(found)
-
-
-def _field(text: str) -> str:
-    """Parse the path of a field."""
-    path = text.strip().removeprefix('{').removesuffix('}').strip()
-    try:
-        tokens = data_path.parse(path)
-    except exceptions.OperationError as exc:
-        raise argparse.ArgumentTypeError(str(exc)) from exc
-    if tokens[0] not in _ROOTS or len(tokens) < 2 or os.path.exists(text):
-        raise argparse.ArgumentTypeError(
-            _('"%s" is no path such as inventory.cpu.model_name or '
-              'plugin_data.extra.system.rack.name') % text)
-    return path
-
-
-def _kind(text: str) -> str:
-    """Parse the kind of a finding."""
-    if text not in finding.KINDS:
-        raise argparse.ArgumentTypeError(
-            _('"%(given)s" is no kind of findings; kinds are %(kinds)s') % {
-                'given': text, 'kinds': ', '.join(finding.KINDS)})
-    return text
+        arguments.write(parsed_args.learn, peer_arguments.rules(written),
+                        self.app.stdout)

@@ -13,11 +13,15 @@ def render(found: peers.Result) -> str:
     """Return a table of findings, and lines about kinds and few peers."""
     lines = []
     if found.findings:
+        columns = [_('Machine'), _('Kind'), _('Slot'), _('What is odd'),
+                   _('How odd')]
         rows = [[each.machine, each.kind, each.slot or '', each.text,
                  f'{each.odd:.1f}'] for each in found.findings]
-        lines.append(table.render(
-            [_('Machine'), _('Kind'), _('Slot'), _('What is odd'),
-             _('How odd')], rows))
+        if found.findings[0].dated:
+            columns.append(_('Since'))
+            for row, each in zip(rows, found.findings, strict=True):
+                row.append(each.since or _('longer'))
+        lines.append(table.render(columns, rows))
     for group in found.groups:
         if len(group.kinds) > 1:
             lines.append(_('%(group)s: there are %(number)d kinds') % {

@@ -2,20 +2,15 @@
 
 """Machines from files beside their peers, on all processors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 import functools
-import json
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.kit.machine import machine_file
+from ironic_inspection_rules.kit.machine.outliers import normal
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.machine.outliers import sketch
-from ironic_inspection_rules.kit.machine.profile import component
-from ironic_inspection_rules.kit.machine.profile import rules
-from ironic_inspection_rules.kit.machine.profile import sort
 from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.rule_file import document
 
@@ -57,57 +52,6 @@ def compare(paths: Sequence[str], by: Sequence[str], least: int,
     return compared.find()
 
 
-class Norm:
-    """The normal machines of a group, each of those that are equal once.
-
-    :ivar keys: values of the paths that peers have in common, of all of them.
-    """
-
-    def __init__(self, group: peers.Group) -> None:
-        self.label = group.label
-        self.is_one_kind = len(group.kinds) == 1
-        self.keys: dict[str, list[typing.Any]] = {}
-        self.machines: dict[str, views.Facts] = {}
-
-    def add(self, keys: Mapping[str, typing.Any], text: str) -> None:
-        """Take in a machine.
-
-        :param text: what :func:`.component.reduced` leaves, as JSON.
-        """
-        for path, value in keys.items():
-            known = self.keys.setdefault(path, [])
-            if value not in known:
-                known.append(value)
-        if text not in self.machines:
-            self.machines[text] = views.Facts(*json.loads(text))
-
-    def rules(self) -> list[dict[str, typing.Any]]:
-        """Return rules that record where a machine of the group is odd."""
-        tolerated = component.Tolerance()
-        if not self.is_one_kind:
-            # Between two kinds there is a machine that is broken.
-            tolerated = component.Tolerance(
-                observed=set(component.COMPONENTS))
-        only = [_among(path, values) for path, values in self.keys.items()]
-        written = []
-        for rule in rules.write(list(self.machines.values()), self.label,
-                                rules.AUDIT, tolerated, set(self.keys)):
-            written.append({**rule, 'conditions': [*only,
-                                                   *rule['conditions']]})
-        return written
-
-
-def _among(path: str, values: Sequence[typing.Any]) -> dict[str, typing.Any]:
-    """Return the condition that a machine is of a group."""
-    root, *names = data_path.parse(path)
-    place = root + ''.join(f'[{name}]' for name in names)
-    if all(map(str.isidentifier, names)):
-        place = '.'.join((root, *names))
-    return {'op': 'one-of', 'args': {
-        'value': f"{{{place} | default('', true)}}",
-        'values': [sort.escape(value) for value in values]}}
-
-
 def learn(found: peers.Result, by: Sequence[str], advance: walk.Advance
           ) -> list[dict[str, typing.Any]]:
     """Write rules for machines like those that are not odd.
@@ -116,30 +60,21 @@ def learn(found: peers.Result, by: Sequence[str], advance: walk.Advance
 
     :param by: see :func:`.sketch.draw`.
     """
-    odd = {each.machine for each in found.findings}
-    groups = {each.name: number for number, group in enumerate(found.groups)
-              for kind in group.kinds for each in kind.sketches
-              if each.name not in odd and each.name != document.STDIN}
-    norms = [Norm(group) for group in found.groups]
-    prepare = functools.partial(_prepare_norm, tuple(by))
-    for chunk in walk.in_chunks(sorted(groups), prepare, advance):
-        for path, keys, text in chunk:
-            norms[groups[path]].add(keys, text)
-    return [rule for norm in norms if norm.machines
-            for rule in norm.rules()]
+    norms = normal.Norms(found)
+    # What was piped in cannot be read again.
+    paths = [path for path in norms.machines if path != document.STDIN]
+    prepare = functools.partial(_prepare_norms, tuple(by))
+    for chunk in walk.in_chunks(paths, prepare, advance):
+        for path, reduced in chunk:
+            norms.add(path, reduced)
+    return norms.rules()
 
 
-def _prepare_norm(by: Sequence[str]
-                  ) -> walk.Work[list[tuple[str, dict[str, typing.Any], str]]]:
-    def work(paths: Sequence[str]
-             ) -> list[tuple[str, dict[str, typing.Any], str]]:
-        normal = []
-        for path in paths:
-            facts = machine_file.load(path)
-            small = component.reduced(facts)
-            normal.append((path, sketch.values_of(facts, by), json.dumps(
-                [small.inventory, small.plugin_data], sort_keys=True)))
-        return normal
+def _prepare_norms(by: Sequence[str]
+                   ) -> walk.Work[list[tuple[str, normal.Reduced]]]:
+    def work(paths: Sequence[str]) -> list[tuple[str, normal.Reduced]]:
+        return [(path, normal.reduce(machine_file.load(path), by))
+                for path in paths]
     return work
 
 

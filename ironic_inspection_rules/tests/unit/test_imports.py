@@ -112,11 +112,15 @@ MAY_IMPORT = {
                    'kit.trial', 'rule_file', 'rule_set'},
     'kit.client': {'engine.model', 'engine.secrecy.stored_rule'},
     'kit.osc': {'engine.model', 'engine.registry', 'engine.secrecy',
-                'kit.authoring', 'kit.client', 'kit.command.arguments',
+                'engine.views', 'kit.authoring', 'kit.client',
+                'kit.command.arguments', 'kit.command.peer_arguments',
                 'kit.machine', 'kit.report.pages', 'kit.terminal',
                 'kit.trial.fleet', 'rule_file', 'rule_set'},
     'kit.command': OFFLINE,
     'kit.command.arguments': set(),
+    'kit.command.peer_arguments': {
+        'engine.path', 'kit.command.arguments', 'kit.machine', 'kit.report',
+        'rule_file'},
     'kit.command.shell': {'kit.command.arguments', 'kit.terminal'},
 }
 

@@ -57,6 +57,9 @@ class Finding:
     :param has: what the machine has, None where a part is missing.
     :param odd: how odd it is; 0 would be normal.
     :param group: what the peers have in common.
+    :param since: when an inspection first showed it, None if that is not
+        known.
+    :param dated: whether it was looked for in earlier inspections.
     """
 
     machine: str
@@ -68,6 +71,13 @@ class Finding:
     peers: Peers
     odd: float
     group: str = ''
+    since: str | None = None
+    dated: bool = False
+
+    @property
+    def identity(self) -> tuple[str | None, ...]:
+        """What makes it the same finding as that of another inspection."""
+        return self.machine, self.kind, self.what, self.slot, self.field
 
     @property
     def text(self) -> str:
@@ -97,13 +107,14 @@ class Finding:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
+        dates = {'since': self.since} if self.dated else {}
         return {
             'machine': self.machine, 'kind': self.kind, 'slot': self.slot,
             'has': self.has,
             'peers': {'value': self.peers.value, 'count': self.peers.count,
                       'of': self.peers.of},
             'odd': self.odd, 'what': self.what, 'field': self.field,
-            'group': self.group, 'text': self.text}
+            'group': self.group, 'text': self.text, **dates}
 
     def place(self) -> tuple[typing.Any, ...]:
         """Return what to sort findings by: the oddest first."""

@@ -2,7 +2,7 @@
 
 """Machines that differ from their peers, without a rule and a number given."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import typing
 
@@ -72,6 +72,16 @@ class Result:
         return sum(group.size for group in self.groups) - len(
             {each.machine for each in self.findings})
 
+    def dated(self, since: Mapping[tuple[str | None, ...], str]) -> 'Result':
+        """Return it with the times since when machines are odd.
+
+        :param since: by the identity of a finding.
+        """
+        return dataclasses.replace(self, findings=tuple(
+            dataclasses.replace(each, dated=True,
+                                since=since.get(each.identity))
+            for each in self.findings))
+
     def without(self, ignored: Iterable[str]) -> 'Result':
         """Return it without findings of some kinds."""
         left = set(finding.KINDS) - set(ignored)
@@ -118,6 +128,15 @@ class Peers:
     def add(self, drawn: Iterable[sketch.Sketch]) -> None:
         """Take in the sketches of some machines."""
         self._sketches.extend(map(self._shared.sketch, drawn))
+
+    def replaced(self, others: Mapping[str, sketch.Sketch]) -> 'Peers':
+        """Return them with other sketches of some machines.
+
+        :param others: sketches by the name of the machine.
+        """
+        made = Peers(self._least)
+        made.add(others.get(each.name, each) for each in self._sketches)
+        return made
 
     def find(self) -> Result:
         """Compare each machine with its peers."""

@@ -188,7 +188,6 @@ def _gather(name: str, value: typing.Any, path: str,
         found.setdefault(path, []).append(value)
 
 
-
 def _note(path: str, values: list[typing.Any],
           sections: dict[str, list[tuple[str, typing.Any]]],
           numbers: list[tuple[str, float]]) -> None:

@@ -18,7 +18,9 @@ def render(found: peers.Result) -> str:
     for number, each in enumerate(found.findings):
         findings.setdefault(each.group, []).append(number)
     groups = []
-    for group in found.groups:
+    ordered = sorted(found.groups, key=lambda group: -len(
+        findings.get(group.label, ())))
+    for group in ordered:
         groups.append({
             'label': group.label, 'machines': group.size,
             'findings': findings.get(group.label, []),
@@ -26,7 +28,6 @@ def render(found: peers.Result) -> str:
                        'differs': list(map(dataclasses.astuple,
                                            each.differs))}
                       for each in group.kinds]})
-    groups.sort(key=lambda group: -len(group['findings']))
     return shell.render(f'Odd machines, {made}', _ASSETS, {
         'made': made, 'groups': groups,
         'findings': [{**each.as_dict(), 'name': _name(each.machine)}
