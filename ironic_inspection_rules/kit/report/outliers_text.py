@@ -2,6 +2,7 @@
 
 """Machines that differ from their peers, as text."""
 
+from ironic_inspection_rules import escapes
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.machine.outliers import kind
@@ -11,6 +12,7 @@ from ironic_inspection_rules.kit.terminal import table
 
 def render(found: peers.Result) -> str:
     """Return a table of findings, and lines about kinds and few peers."""
+    tables = []
     lines = []
     if found.findings:
         columns = [_('Machine'), _('Kind'), _('Slot'), _('What is odd'),
@@ -21,7 +23,7 @@ def render(found: peers.Result) -> str:
             columns.append(_('Since'))
             for row, each in zip(rows, found.findings, strict=True):
                 row.append(each.since or _('longer'))
-        lines.append(table.render(columns, rows))
+        tables.append(table.render(columns, rows))
     for group in found.groups:
         if len(group.kinds) > 1:
             lines.append(_('%(group)s: there are %(number)d kinds') % {
@@ -35,7 +37,8 @@ def render(found: peers.Result) -> str:
     lines.append(_P('%(machines)d machine compared, %(odd)d odd',
                     '%(machines)d machines compared, %(odd)d odd',
                     machines) % {'machines': machines, 'odd': odd})
-    return '\n'.join(lines) + '\n'
+    # A table escapes what is in its cells.
+    return '\n'.join([*tables, *map(escapes.shown, lines)]) + '\n'
 
 
 def _kind(each: kind.Kind) -> str:

@@ -12,7 +12,8 @@ from ironic_inspection_rules.machine import part_source
 _MEASURED = frozenset((
     'bandwidth', 'bogomips', 'loops', 'iops', 'kbps', 'latency', 'throughput',
     'benchmark', 'benchmarks', 'burnin', 'gflops', 'flops', 'score',
-    'frequency', 'mhz', 'standalone', 'simultaneous', 'rpm', 'jitter'))
+    'frequency', 'mhz', 'standalone', 'simultaneous', 'rpm', 'jitter',
+    'fan', 'fans', 'voltage', 'volts', 'sensor', 'sensors', 'amps'))
 
 _COMPONENTS = (
     (part_source.DISK, frozenset(('disk', 'disks', 'drive', 'drives', 'local',

@@ -3,7 +3,7 @@
 """Fields and numbers of machines beside those of their peers."""
 
 import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import typing
 
 from ironic_inspection_rules.kit.machine.outliers import candidate
@@ -28,8 +28,9 @@ def texts(sketches: Sequence[sketch.Sketch]
     held: dict[str, list[sketch.Section | None]] = {}
     for place, each in enumerate(sketches):
         for section in each.sections:
-            column = held.setdefault(section[0], [None] * len(sketches))
-            column[place] = section
+            if section[0] not in held:
+                held[section[0]] = [None] * len(sketches)
+            held[section[0]][place] = section
     for _name, column in sorted(held.items()):
         tables: dict[int, dict[str, typing.Any]] = {
             id(section): dict(section[1]) for section in column
@@ -47,21 +48,26 @@ def texts(sketches: Sequence[sketch.Sketch]
                              for section in column]
 
 
-def numbers(sketches: Sequence[sketch.Sketch]
+def numbers(sketches: Sequence[sketch.Sketch],
+            is_wanted: Callable[[str], bool] | None = None
             ) -> Iterator[tuple[str, 'array.array[float]']]:
-    """Yield the fields that are numbers.
+    """Yield the fields that are numbers, and not alike in all machines.
 
+    :param is_wanted: says of a path whether it is; all are without it.
     :returns: paths, and the number of each machine, NaN where there is none.
     """
     places = {id(each.paths): {path: place for place, path
                                in enumerate(each.paths)}
               for each in sketches}
+    held = [(places[id(each.paths)], each.numbers) for each in sketches]
     for path in sorted(set().union(*places.values())):
-        column = array.array('d')
-        for each in sketches:
-            place = places[id(each.paths)].get(path)
-            column.append(_ABSENT if place is None else each.numbers[place])
-        yield path, column
+        if is_wanted is not None and not is_wanted(path):
+            continue
+        column = array.array('d', [
+            amounts[place[path]] if path in place else _ABSENT
+            for place, amounts in held])
+        if column.count(column[0]) < len(column):
+            yield path, column
 
 
 def compare(sketches: Sequence[sketch.Sketch], least: int) -> Found:

@@ -118,14 +118,16 @@ def _features(sketches: Sequence[sketch.Sketch], enough: float
         feature = _feature(kind, path, column, enough)
         if feature is not None:
             yield feature
-    for path, amounts in field_comparison.numbers(sketches):
-        if candidate.is_measured(path):
-            continue
+    for path, amounts in field_comparison.numbers(sketches, _is_counted):
         values = [value if value == value else None for value in amounts]
         feature = _feature(candidate.kind_of(path, True), path, values,
                            enough)
         if feature is not None:
             yield feature._replace(amounts=amounts)
+
+
+def _is_counted(path: str) -> bool:
+    return not candidate.is_measured(path)
 
 
 def _columns(sketches: Sequence[sketch.Sketch]
@@ -155,9 +157,10 @@ def part_lists(sketches: Sequence[sketch.Sketch]
     found: dict[tuple[str, str], list[sketch.PartList | None]] = {}
     for place, each in enumerate(sketches):
         for parts in each.parts:
-            column = found.setdefault((parts.kind, parts.source),
-                                      [None] * len(sketches))
-            column[place] = parts
+            key = parts.kind, parts.source
+            if key not in found:
+                found[key] = [None] * len(sketches)
+            found[key][place] = parts
     return found
 
 
@@ -234,11 +237,9 @@ def _differences(sketches: Sequence[sketch.Sketch], bounds: Sequence[int],
     columns: list[tuple[str, str, Sequence[typing.Any], bool]] = [
         (kind, path, column, False)
         for kind, path, column in _columns(sketches)]
-    for path, amounts in field_comparison.numbers(sketches):
-        if not candidate.is_measured(path):
-            columns.append((candidate.kind_of(path, True), path, [
-                value if value == value else None
-                for value in amounts], True))
+    for path, amounts in field_comparison.numbers(sketches, _is_counted):
+        columns.append((candidate.kind_of(path, True), path, [
+            value if value == value else None for value in amounts], True))
     for kind, path, column, is_number in columns:
         values: list[typing.Any] = []
         for label in range(number):

@@ -40,7 +40,7 @@ _PART_PATHS = frozenset(source.path.partition('.*.')[0]
                         for source in _LISTS) | {
     'plugin_data.data', 'plugin_data.inspection_rules', 'plugin_data.logs',
     'plugin_data.all_interfaces', 'plugin_data.valid_interfaces',
-    'plugin_data.interfaces', 'inventory.boot', 'plugin_data.boot_interface'}
+    'plugin_data.interfaces'}
 """What is compared as parts, is told there again, or is never compared."""
 
 _CONTAINERS = (dict, list)
@@ -163,29 +163,47 @@ def _gather(name: str, value: typing.Any, path: str,
             found: dict[str, list[typing.Any]], depth: int) -> None:
     """Collect the values of fields by the path that all machines have."""
     kind = type(value)
-    if kind is dict:
+    if kind in _CONTAINERS:
         if path in _PART_PATHS or depth > _DEEPEST:
             return
-        for name, below in value.items():
-            name = str(name)
-            if type(below) in _CONTAINERS:
-                step = field_name.common(name)
-                if step != field_name.MEMBER and not (
-                        field_name.is_compared(name)):
-                    continue
-                _gather(name, below, f'{path}.{step}', found, depth + 1)
-            elif below is not None and field_name.is_compared(name):
-                found.setdefault(f'{path}.{name}', []).append(below)
-    elif kind is list:
-        if path in _PART_PATHS or depth > _DEEPEST:
-            return
-        path = f'{path}[]'
-        if value and type(value[0]) in _CONTAINERS:
-            found.setdefault(f'{path} number', []).append(len(value))
-        for below in value[:_MOST_FIELDS]:
-            _gather(name, below, path, found, depth + 1)
-    elif value is not None:
+        if kind is dict:
+            _gather_members(value, path, found, depth)
+        else:
+            _gather_items(value, path, found, depth)
+    elif value is not None and field_name.is_compared(name):
         found.setdefault(path, []).append(value)
+
+
+def _gather_members(members: dict[str, typing.Any], path: str,
+                    found: dict[str, list[typing.Any]], depth: int) -> None:
+    for name, value in members.items():
+        step = name
+        if type(value) in _CONTAINERS:
+            step = field_name.common(name)
+            if step != field_name.MEMBER and not field_name.is_compared(name):
+                continue
+        _gather(name, value, f'{path}.{step}', found, depth + 1)
+
+
+def _gather_items(items: list[typing.Any], path: str,
+                  found: dict[str, list[typing.Any]], depth: int) -> None:
+    if items and all(map(_is_setting, items)):
+        for item in items:
+            _gather_members({item['name']: item['value']}, path, found,
+                            depth)
+        return
+    path = f'{path}[]'
+    if items and type(items[0]) in _CONTAINERS:
+        found.setdefault(f'{path} number', []).append(len(items))
+    for item in items[:_MOST_FIELDS]:
+        # The name of the list has been looked at.
+        _gather('', item, path, found, depth + 1)
+
+
+def _is_setting(item: typing.Any) -> bool:
+    """Check that an item of a list is one of a mapping: name and value."""
+    return (type(item) is dict and type(item.get('name')) is str
+            and type(item.get('value', [])) in _PLAIN)
 
 
 def _note(path: str, values: list[typing.Any],
@@ -292,7 +310,10 @@ def _attributes(source: part_source.Source, item: Mapping[str, typing.Any]
         kind = type(value)
         if kind not in _PLAIN or not _is_attribute(source.path, name):
             continue
-        if kind is str and not is_common(value):
+        if kind is str:
+            if not is_common(value):
+                continue
+        elif not abs(value) < _LARGEST:
             continue
         found.append((name, value))
     found.sort()

@@ -278,6 +278,43 @@ class FindingTestCase(base.TestCase):
             'loops_per_sec'] = 2400
         self.assertEqual([('m11', 'benchmark', None)], told(machines))
 
+    def test_settings_may_be_a_list(self):
+        machines = fleet(10)
+        for machine in machines.values():
+            machine['plugin_data']['bios_settings'] = [
+                {'name': 'BootMode', 'value': 'Uefi'},
+                {'name': 'SriovGlobalEnable', 'value': 'Enabled'}]
+        machines['m04']['plugin_data']['bios_settings'][1]['value'] = 'Off'
+        found, = odd_fleet_trial.compare(machines).findings
+        self.assertEqual(
+            'bios-setting: SriovGlobalEnable Off, 9 of 10 have '
+            'SriovGlobalEnable Enabled', found.text)
+
+    def test_the_boot_mode_is_compared(self):
+        machines = {f'm{number}': plain(number, boot={
+            'current_boot_mode': 'uefi',
+            'pxe_interface': f'52:54:00:00:00:0{number}'})
+            for number in range(8)}
+        machines['m4']['inventory']['boot']['current_boot_mode'] = 'bios'
+        self.assertEqual([('m4', 'field', None)], told(machines))
+
+    def test_hostile_data_do_no_harm(self):
+        machines = fleet(8, disks=[{'name': '/dev/sda', 'size': 10 ** 9}])
+        deep = {}
+        for _time in range(200):
+            deep = {'deeper': [deep]}
+        for number, hostile in enumerate((
+                10 ** 400, float('nan'), float('inf'), -1, True, None, deep)):
+            inventory = machines[f'm{number:02}']['inventory']
+            inventory['disks'][0]['size'] = hostile
+            inventory['disks'] += [None, [], 'x']
+            inventory['cpu']['count'] = hostile
+            inventory['system_vendor']['firmware'] = hostile
+            machines[f'm{number:02}']['plugin_data'] = {
+                'extra': hostile, 'dmi': {'cpu': hostile}, '': {'': hostile},
+                'pci_devices': {'a': hostile}, 'lone': '\ud800'}
+        self.assertEqual(8, odd_fleet_trial.compare(machines).groups[0].size)
+
     def test_the_oddest_comes_first(self):
         machines = fleet(40)
         for name in ('m01', 'm02', 'm03'):
