@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import fixtures
+from prometheus_client import parser
 import yaml
 
 from ironic_inspection_rules.db import backlog
@@ -18,7 +19,9 @@ from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests import guide
+from ironic_inspection_rules.tests import odd_fleet_trial
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.kit.machine.outliers import test_peers
 
 SOURCE = guide.ROOT / 'deploy' / 'prometheus'
 RULES = 'ironic-inspection-rules.rules.yml'
@@ -113,6 +116,29 @@ class NamesTestCase(SourceTestCase, base.IronicTestCase):
             self.assertEqual(
                 [('tag_it',), tuple(RULE.split('-'))],
                 [re.fullmatch(label, name).groups() for label in labels])
+
+
+class OddMachinesTestCase(SourceTestCase):
+
+    def test_each_group_has_its_numbers(self):
+        if not shutil.which('jq'):
+            self.skipTest('no jq')
+        machines = test_peers.fleet(7)
+        machines['m02']['inventory']['cpu']['count'] = 4
+        for machine in machines.values():
+            machine['inventory']['system_vendor']['product_name'] = 'a"\n\\b'
+        found = odd_fleet_trial.compare(machines).as_dict()
+        done = subprocess.run(
+            ['jq', '-rf', str(SOURCE / 'odd-machines.jq')], text=True,
+            input=json.dumps(found), stdout=subprocess.PIPE, check=True)
+        samples = {
+            (sample.name, sample.labels['group']): sample.value
+            for family in parser.text_string_to_metric_families(done.stdout)
+            for sample in family.samples}
+        self.assertEqual(
+            {('ironic_inspection_odd_machines', 'Acme a" \\b'): 1,
+             ('ironic_inspection_compared_machines', 'Acme a" \\b'): 7},
+            samples)
 
 
 # In a process of its own: it makes options of this one's configuration
