@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of commands: their types, and output files."""
+"""Arguments of commands: their order, their types, and output files."""
 
 import argparse
+from collections.abc import Iterable, Sequence
+import dataclasses
 import io
 import os
 import re
@@ -15,16 +17,81 @@ from ironic_inspection_rules.i18n import _
 
 STANDARD_OUTPUT = '-'
 
+_END = '--'
+
+
+@dataclasses.dataclass(frozen=True)
+class _Option:
+    """An option, the words after it, and the number of files before it."""
+
+    words: list[str]
+    action: argparse.Action | None
+    place: int
+
+    def takes(self, word: str) -> bool:
+        """Check whether the next word is a value of this option."""
+        if self.action is None or '=' in self.words[0] or (
+                self.action.nargs not in (None, '+')):
+            return False
+        if word.startswith('-'):
+            return word == STANDARD_OUTPUT and len(self.words) == 1
+        if len(self.words) == 1:
+            return True
+        try:
+            if callable(self.action.type):
+                self.action.type(word)
+        except (argparse.ArgumentTypeError, TypeError, ValueError):
+            return False
+        return self.action.nargs == '+'
+
+
+def arranged(actions: Iterable[argparse.Action],
+             words: Sequence[str]) -> list[str]:
+    """Return the words with the files first and the options after them.
+
+    argparse would give an option of several words all words after it, files
+    too. Here it gets the words that its type accepts; if files are missing
+    then, its last words become files. Unknown options stay for the parser to
+    report.
+    """
+    known = list(actions)
+    options: list[_Option] = []
+    files: list[str] = []
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word == _END:
+            files += left
+            break
+        if not word.startswith('-') or word == '-':
+            files.append(word)
+            continue
+        option = _Option([word], _find(known, word), len(files))
+        while left and option.takes(left[0]):
+            option.words.append(left.pop(0))
+        options.append(option)
+    missing = sum(not action.option_strings and action.nargs in (None, '+')
+                  for action in known) - len(files)
+    for option in reversed(options):
+        # An option keeps at least one value.
+        given = max(0, min(missing, len(option.words) - 2))
+        kept = len(option.words) - given
+        files[option.place:option.place] = option.words[kept:]
+        del option.words[kept:]
+        missing -= given
+    written = [word for option in options for word in option.words]
+    if any(word.startswith('-') and word != '-' for word in files):
+        return [*written, _END, *files]
+    return [*files, *written]
+
 
 class Command(command.Command):
     """A command that works on files."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return a parser that takes options between files."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        """Return a parser with the arguments of the command."""
+        parser = super().get_parser(prog_name)
         self.add_arguments(parser)
-        # The usual parser stops at the first run of files.
-        parser.parse_args = parser.parse_intermixed_args  # type: ignore
         return parser
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -131,3 +198,18 @@ def revision(text: str) -> int:
             _('the number of a revision is expected, 0 for the set before '
               'the first change'))
     return int(text)
+
+
+def _find(known: Iterable[argparse.Action],
+          word: str) -> argparse.Action | None:
+    """Return the option of a word, which may be an unambiguous prefix."""
+    name = word.partition('=')[0]
+    found = {id(action): action for action in known
+             for option in action.option_strings
+             if option == name or (name.startswith(_END)
+                                   and option.startswith(name))}
+    exact = [action for action in found.values()
+             if name in action.option_strings]
+    if exact:
+        return exact[0]
+    return next(iter(found.values())) if len(found) == 1 else None

@@ -14,6 +14,7 @@ import stevedore
 
 from ironic_inspection_rules import escapes
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.command import arguments
 
 NAME = 'ironic-inspection-rules'
 COMMANDS = 'ironic_inspection_rules.commands'
@@ -51,6 +52,17 @@ class Shell(app.App):
     ) -> argparse.ArgumentParser:
         return super().build_option_parser(
             description, version, {'prog': NAME, **(argparse_kwargs or {})})
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        try:
+            command, name, words = self.command_manager.find_command(argv)
+        except ValueError:
+            # cliff reports it, with the names of the commands.
+            return super().run_subcommand(argv)
+        parser = command(self, self.options).get_parser(name)
+        return super().run_subcommand([
+            *argv[:len(argv) - len(words)],
+            *arguments.arranged(parser._actions, words)])
 
 
 @escapes.guarded()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options between files, and files that are written."""
+"""Files and options may come in any order."""
 
 import argparse
 import contextlib
 import errno
 import io
+import itertools
 import os
 
 from ironic_inspection_rules.kit.command import arguments
@@ -13,6 +14,12 @@ from ironic_inspection_rules.kit.command import shell
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.command import test_profile
 from ironic_inspection_rules.tests.unit.kit.command import test_shell
+
+
+def _even(text):
+    if int(text) % 2:
+        raise argparse.ArgumentTypeError(text)
+    return text
 
 
 def complaint(parse, words):
@@ -23,6 +30,78 @@ def complaint(parse, words):
     return errors.getvalue().splitlines(keepends=True)[-1]
 
 
+class ArrangedTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.parser = argparse.ArgumentParser()
+        self.parser.add_argument('files', nargs='+')
+        self.parser.add_argument('--list', nargs='+', action='extend',
+                                 default=[])
+        self.parser.add_argument('--even', nargs='+', action='extend',
+                                 default=[], type=_even)
+        self.parser.add_argument('-o', '--output')
+        self.parser.add_argument('--fix', action='store_true')
+
+    def parsed(self, line):
+        return vars(self.parser.parse_args(arguments.arranged(
+            self.parser._actions, line.split())))
+
+    def check(self, line, **expected):
+        self.assertEqual({'files': [], 'list': [], 'even': [],
+                          'output': None, 'fix': False, **expected},
+                         self.parsed(line), line)
+
+    def test_every_order_means_the_same(self):
+        for parts in itertools.permutations(
+                ('--list 1 2', '--fix', '--output x', 'a', 'b')):
+            line = ' '.join(parts)
+            if '2 a' in line or '2 b' in line:
+                # Only the parts themselves tell where the list ends.
+                continue
+            files = [part for part in parts if part in ('a', 'b')]
+            self.check(line, files=files, list=['1', '2'], fix=True,
+                       output='x')
+
+    def test_files_that_are_missing_are_the_last_of_a_list(self):
+        self.check('--list 1 2 a', files=['a'], list=['1', '2'])
+        self.check('--list 1 --list 2 a --fix', files=['a'],
+                   list=['1', '2'], fix=True)
+        self.check('b --list 1 2 a', files=['b'], list=['1', '2', 'a'])
+
+    def test_a_list_has_what_its_type_takes(self):
+        self.check('--even 2 4 5 a', files=['5', 'a'], even=['2', '4'])
+
+    def test_a_list_may_be_piped_in(self):
+        self.check('a --list -', files=['a'], list=['-'])
+        self.check('--list - a', files=['a'], list=['-'])
+        self.check('--list 1 -', files=['-'], list=['1'])
+
+    def test_other_forms_of_options(self):
+        self.check('--list=1 a', files=['a'], list=['1'])
+        self.check('--out x a', files=['a'], output='x')
+        self.check('-ox a', files=['a'], output='x')
+        self.check('--list 1 -- a', files=['a'], list=['1'])
+        self.check('--fix -', files=['-'], fix=True)
+        self.check('--fix -- -a b', files=['-a', 'b'], fix=True)
+
+    def test_two_files_are_found_as_well(self):
+        self.parser = argparse.ArgumentParser()
+        self.parser.add_argument('--list', nargs='+')
+        self.parser.add_argument('old')
+        self.parser.add_argument('new')
+        for line in ('--list 1 a b', 'a --list 1 b', 'a b --list 1'):
+            self.assertEqual({'old': 'a', 'new': 'b', 'list': ['1']},
+                             self.parsed(line), line)
+
+    def test_what_is_missing_is_missed(self):
+        for line, named in (('--list 1', 'files'), ('--even 3 a', '--even'),
+                            ('--list', '--list'), ('--lsit 1 a', '--lsit')):
+            plain = complaint(self.parser.parse_args, line.split())
+            self.assertIn(named, plain)
+            self.assertEqual(plain, complaint(self.parsed, line))
+
+
 class CommandTestCase(test_shell.CallTestCase):
 
     def setUp(self):
@@ -30,24 +109,19 @@ class CommandTestCase(test_shell.CallTestCase):
         self.machine = self.write('a.json', test_profile.GOOD)
         self.rules = self.write('rules.yaml', test_shell.GOOD)
 
-    def test_options_may_be_between_files(self):
-        for command in ('test', 'lint', 'diff'):
-            last = self.call(command, self.rules, self.rules,
-                             '--inventory', self.machine, '-f', 'json')
-            self.assertEqual(last, self.call(
-                command, '-f', 'json', self.rules, '--inventory',
-                self.machine, '--', self.rules), command)
-            self.assertEqual(last, self.call(
-                command, f'--inventory={self.machine}', self.rules,
-                '-f', 'json', self.rules), command)
+    def test_a_machine_behind_a_tolerance(self):
+        for words in (['memory=5%'], ['memory=5%', 'disks=1']):
+            last = self.call('profile', self.machine, '--tolerance', *words)
+            self.assertEqual(0, last[0])
+            self.assertEqual(last, self.call('profile', '--tolerance',
+                                             *words, self.machine))
 
-    def test_files_that_an_option_has_taken_are_missed(self):
-        with contextlib.redirect_stderr(io.StringIO()) as errors:
-            code, _output = self.call('test', '--inventory', self.machine,
-                                      self.rules)
-
-        self.assertEqual(64, code)
-        self.assertIn('<file>', errors.getvalue())
+    def test_rules_behind_an_inventory(self):
+        for command, files in (('test', [self.rules]), ('lint', [self.rules]),
+                               ('diff', [self.rules, self.rules])):
+            self.assertEqual(
+                self.call(command, *files, '--inventory', self.machine),
+                self.call(command, '--inventory', self.machine, *files))
 
     def test_what_cannot_be_written_is_told_before_the_work(self):
         for options in (('test', self.rules, '--html'),
