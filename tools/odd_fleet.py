@@ -31,6 +31,8 @@ def main() -> int:
                         help='Machines of each size')
     parser.add_argument('--share', type=float, default=.2,
                         help='Of the machines that are broken')
+    parser.add_argument('--two-kinds', action='store_true',
+                        help='Two populations in each group')
     parser.add_argument('--write', type=pathlib.Path,
                         help='Directory for the inventories of one fleet')
     parser.add_argument('--details', action='store_true',
@@ -44,9 +46,14 @@ def main() -> int:
     missed = wrong = 0
     for size in given.sizes:
         score = odd_fleet_trial.Score()
-        for number in range(max(1, given.machines // size)):
-            score += odd_fleet_trial.run(
-                odd_fleet.group(draw, number, size, given.share))
+        number = 0
+        while score.machines < given.machines:
+            number += 1
+            if given.two_kinds:
+                made = odd_fleet.two_kinds(draw, size, given.share)
+            else:
+                made = odd_fleet.group(draw, number, size, given.share)
+            score += odd_fleet_trial.run(made)
         print(f'groups of {size}: {score}')
         for fault, count in sorted(score.missed_by_fault.items()):
             print(f'    {fault}: {count} of {score.planted[fault]} missed')

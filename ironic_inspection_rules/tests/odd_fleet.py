@@ -486,3 +486,16 @@ def group(draw: random.Random, number: int, size: int, share: float = .2,
                 used.add(about)
                 made.planted.append(Planted(name, fault, slot or None))
     return made
+
+
+def two_kinds(draw: random.Random, size: int, share: float = .2) -> Group:
+    """Return two populations of one model, with faults in both.
+
+    :param size: of the first; the second is as large, or half as large again.
+    """
+    first = group(draw, 1, size, share)
+    second = group(draw, 2, draw.choice((size, size * 3 // 2)), share)
+    second.model.vendor = first.model.vendor
+    second.model.product = first.model.product
+    return Group(first.model, {**first.machines, **second.machines},
+                 first.planted + second.planted)

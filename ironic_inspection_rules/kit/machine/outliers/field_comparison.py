@@ -86,7 +86,8 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Found:
                     _text_differs(path, value, normal))
     for path, amounts in numbers(sketches):
         measured = candidate.is_measured(path)
-        among = norm.numbers(amounts, least, measured)
+        among = norm.numbers(amounts, least, measured,
+                             path.endswith((' least', ' most')))
         if among is None:
             continue
         for odd in among.odd:

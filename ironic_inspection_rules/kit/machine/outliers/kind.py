@@ -9,6 +9,8 @@ that are each large enough.
 import collections
 from collections.abc import Hashable, Iterator, Sequence
 import dataclasses
+import functools
+import statistics
 import typing
 
 from ironic_inspection_rules.kit.machine.outliers import candidate
@@ -101,13 +103,15 @@ def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
 
 def _best(features: Sequence[_Feature]) -> _Feature | None:
     """Return the feature by which most others divide machines as well."""
-    alike = collections.Counter(feature.labels for feature in features)
+    kinds: dict[Hashable, set[str]] = {}
+    for feature in features:
+        kinds.setdefault(feature.labels, set()).add(feature.kind)
     usable = [feature for feature in features
-              if alike[feature.labels] > 1 or feature.kind in _STRUCTURE]
+              if len(kinds[feature.labels]) > 1 or feature.kind in _STRUCTURE]
     if not usable:
         return None
     return max(usable, key=lambda feature: (
-        alike[feature.labels],
+        len(kinds[feature.labels]),
         sum(label is not None for label in feature.labels),
         feature.kind in _STRUCTURE))
 
@@ -185,32 +189,55 @@ def _feature(kind: str, path: str, column: Sequence[Hashable], enough: float
 
 
 def _assigned(best: _Feature, features: Sequence[_Feature]) -> list[int]:
-    """Return the population of each machine, of odd ones the nearest."""
-    modes = []
+    """Return the population of each machine, of odd ones the nearest.
+
+    A broken machine may look like one of the others in the best feature; what
+    else divides the populations outvotes it.
+    """
+    telling: dict[str, list[tuple[_Feature, list[int]]]] = {}
     for feature in features:
-        votes: list[collections.Counter[int]] = [
-            collections.Counter() for _value in best.values]
-        for label, own in zip(best.labels, feature.labels, strict=True):
-            if label is not None and own is not None:
-                votes[label][own] += 1
-        modes.append([vote.most_common(1)[0][0] if vote else None
-                      for vote in votes])
+        usual = _usual(best, feature)
+        if usual is not None:
+            telling.setdefault(feature.kind, []).append((feature, usual))
     sizes = collections.Counter(best.labels)
     middles = _middles(best, features)
-    labels = []
-    for place, label in enumerate(best.labels):
-        if label is None:
-            label = max(range(len(best.values)), key=lambda number: (
-                sum(feature.labels[place] is not None
-                    and feature.labels[place] == mode[number]
-                    for feature, mode in zip(features, modes, strict=True)),
-                -sum(abs(amounts[place] - middle[number])
-                     / (abs(middle[number]) or 1)
-                     for amounts, middle in middles
-                     if amounts[place] == amounts[place]),
-                sizes[number]))
-        labels.append(label)
-    return labels
+
+    def likeness(place: int, number: int) -> tuple[float, ...]:
+        # One vote for each kind: a missing card is in many fields.
+        alike = sum(statistics.fmean(
+            feature.labels[place] == usual[number]
+            for feature, usual in known) for known in telling.values())
+        distance = sum(
+            abs(amounts[place] - middle[number]) / (abs(middle[number]) or 1)
+            for amounts, middle in middles
+            if amounts[place] == amounts[place])
+        return (alike, best.labels[place] == number, -distance,
+                sizes[number])
+
+    return [max(range(len(best.values)),
+                key=functools.partial(likeness, place))
+            for place in range(len(best.labels))]
+
+
+def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
+    """Return what each population has of a feature, by its label.
+
+    :returns: None where the feature does not tell the populations apart.
+    """
+    votes: list[collections.Counter[int]] = [
+        collections.Counter() for _value in best.values]
+    for label, own in zip(best.labels, feature.labels, strict=True):
+        if label is not None and own is not None:
+            votes[label][own] += 1
+    usual = []
+    for vote in votes:
+        if not vote:
+            return None
+        [(own, count)] = vote.most_common(1)
+        if count < vote.total() * norm.NEARLY_ALL:
+            return None
+        usual.append(own)
+    return usual if len(set(usual)) == len(usual) else None
 
 
 def _middles(best: _Feature, features: Sequence[_Feature]

@@ -17,6 +17,9 @@ QUARTER = .25
 _MEASURED = .03
 """Noise of a measurement, as a share of it, that is always expected."""
 
+_EXTREME = .045
+"""The same for the least or most of several measurements."""
+
 _COUNTED = .005
 """The same for a capacity, which is not measured."""
 
@@ -115,12 +118,13 @@ class Range:
     odd: tuple[Odd, ...]
 
 
-def numbers(values: Sequence[float], least: int, measured: bool
-            ) -> Range | None:
+def numbers(values: Sequence[float], least: int, measured: bool,
+            extreme: bool = False) -> Range | None:
     """Return a range of numbers, None where they cannot be compared.
 
     :param values: one of each peer; not a number where it reports none.
     :param measured: the number was measured, so that it differs a little.
+    :param extreme: it is the least or the most of several.
     """
     known = [(place, value) for place, value in enumerate(values)
              if value == value]
@@ -133,7 +137,10 @@ def numbers(values: Sequence[float], least: int, measured: bool
                 _not_accepted(place, value, norm) for place, value in known)
                 if found is not None]
             return Range(norm.value, norm.count, norm.of, tuple(odd))
-    return _spread(known, measured)
+    noise = _COUNTED
+    if measured:
+        noise = _EXTREME if extreme else _MEASURED
+    return _spread(known, noise)
 
 
 def _not_accepted(place: int, value: float, norm: Norm) -> Odd | None:
@@ -150,9 +157,12 @@ def _not_accepted(place: int, value: float, norm: Norm) -> Odd | None:
     return Odd(place, value, 2)
 
 
-def _spread(known: Sequence[tuple[int, float]], measured: bool
+def _spread(known: Sequence[tuple[int, float]], noise: float
             ) -> Range | None:
-    """Compare numbers by their median and median absolute deviation."""
+    """Compare numbers by their median and median absolute deviation.
+
+    :param noise: a share of the median that is always expected.
+    """
     plain = [value for _place, value in known]
     middle = statistics.median(plain)
     deviation = _DEVIATION * statistics.median(
@@ -161,8 +171,7 @@ def _spread(known: Sequence[tuple[int, float]], measured: bool
         return None
     # The deviation of few numbers may be small by chance.
     far = _FAR * (1 + _SMALL_SAMPLE / len(plain))
-    floor = _MEASURED if measured else _COUNTED
-    limit = max(_FAR * floor * abs(middle), far * deviation)
+    limit = max(_FAR * noise * abs(middle), far * deviation)
     odd = [Odd(place, value, abs(value - middle) / limit)
            for place, value in known if abs(value - middle) > limit]
     if len(odd) > len(known) * QUARTER:

@@ -56,6 +56,14 @@ class TruthTestCase(base.TestCase):
         self.assertGreater(score.planted.total(), 50)
         self.assertEqual([], score.remarks)
 
+    def test_two_populations_of_one_model(self):
+        draw = random.Random(SEED)
+        score = odd_fleet_trial.Score()
+        for size in (6, 10, 10, 20):
+            score += odd_fleet_trial.run(odd_fleet.two_kinds(draw, size))
+        self.assertGreater(score.planted.total(), 10)
+        self.assertEqual([], score.remarks)
+
     def test_nothing_is_odd_where_nothing_is_broken(self):
         score = self.score([5, 6, 7, 8, 9] * 4 + [50], share=0)
         self.assertEqual([], score.remarks)
