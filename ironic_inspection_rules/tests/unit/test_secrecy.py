@@ -45,6 +45,7 @@ DATA = {
     'inspection.start',
     'inspection.stock_trial',
     'objects.rule',
+    'kit.machine.outliers.field_name',
     'kit.osc.inspection_rule',
     'kit.report.pages.rule_text',
     'rule_set.repository',
