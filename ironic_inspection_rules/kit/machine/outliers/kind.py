@@ -142,16 +142,18 @@ def _columns(sketches: Sequence[sketch.Sketch]
     for (kind, source), lists in part_lists(sketches).items():
         if len({id(each) for each in lists}) == 1:
             continue
-        tables = {}
+        tables: dict[int, dict[str, typing.Any]] = {}
         for each in lists:
             if each is not None and id(each) not in tables:
-                tables[id(each)] = {
-                    'number': len(each.items),
-                    'slots': tuple(slot for slot, _what in each.items),
-                    **part_comparison.multisets(each)}
+                tables[id(each)] = {'number': len(each.items),
+                                    **part_comparison.multisets(each)}
+                slots = tuple(slot for slot, _what in each.items if slot)
+                if slots:
+                    tables[id(each)]['slots'] = slots
         nothing: dict[str, typing.Any] = {}
         for name in sorted(set().union(*tables.values())):
-            yield kind, f'{source} {name}', [
+            # Without who reported it.
+            yield kind, f'{source.partition(" ")[2]} {name}', [
                 tables.get(id(each), nothing).get(name) for each in lists]
 
 

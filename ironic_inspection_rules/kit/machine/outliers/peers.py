@@ -53,7 +53,7 @@ class Skipped:
     @property
     def reason(self) -> str:
         """Why they are not compared."""
-        return _P('%d machine, which are too few',
+        return _P('%d machine, which is too few',
                   '%d machines, which are too few',
                   len(self.machines)) % len(self.machines)
 

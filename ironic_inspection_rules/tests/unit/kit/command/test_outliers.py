@@ -69,7 +69,7 @@ class OutliersTestCase(test_shell.CallTestCase):
                       '{inventory.cpu.count}'):
             code, output = self.call('outliers', '--by', field, self.folder)
             self.assertEqual(
-                (0, '4: not compared, 1 machine, which are too few\n'
+                (0, '4: not compared, 1 machine, which is too few\n'
                     '7 machines compared, 0 odd\n'), (code, output))
         code, output = self.call('outliers', self.folder, '--min-peers', '9')
         self.assertEqual(0, code)

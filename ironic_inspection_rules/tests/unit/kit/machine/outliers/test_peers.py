@@ -192,6 +192,20 @@ class PeersTestCase(base.TestCase):
              for value in ('512 GiB', '256 GiB')],
             [each['differs'] for each in kinds['kinds']])
 
+    def test_kinds_are_told_apart_by_parts(self):
+        machines = fleet(12, disks=[{'name': 'a', 'size': 10 ** 12}])
+        for name in ('m00', 'm01', 'm02', 'm03', 'm04'):
+            machines[name]['inventory']['disks'].append(
+                {'name': 'b', 'size': 10 ** 12})
+        kinds, = odd_fleet_trial.compare(machines).as_dict()['kinds']
+        self.assertEqual([
+            [('inventory.disks number', '1'),
+             ('inventory.disks size', '1 × 1 TB')],
+            [('inventory.disks number', '2'),
+             ('inventory.disks size', '2 × 1 TB')]], [
+            [tuple(field.values()) for field in each['differs']]
+            for each in kinds['kinds']])
+
     def test_a_fifth_is_no_kind(self):
         machines = fleet(40)
         for number, machine in enumerate(machines.values()):
