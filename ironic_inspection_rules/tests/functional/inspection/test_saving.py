@@ -69,7 +69,7 @@ class DeadlockTestCase(base.GlueTestCase):
         def checkpoint(session):
             session.execute(sa.update(models.Chassis).where(
                 models.Chassis.uuid == CHECKPOINT).values(description='done'))
-        saving.save(self.task, target, (), checkpoint=checkpoint)
+        saving.save(self.task, target, (), together=checkpoint)
 
     def test_the_loser_saves_all_of_its_phase_again(self):
         other = threading.Thread(target=self.want_the_node_too)

@@ -63,6 +63,8 @@ READS: dict[str, Command] = {
     'baremetal_inspection_data_export': Command(
         calls.OF_MACHINE, ('{new}/plain', '{new}/strange --anonymize'),
         (rules.public('seri'), rules.public('rack'))),
+    'baremetal_inspection_data_outliers': Command(
+        calls.OF_MACHINE, ('', '-f json', '-f html', '--since 30d')),
     'baremetal_inspection_request_list': Command(
         calls.OF_RUNS, ('', '--long', f'--node {_NODE} -f json')),
     'baremetal_inspection_request_show': Command(
@@ -169,6 +171,9 @@ OF_FILES: dict[str, Command] = {
             '{small} --time-limit 3 --equivalent {small}')),
     'profile': Command(
         calls.OF_MACHINE, ('{inventory}',)),
+    'outliers': Command(
+        calls.OF_MACHINE, _each('{inventory}', '-f table', '-f json',
+                                '-f html', '--learn {new}/learned.yaml')),
 }
 """Commands on files that tell of rules or machines."""
 
