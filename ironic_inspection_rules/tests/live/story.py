@@ -33,20 +33,21 @@ def rule(told: Json) -> rich_tree.Tree:
 
     :param told: as a dry run answers.
     """
-    colour, word = (('green', 'matched') if told['matched']
-                    else ('dim', 'did not match'))
-    tree = rich_tree.Tree(
-        f'[{colour}]{markup.escape(told["description"] or told["uuid"])}: '
-        f'{word}[/]')
-    for condition in told['conditions'] or ():
+    colour, word = 'dim', 'did not match'
+    if told['matched']:
+        colour, word = 'green', 'matched'
+    name = told.get('description') or told['uuid']
+    tree = rich_tree.Tree(f'[{colour}]{markup.escape(name)}: {word}[/]')
+    if told.get('withheld'):
+        tree.add('[dim]the rest is withheld: the rule is sensitive[/]')
+        return tree
+    for condition in told['conditions']:
         reason = markup.escape(_short(condition['reason'] or ''))
         tree.add(f'[dim]because {condition["op"]} is '
                  f'{str(condition["result"]).lower()}: {reason}[/]')
     for action in told['actions'] or ():
         for change in action['changes']:
             tree.add(_change(change))
-    if told['actions'] is None:
-        tree.add('[dim]its actions are hidden: the rule is sensitive[/]')
     return tree
 
 
