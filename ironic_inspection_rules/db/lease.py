@@ -30,6 +30,12 @@ _CANDIDATES = 8
 _MOST_DELAY = 30.0
 """Seconds that requests are put off for at most, see ``queue.delivery``."""
 
+PRECEDENCE = 600.0
+"""Seconds after a reapplication in which posted inventories go before it."""
+
+_REAPPLY = 'reapply'
+"""The event of reapplications, as ``queue.request`` has it."""
+
 _LIMIT = 500
 """How many rows a round of the leader looks at."""
 
@@ -116,12 +122,23 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     A request that nobody holds is due later only if it was put off, by
     ``_MOST_DELAY`` at most. If not, others go before it until then, or the
     clock was set back since.
+
+    A reapplication is due later by ``PRECEDENCE``, so that all others come
+    first, and may be delivered all that time. One that was put off waits for
+    the end of its delay before.
     """
     row = models.Request
     past, far_off = due(lease)
-    return (past, far_off, sa.and_(
-        sa.not_(past), sa.not_(far_off), row.worker.is_(None),
-        sa.or_(sa.and_(row.attempts == 0, row.lock_failures == 0),
+    is_tried = sa.or_(row.attempts != 0, row.lock_failures != 0)
+    is_yielding = row.event == _REAPPLY
+    is_put_off = sa.and_(
+        is_tried, is_yielding, row.worker.is_(None),
+        row.due_at > clock.now() + PRECEDENCE,
+        row.due_at <= clock.now() + PRECEDENCE + _MOST_DELAY)
+    return (past, sa.and_(far_off, sa.not_(is_put_off)), sa.and_(
+        sa.not_(past), sa.not_(far_off), sa.not_(is_put_off),
+        row.worker.is_(None),
+        sa.or_(sa.not_(is_tried), is_yielding,
                row.due_at > clock.now() + _MOST_DELAY)))
 
 

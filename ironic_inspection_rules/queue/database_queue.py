@@ -31,10 +31,6 @@ LOG = log.getLogger(__name__)
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 
 
-_PRECEDENCE = 600.0
-"""Seconds after a reapplication in which posted inventories go before it."""
-
-
 class DatabaseQueue:
     """The queue of requests in Ironic's database.
 
@@ -120,7 +116,7 @@ class DatabaseQueue:
                 data, accept, lambda row, began: queue_request.why_over(
                     event, _request(row), began),
                 state.ERROR,
-                _PRECEDENCE if event == queue_request.REAPPLY else 0.0)
+                _precedence(event))
         except exceptions.RequestPending:
             return None
         present = _request(row)
@@ -244,7 +240,8 @@ class DatabaseQueue:
                 {'worker': None, 'token': request.token + 1,
                  'lock_failures': request.lock_failures + of_surroundings,
                  'attempts': request.attempts,
-                 'last_error': error or request.last_error}, due_in=delay))
+                 'last_error': error or request.last_error},
+                due_in=delay + _precedence(request.event)))
 
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
         """Abort a request that no worker has begun to process.
@@ -356,6 +353,13 @@ _STORED = tuple(field.name for field in
 def _request(row: typing.Any) -> queue_request.Request:
     return queue_request.Request(**{name: getattr(row, name)
                                     for name in _STORED})
+
+
+def _precedence(event: str) -> float:
+    """Return for how many seconds other requests go before one."""
+    if event == queue_request.REAPPLY:
+        return leases.PRECEDENCE
+    return 0.0
 
 
 def _claimed(claimed: typing.Any) -> queue_request.Request | None:

@@ -86,6 +86,36 @@ class DatabaseQueueMixin:
         self.assertEqual(['again', 'fresh'], [
             self.queue.get('w1').node_uuid for _each in range(2)])
 
+    def test_a_reapplication_that_is_retried_waits_for_others_too(self):
+        for node in ('again-1', 'again-2'):
+            self.put(node, queue_request.REAPPLY)
+        for _node in range(2):
+            self.queue.retry(self.queue.get('w1'), 5, 'locked', True)
+        self.assertIsNone(self.queue.get('w1'))
+        self.pass_time(6)
+        self.put('fresh')
+
+        self.assertEqual(
+            ['fresh', 'again-1', 'again-2'],
+            [self.queue.get('w1').node_uuid for _each in range(3)])
+
+    def test_it_waits_for_the_end_of_its_delay(self):
+        self.put('again', queue_request.REAPPLY)
+        for delay in (5, 30):
+            self.queue.retry(self.queue.get('w1'), delay, 'locked', True)
+            self.pass_time(delay - 1)
+            self.assertIsNone(self.queue.get('w1'))
+            self.pass_time(2)
+        self.assertEqual('again', self.queue.get('w1').node_uuid)
+
+    def test_it_waits_for_others_for_ten_minutes_at_most(self):
+        self.put('again', queue_request.REAPPLY)
+        self.queue.retry(self.queue.get('w1'), 5, 'locked', True)
+        self.pass_time(606)
+        self.put('fresh')
+        self.assertEqual(['again', 'fresh'], [
+            self.queue.get('w1').node_uuid for _each in range(2)])
+
     def test_what_waited_longest_comes_first(self):
         first, second = self.put(NODE), self.put(OTHER)
         self.assertEqual([first.uuid, second.uuid],
