@@ -14,6 +14,7 @@ try:
     from openstack import exceptions as sdk_exceptions
 
     from ironic_inspection_rules import exceptions
+    from ironic_inspection_rules.kit.client import http
     from ironic_inspection_rules.kit.client import inspection_rule
 except ImportError:
     MISSING = traceback.format_exc()
@@ -74,7 +75,7 @@ def explained(module, baremetal, files=None):
                 text = ("Ironic's API runs without the plugin: the role "
                         'ironic.inspection_rules.install switches it on')
             elif files:
-                text = files.explain(text)
+                text = files.explain(http.problems(exc)) or text
         module.fail_json(msg=text)
     except (sdk_exceptions.SDKException,
             exceptions.InspectionRulesError) as exc:
