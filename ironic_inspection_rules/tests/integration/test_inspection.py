@@ -132,7 +132,8 @@ class TraceTestCase(base.TestCase):
         rule = self.create_rule(action('set-attribute', '/extra/a', 'hush'),
                                 description='quiet', sensitive=True)
         trace = self.client.trace(self.inspect()['uuid'])
-        self.assertEqual([{'uuid': rule['uuid']}], trace['main'])
+        self.assertEqual([{'uuid': rule['uuid'], 'withheld': True}],
+                         trace['main'])
 
 
 class FailureTestCase(base.TestCase):

@@ -15,7 +15,6 @@ from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import service
 
 _COMMAND = 'ironic-inspection-rules-dbsync'
-_FIRST_REVISION = '5a1c0e9d7b34'
 
 
 class StartTestCase(base.IntegrationTestCase):
@@ -51,12 +50,6 @@ class TablesTestCase(StartTestCase):
     def test_it_names_the_command_that_makes_them(self) -> None:
         self.assertIn(_COMMAND, self.start())
         self.ironic.run(_COMMAND, 'create_schema')
-        self.assertNotIn(_COMMAND, self.start())
-
-    def test_it_names_the_command_that_upgrades_them(self) -> None:
-        self.ironic.run(_COMMAND, 'upgrade', '--revision', _FIRST_REVISION)
-        self.assertIn(f'{_COMMAND} upgrade', self.start())
-        self.ironic.run(_COMMAND, 'upgrade')
         self.assertNotIn(_COMMAND, self.start())
 
 
