@@ -2,8 +2,8 @@
 
 """The clock of the database, the one that all hosts share.
 
-Hosts may disagree about the time; what several of them decide by it is
-decided by this clock.
+Clocks of hosts may differ. What several hosts decide by the time, such as
+when a lease ends, they decide by this clock.
 """
 
 from typing import Any
@@ -22,6 +22,8 @@ class now(functions.FunctionElement):
 
 @compiler.compiles(now, 'sqlite')
 def _sqlite(element: now, compiler: Any, **kwargs: Any) -> str:
+    # 1970 began at the Julian day 2440587.5. Before SQLite 3.42, unixepoch()
+    # has whole seconds only.
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
@@ -36,5 +38,6 @@ def _mysql(element: now, compiler: Any, **kwargs: Any) -> str:
 
 @compiler.compiles(now, 'postgresql')
 def _postgresql(element: now, compiler: Any, **kwargs: Any) -> str:
+    # Not now(), which stands still throughout a transaction.
     return ('CAST(EXTRACT(EPOCH FROM statement_timestamp())'
             ' AS DOUBLE PRECISION)')

@@ -68,8 +68,8 @@ def destroy_rule(uuid: str,
 def destroy_all_rules(origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Remove all rules."""
     with rule_set.change(origin) as change:
-        change.delete(list(change.session.execute(
-            sa.select(models.Rule.uuid)).scalars()))
+        uuids = change.session.execute(sa.select(models.Rule.uuid)).scalars()
+        change.delete(list(uuids))
 
 
 @transaction.retried
@@ -87,12 +87,16 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
+        # Nobody else can change the rule set from here on: this transaction
+        # has already written the next revision.
         if change.revision != base + 1:
             raise exceptions.RuleSetChanged(base, change.revision - 1)
         change.delete(deleted)
         change.update(updated)
         change.create(created)
-    return base + bool(change.outcomes)
+    if change.outcomes:
+        return base + 1
+    return base
 
 
 @transaction.retried
@@ -123,9 +127,10 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
     :param filters: as for :func:`list_rules`.
     :returns: pairs of UUID and value.
     """
-    return [(row['uuid'], row['value']) for row in transaction.read_rows(
-        _filtered(sa.select(models.Rule.uuid, getattr(
-            models.Rule, column).label('value')), filters))]
+    value = getattr(models.Rule, column).label('value')
+    query = _filtered(sa.select(models.Rule.uuid, value), filters)
+    rows = transaction.read_rows(query)
+    return [(row['uuid'], row['value']) for row in rows]
 
 
 @transaction.retried
@@ -137,9 +142,11 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
     """
     query = rule_set.in_order(sa.select(models.Rule.__table__))
     with transaction.reader() as session:
+        # The revision first: read last, it could be newer than the rows, and
+        # a change based on it would undo what was changed in between.
         revision = rule_set.read_revision(session)
-        return revision, [dict(row) for row
-                          in session.execute(query).mappings()]
+        rows = session.execute(query).mappings()
+        return revision, [dict(row) for row in rows]
 
 
 @transaction.retried
@@ -152,8 +159,8 @@ def get_revision() -> int:
 def list_revisions(limit: int, before: int | None = None
                    ) -> list[models.Revision]:
     """Read revisions, the newest first."""
-    query = sa.select(models.Revision).order_by(
-        models.Revision.revision.desc()).limit(limit)
+    newest_first = models.Revision.revision.desc()
+    query = sa.select(models.Revision).order_by(newest_first).limit(limit)
     if before is not None:
         query = query.where(models.Revision.revision < before)
     return transaction.read(query)
@@ -164,9 +171,9 @@ def get_rules_of_revision(revision: int) -> tuple[
         models.Revision, list[models.RuleVersion]]:
     """Read the rules of a revision, in their order.
 
-    Revision 0 has none, and was never made: it is what was there before the
-    first change. A number that was left out, as a rule was removed and put
-    back, stands for the revision before it.
+    Revision 0 is the rule set before the first change: it has no rules, and
+    no row. When a rule is removed and put back, the numbers of both changes
+    are left out; they stand for the revision before them.
 
     :raises: NotFound if there is none, or it is not kept any more.
     """
@@ -174,30 +181,31 @@ def get_rules_of_revision(revision: int) -> tuple[
     columns = version.__table__.c
     if revision == 0:
         return models.Revision(revision=0, changes=[]), []
+    has_begun = columns.first_revision <= revision
+    has_not_ended = sa.or_(version.end_revision.is_(None),
+                           columns.end_revision > revision)
     with transaction.reader() as session:
-        found: Any = session.execute(
+        row: Any = session.execute(
             sa.select(models.Revision)
             .where(models.Revision.__table__.c.revision <= revision)
             .order_by(models.Revision.revision.desc()).limit(1)
         ).scalar_one_or_none()
-        if found is None or revision > rule_set.read_revision(session):
+        if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _('There is no revision %s of the rule set, or it is not kept '
                   'any more.') % revision)
-        rows = session.execute(
-            sa.select(version)
-            .where(columns.first_revision <= revision,
-                   sa.or_(version.end_revision.is_(None),
-                          columns.end_revision > revision))
+        versions = session.execute(
+            sa.select(version).where(has_begun, has_not_ended)
             .order_by(version.position, version.id))
-        return found, list(rows.scalars())
+        return row, list(versions.scalars())
 
 
 def closed_rules() -> set[str]:
     """Return the UUIDs of rules that are sensitive in any revision kept."""
-    return set(transaction.read(
+    uuids = transaction.read(
         sa.select(models.RuleVersion.uuid).distinct()
-        .where(models.RuleVersion.sensitive.is_(True))))
+        .where(models.RuleVersion.sensitive.is_(True)))
+    return set(uuids)
 
 
 def open_rules() -> set[str]:
@@ -207,17 +215,25 @@ def open_rules() -> set[str]:
     """
     rows = transaction.read_rows(sa.select(
         models.RuleVersion.uuid, models.RuleVersion.sensitive).distinct())
+    # A rule that was sensitive in some revisions only has two rows.
+    uuids = {row['uuid'] for row in rows}
     secret = {row['uuid'] for row in rows if row['sensitive']}
-    return {row['uuid'] for row in rows} - secret
+    return uuids - secret
 
 
 def describe_revision(row: models.Revision) -> dict[str, Any]:
     """Return a revision as plain data; its time as ISO 8601 text, if any."""
-    return {'revision': row.revision,
-            'created_at': row.created_at.isoformat() + '+00:00'
-            if row.created_at else None,
-            'user_id': row.user_id, 'project_id': row.project_id,
-            'message': row.message, 'changes': row.changes}
+    created_at = None
+    if row.created_at:
+        created_at = row.created_at.isoformat() + '+00:00'
+    return {
+        'revision': row.revision,
+        'created_at': created_at,
+        'user_id': row.user_id,
+        'project_id': row.project_id,
+        'message': row.message,
+        'changes': row.changes,
+    }
 
 
 def _get(session: orm.Session, uuid: str) -> models.Rule:
@@ -231,8 +247,10 @@ def _get(session: orm.Session, uuid: str) -> models.Rule:
 
 def _filtered(query: sa.Select, filters: Mapping[str, Any] | None
               ) -> sa.Select:
-    for name, wanted in (filters or {}).items():
+    for name, value in (filters or {}).items():
         column = getattr(models.Rule, name)
-        query = query.where(column.in_(wanted) if isinstance(wanted, list)
-                            else column == wanted)
+        if isinstance(value, list):
+            query = query.where(column.in_(value))
+        else:
+            query = query.where(column == value)
     return rule_set.in_order(query)

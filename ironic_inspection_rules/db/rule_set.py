@@ -27,8 +27,8 @@ DELETED = 'deleted'
 
 _RULES = models.Rule.__table__
 
-# As many values as every database takes in one statement.
 _CHUNK = 500
+"""UUIDs in one statement: databases bound the values that it may have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +50,9 @@ UNKNOWN = Origin()
 class Change:
     """A change of the rule set in an open transaction.
 
+    ``outcomes`` are the ``changes`` of the revision, see
+    :class:`.models.Revision`.
+
     :param revision: the revision that the change makes.
     """
 
@@ -58,29 +61,33 @@ class Change:
         self.revision = revision
         self.outcomes: list[dict[str, Any]] = []
         self._has_put_back = False
+        # UUIDs of the rules whose versions end with this revision, and rows
+        # of those whose versions begin. A changed rule is in both.
         self._ended: list[str] = []
         self._begun: list[Mapping[str, Any]] = []
 
     def create(self, values: Sequence[Mapping[str, Any]]) -> None:
         """Store new rules, after the others where they have no position.
 
-        :param values: column values of each; ``uuid``, ``conditions`` and
-            ``actions`` are required.
+        :param values: column values of each rule; ``uuid``, ``conditions``
+            and ``actions`` are required.
         :raises: RuleAlreadyExists if a UUID is taken.
         """
         if not values:
             return
-        last = self.session.execute(
+        last_position = self.session.execute(
             sa.select(sa.func.max(_RULES.c.position))).scalar() or 0
-        rows: list[dict[str, Any]] = [
-            {**_defaults(), 'position': last + 1 + index, **each,
-             'revision': self.revision}
-            for index, each in enumerate(values)]
+        rows: list[dict[str, Any]] = []
+        for place, rule in enumerate(values, start=1):
+            position = last_position + place
+            rows.append({**_defaults(), 'position': position, **rule,
+                         'revision': self.revision})
         uuids = [row['uuid'] for row in rows]
         taken = {row['uuid'] for row in _read(self.session, uuids)}
         for uuid in uuids:
             if uuid in taken:
                 raise exceptions.RuleAlreadyExists(uuid)
+            # Another of the new rules may have the same one.
             taken.add(uuid)
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:
@@ -89,18 +96,16 @@ class Change:
     def put_back(self, values: Mapping[str, Any]) -> bool:
         """Store a rule as it was, if the change before has removed it.
 
-        Both changes leave no revision: there are tools that remove and make
+        Neither change leaves a revision: there are tools that remove and make
         again all of their rules, whenever they run. The number of the rule
         set still grows, as processes may have read the one in between.
 
         :param values: column values of the rule to create.
-        :returns: whether this was the rule that the change before, and
-            nothing else, has removed.
+        :returns: whether the rule was put back: the change before has removed
+            it and nothing else, and the rule to create has its fields.
         """
         removal: Any = self.session.get(models.Revision, self.revision - 1)
-        if removal is None or [
-                (each['uuid'], each['outcome']) for each in removal.changes
-        ] != [(values['uuid'], DELETED)]:
+        if removal is None or not _has_removed_only(removal, values['uuid']):
             return False
         version: Any = self.session.execute(
             sa.select(models.RuleVersion).where(
@@ -108,44 +113,46 @@ class Change:
                 models.RuleVersion.end_revision == removal.revision)
         ).scalar_one_or_none()
         row = {**_defaults(), **values}
-        # Plain data: objects have lists of their own kind.
-        fields = json.loads(json.dumps(
-            {name: row[name] for name in model.WRITABLE}))
-        if version is None or not all(
-                model.same(name, version.fields.get(name), value)
-                for name, value in fields.items()):
+        if version is None or not _is_of_version(row, version):
             return False
-        row.update(revision=version.rule_revision, position=version.position,
-                   created_at=version.rule_created_at)
+        row['revision'] = version.rule_revision
+        row['position'] = version.position
+        row['created_at'] = version.rule_created_at
         self.session.execute(sa.insert(_RULES), [row])
+        # The version goes on as if it had never ended.
         version.end_revision = None
         self.session.delete(removal)
         self._has_put_back = True
         return True
 
     def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
-        """Change stored rules; one that is so already keeps its revision.
+        """Change stored rules.
+
+        A rule whose values are the same is left alone. One that only moves to
+        another position keeps its revision and time of update.
 
         :param values: the column values to change, by UUID of the rule.
         """
         rows = []
         for before in _read(self.session, list(values)):
-            wanted = values[before['uuid']]
-            changed = {name for name, value in wanted.items()
-                       if not model.same(name, before[name], value)
-                       } - {'version'}
+            new_values = values[before['uuid']]
+            changed = {name for name, value in new_values.items()
+                       if not model.same(name, before[name], value)}
+            # The version of the code that saved the rule says nothing of it.
+            changed.discard('version')
             if not changed:
                 continue
-            row = {**before, **wanted}
+            row = {**before, **new_values}
             if changed == {'position'}:
                 self._note(MOVED, row)
             else:
-                row.update(revision=self.revision,
-                           updated_at=timeutils.utcnow())
+                row['revision'] = self.revision
+                row['updated_at'] = timeutils.utcnow()
                 self._note(UPDATED, row)
             rows.append(row)
         if rows:
-            # A statement for each row would take many times as long.
+            # Removed and inserted again, all together: a statement that
+            # updates each row would take many times as long.
             self._remove([row['uuid'] for row in rows])
             self.session.execute(sa.insert(_RULES), rows)
 
@@ -157,7 +164,11 @@ class Change:
         rule_statistics.forget(self.session, uuids)
 
     def record(self, origin: Origin) -> None:
-        """Store the revision, or take it back where nothing has changed."""
+        """Store the revision, or take it back where nothing has changed.
+
+        Revisions beyond the number to keep are removed, with the versions of
+        rules that none of the others has.
+        """
         if self._has_put_back:
             return
         if not self.outcomes:
@@ -166,7 +177,7 @@ class Change:
             return
         _write_revision(self.session, self.revision, origin, self._ended,
                         self._begun, self.outcomes)
-        # Numbers may be left out.
+        # Counted, not computed: numbers may be left out, see put_back.
         oldest = self.session.execute(
             sa.select(models.Revision.revision)
             .order_by(models.Revision.revision.desc())
@@ -179,6 +190,11 @@ class Change:
             models.RuleVersion.__table__.c.end_revision <= oldest))
 
     def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
+        """Note what the revision is to say of a rule.
+
+        :param row: all columns: of a removed rule as it was, of others as
+            they are now.
+        """
         self.outcomes.append({'uuid': row['uuid'], 'outcome': outcome,
                               'description': row['description']})
         if outcome != CREATED:
@@ -192,16 +208,42 @@ class Change:
                 sa.delete(_RULES).where(_RULES.c.uuid.in_(part)))
 
 
+def _has_removed_only(removal: Any, uuid: str) -> bool:
+    """Return whether a revision has removed one rule and changed no other."""
+    if len(removal.changes) != 1:
+        return False
+    only_change = removal.changes[0]
+    return only_change['uuid'] == uuid and only_change['outcome'] == DELETED
+
+
+def _is_of_version(row: Mapping[str, Any], version: Any) -> bool:
+    """Return whether a rule has the fields of a version of it."""
+    # As JSON and back: versioned objects have lists of their own kind, which
+    # differ from those that were read.
+    fields = json.loads(json.dumps(
+        {name: row[name] for name in model.WRITABLE}))
+    return all(model.same(name, version.fields.get(name), value)
+               for name, value in fields.items())
+
+
 def _defaults() -> dict[str, Any]:
-    """Return the defaults of all columns of a rule but ``id``."""
+    """Return the defaults of all columns of a rule but ``id``.
+
+    Many rows are inserted with one statement, for which all of them need the
+    same columns.
+    """
     defaults: dict[str, Any] = {}
     for column in _RULES.c:
+        if column.name == 'id':
+            continue
         default: Any = column.default
-        if default is not None:
-            default = (default.arg(None) if default.is_callable
-                       else default.arg)
-        defaults[column.name] = default
-    del defaults['id']
+        if default is None:
+            defaults[column.name] = None
+        elif default.is_callable:
+            # SQLAlchemy calls it with the context of a statement.
+            defaults[column.name] = default.arg(None)
+        else:
+            defaults[column.name] = default.arg
     return defaults
 
 
@@ -209,8 +251,9 @@ def _defaults() -> dict[str, Any]:
 def change(origin: Origin) -> Iterator[Change]:
     """Open a transaction that changes the rule set.
 
-    It begins with the next revision, which makes all writers queue up before
-    they hold anything that another one could wait for: no deadlock.
+    Its first statement counts up the one row of the revision, which stays
+    locked until the commit. So writers wait for one another there, before
+    they have locked anything else: they cannot deadlock.
 
     :raises: Invalid if the database cannot store a value.
     """
@@ -218,12 +261,11 @@ def change(origin: Origin) -> Iterator[Change]:
         with transaction.writer() as session:
             session.execute(sa.update(models.RulesRevision).values(
                 revision=models.RulesRevision.revision + 1))
-            revision = read_revision(session)
-            opened = Change(session, revision)
+            opened = Change(session, read_revision(session))
             yield opened
             opened.record(origin)
     except db_exc.DBError as exc:
-        # Such as an emoji, when [database]connection lacks charset=utf8mb4.
+        # Such as of an emoji, when [database]connection lacks charset=utf8mb4.
         if isinstance(exc.inner_exception, sa.exc.DataError):
             raise exceptions.Invalid(
                 _('The database cannot store this inspection rule: %s')
@@ -245,8 +287,11 @@ def in_order(query: sa.Select) -> sa.Select:
 def _read(session: orm.Session, uuids: Sequence[str]
           ) -> Iterator[Mapping[str, Any]]:
     for part in transaction.chunks(uuids, _CHUNK):
-        yield from [dict(row) for row in session.execute(
-            sa.select(_RULES).where(_RULES.c.uuid.in_(part))).mappings()]
+        rows = session.execute(
+            sa.select(_RULES).where(_RULES.c.uuid.in_(part))).mappings()
+        # All of a part at once: the caller executes other statements while
+        # it goes through the rows.
+        yield from [dict(row) for row in rows]
 
 
 def _write_revision(session: orm.Session, revision: int, origin: Origin,
@@ -254,9 +299,10 @@ def _write_revision(session: orm.Session, revision: int, origin: Origin,
                     changes: list[dict[str, Any]]) -> None:
     """Store a revision, and the versions of rules that it ends and begins.
 
-    :param ended: UUIDs of rules that are gone, or other than before.
-    :param begun: rows of the rules that are new, or other than before.
+    :param ended: UUIDs of rules that were removed or changed.
+    :param begun: rows of the rules that are new or were changed.
     """
+    # Before the new versions are inserted: this would end them as well.
     for part in transaction.chunks(ended, _CHUNK):
         session.execute(
             sa.update(models.RuleVersion)
@@ -264,13 +310,17 @@ def _write_revision(session: orm.Session, revision: int, origin: Origin,
                    models.RuleVersion.end_revision.is_(None))
             .values(end_revision=revision),
             execution_options={'synchronize_session': False})
-    versions = [{
-        'uuid': row['uuid'], 'first_revision': revision,
-        'rule_revision': row['revision'],
-        'rule_created_at': row['created_at'], 'sensitive': row['sensitive'],
-        'position': row['position'],
-        'fields': {name: row[name] for name in model.WRITABLE},
-    } for row in begun]
+    versions = []
+    for row in begun:
+        versions.append({
+            'uuid': row['uuid'],
+            'first_revision': revision,
+            'rule_revision': row['revision'],
+            'rule_created_at': row['created_at'],
+            'sensitive': row['sensitive'],
+            'position': row['position'],
+            'fields': {name: row[name] for name in model.WRITABLE},
+        })
     if versions:
         session.execute(sa.insert(models.RuleVersion.__table__), versions)
     session.execute(sa.insert(models.Revision).values(
