@@ -3,13 +3,15 @@
 """JSON documents stored by content: what is the same is stored once.
 
 A document is taken apart into sections of some kilobytes, so that documents
-which differ in one place share all others. It is named by its digest.
+which differ in one place share all others. What is left is its *frame*, with
+a reference in the place of every section. A document is named by its digest.
 
 References are not counted: all writers would wait for the rows of the
-counters. Instead, storing a document marks all of it as *used* unless it was
-not long ago, and :func:`sweep` removes what no row names and has not been used
-for longer than any transaction takes. Both change the same row, so that one of
-them sees what the other one did.
+counters. Instead, who stores a document that is there already marks its row
+as *used*, unless that was done not long ago; the same goes for sections that a
+new document shares with others. :func:`sweep` removes what no row names and
+has not been used for longer than any transaction takes. Both change the same
+row, so that one of them sees what the other one did.
 """
 
 import base64
@@ -29,24 +31,29 @@ from ironic_inspection_rules.db import transaction
 Document = dict[str, Any]
 
 SMALLEST = 1024
-"""Characters of a section: a row costs about a hundred bytes."""
+"""Fewest characters of a section: its row costs about a hundred bytes."""
 
 LARGEST = 8192
-"""Characters above which a section is taken apart, where it has parts."""
+"""Characters above which a dict or a list is taken apart."""
 
 FRESH = 1800.0
 """Seconds after a mark before it is renewed."""
 
 GRACE = 2 * FRESH
-"""Seconds since the last mark after which what no row names may go."""
+"""Seconds since the last mark after which :func:`sweep` may remove a row.
+
+A mark may be nearly as old as :data:`FRESH` when it is not renewed, and the
+transaction that relies on it may take as long.
+"""
 
 _REFERENCE = '\0'
 """A mapping in a frame with only this name stands for a section."""
 
 _ENCODED_REFERENCE = r'"\u0000"'
+"""The name in JSON, by which a text that may hold references is found."""
 
 _BATCH = 200
-"""Rows of a statement."""
+"""How many rows one statement reads or writes at most."""
 
 _MOST_REMOVED = 500
 """Documents that one sweep removes at the most, and sections likewise."""
@@ -65,7 +72,7 @@ _READ = sa.union_all(
     sa.select(_LINKS.c.content, _LINKS.c.position, _SECTIONS.c.data)
     .join(_SECTIONS, _SECTIONS.c.digest == _LINKS.c.section)
     .where(_LINKS.c.content.in_(_DIGESTS)))
-"""Frames, without a place, and sections by their places."""
+"""Digest, position and data: frames have no position, sections have one."""
 
 _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
@@ -78,46 +85,54 @@ def put(connection: sa.Connection, document: Document) -> str:
     """
     sections: dict[str, str] = {}
     order: list[str] = []
-    frame = _encode(_framed(document, sections, order))
+    frame = _encode(_frame(document, sections, order))
     digest = _digest('\n'.join([frame, *order]))
-    if not _missing(connection, _CONTENTS, [digest]):
-        # Its links keep its sections.
+    if not _mark(connection, _CONTENTS, [digest]):
+        # The sections need no mark: while the document is there, its links
+        # name them.
         return digest
+    missing = _mark(connection, _SECTIONS, sorted(sections))
     _insert(connection, _SECTIONS, [
         {'digest': name, 'data': zlib.compress(sections[name].encode())}
-        for name in _missing(connection, _SECTIONS, sorted(sections))])
-    _insert(connection, _CONTENTS, [
-        {'digest': digest, 'frame': zlib.compress(frame.encode()),
-         'size': len(frame) + sum(len(sections[name]) for name in order)}])
+        for name in missing])
+    # A section that stands in several places counts for each of them.
+    size = len(frame) + sum(len(sections[name]) for name in order)
+    _insert(connection, _CONTENTS, [{
+        'digest': digest,
+        'frame': zlib.compress(frame.encode()),
+        'size': size,
+    }])
     _insert(connection, _LINKS, [
-        {'content': digest, 'position': place, 'section': name}
-        for place, name in enumerate(order)])
+        {'content': digest, 'position': position, 'section': name}
+        for position, name in enumerate(order)])
     return digest
 
 
 def get(connection: sa.Connection, digests: Iterable[str]
         ) -> dict[str, Document]:
     """Read documents by their digests; what is not there is left out."""
-    wanted = sorted(set(digests))
+    unique_digests = sorted(set(digests))
     frames: dict[str, bytes] = {}
     sections: dict[tuple[str, int], bytes] = {}
-    for batch in transaction.chunks(wanted, _BATCH):
-        for digest, place, data in connection.execute(_READ, {
-                'digests': batch}):
-            if place is None:
+    for batch in transaction.chunks(unique_digests, _BATCH):
+        rows = connection.execute(_READ, {'digests': batch})
+        for digest, position, data in rows:
+            if position is None:
                 frames[digest] = data
             else:
-                sections[digest, place] = data
-    return {digest: _whole(json.loads(zlib.decompress(frame)), digest,
-                           sections)
-            for digest, frame in frames.items()}
+                sections[digest, position] = data
+    documents = {}
+    for digest, compressed in frames.items():
+        frame = json.loads(zlib.decompress(compressed))
+        documents[digest] = _fill(frame, digest, sections)
+    return documents
 
 
 @transaction.retried
 def store(document: Document) -> str:
     """Store a document in a transaction of its own.
 
-    Who names it has :data:`FRESH` seconds to do so.
+    The caller has :data:`FRESH` seconds to store a row that names it.
 
     :returns: its digest.
     """
@@ -135,143 +150,183 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
 def sweep(grace: float = GRACE) -> int:
     """Remove documents and sections that no row names.
 
-    :returns: how many rows were removed.
+    :returns: how many documents and sections were removed.
     """
-    named = [sa.exists().where(column == _CONTENTS.c.digest)
-             for column in (_INVENTORIES.c.content, _INVENTORIES.c.parts,
-                            _RUNS.c.content, _UNPROCESSED.c.content)]
+    is_named = [sa.exists().where(column == _CONTENTS.c.digest)
+                for column in (_INVENTORIES.c.content, _INVENTORIES.c.parts,
+                               _RUNS.c.content, _UNPROCESSED.c.content)]
+    is_linked = sa.exists().where(_LINKS.c.section == _SECTIONS.c.digest)
+    # Documents first: their links go with them, and name no section then.
+    removed = _sweep_table(_CONTENTS, sa.not_(sa.or_(*is_named)), grace)
+    removed += _sweep_table(_SECTIONS, sa.not_(is_linked), grace)
+    return removed
+
+
+def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
+    is_old = table.c.used_at < clock.now() - grace
+    digests = transaction.read(
+        sa.select(table.c.digest).where(is_old, is_unnamed)
+        .order_by(table.c.used_at).limit(_MOST_REMOVED))
     removed = 0
-    for table, unnamed in (
-            (_CONTENTS, sa.not_(sa.or_(*named))),
-            (_SECTIONS, sa.not_(sa.exists().where(
-                _LINKS.c.section == _SECTIONS.c.digest)))):
-        old = table.c.used_at < clock.now() - grace
-        removed += sum(_remove(table, digest, old, unnamed)
-                       for digest in transaction.read(
-                           sa.select(table.c.digest).where(old, unnamed)
-                           .order_by(table.c.used_at).limit(_MOST_REMOVED)))
+    for digest in digests:
+        if _remove(table, digest, is_old, is_unnamed):
+            removed += 1
     return removed
 
 
 @transaction.retried
-def _remove(table: Any, digest: str, old: Any, unnamed: Any) -> int:
+def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
+    """Remove a document or a section, unless it is named or marked by now.
+
+    :returns: whether it was removed.
+    """
     with transaction.writer_without_gaps() as session:
         # A writer that is just marking it holds the row: leave it then.
-        held: Any = session.execute(
-            sa.select(table.c.digest).where(table.c.digest == digest, old)
+        locked: Any = session.execute(
+            sa.select(table.c.digest).where(table.c.digest == digest, is_old)
             .with_for_update(skip_locked=True)).first()
-        if held is None:
-            return 0
-        # Asked for apart: MySQL would wait for rows that a DELETE looks at.
-        # Who names the document from now on has to mark it first.
-        is_unnamed = session.execute(sa.select(table.c.digest).where(
-            table.c.digest == digest, unnamed)).first()
-        if is_unnamed is None:
-            return 0
+        if locked is None:
+            return False
+        # A query of its own: MySQL would wait for rows that a DELETE looks at
+        # in other tables. The answer holds: who wants to name the row from
+        # now on has to mark it first, and waits for this transaction.
+        unnamed = session.execute(sa.select(table.c.digest).where(
+            table.c.digest == digest, is_unnamed)).first()
+        if unnamed is None:
+            return False
         if table is _CONTENTS and not _remove_links(session, digest):
-            return 0
+            return False
         session.execute(sa.delete(table).where(table.c.digest == digest))
-        return 1
+        return True
 
 
 def _remove_links(session: orm.Session, digest: str) -> bool:
     """Remove the links of a document, unless one of them is locked.
 
-    :returns: whether they were removed.
+    :returns: whether the document has no links any more.
     """
-    are_its = _LINKS.c.content == digest
-    places = session.execute(
-        sa.select(_LINKS.c.position).where(are_its)
+    is_of_document = _LINKS.c.content == digest
+    unlocked = session.execute(
+        sa.select(_LINKS.c.position).where(is_of_document)
         .with_for_update(skip_locked=True)).scalars().all()
-    if len(places) < session.execute(
-            sa.select(sa.func.count()).where(are_its)).scalar_one():
+    count = session.execute(
+        sa.select(sa.func.count()).where(is_of_document)).scalar_one()
+    if len(unlocked) < count:
         return False
-    if places:
+    if unlocked:
+        # One by one, by their primary key, see the module removal.
         session.connection().execute(
             sa.delete(_LINKS).where(
-                are_its, _LINKS.c.position == sa.bindparam('place')),
-            [{'place': place} for place in places])
+                is_of_document, _LINKS.c.position == sa.bindparam('place')),
+            [{'place': position} for position in unlocked])
     return True
 
 
-def _framed(value: Any, sections: dict[str, str], order: list[str]) -> Any:
+def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
     """Return what is left of a value without its sections.
 
+    What is stored depends on every step here: a value that is cut in another
+    way has another digest, and is stored once more.
+
     :param value: a dict or a list.
-    :param sections: gets the text of each, by its digest.
-    :param order: gets the digests, in the order of their places.
+    :param sections: gets the text of each section, by its digest.
+    :param order: gets the digests, in the order of their positions.
     """
-    left = value.copy()
-    for name, item in (value.items() if isinstance(value, dict)
-                       else enumerate(value)):
-        if not isinstance(item, dict | list | str):
+    if isinstance(value, dict):
+        children = list(value.items())
+    else:
+        children = list(enumerate(value))
+    frame = value.copy()
+    for name, child in children:
+        if not isinstance(child, dict | list | str):
             continue
-        if isinstance(item, str) and len(item) < SMALLEST:
+        # Without encoding it: most texts are short.
+        if isinstance(child, str) and len(child) < SMALLEST:
             continue
-        text = _encode(item)
-        if not isinstance(item, str) and (
-                len(text) > LARGEST or _ENCODED_REFERENCE in text):
-            known = len(order)
-            left[name] = _framed(item, sections, order)
-            if len(order) > known or _ENCODED_REFERENCE in text:
+        text = _encode(child)
+        may_hold_reference = _ENCODED_REFERENCE in text
+        if not isinstance(child, str) and (
+                len(text) > LARGEST or may_hold_reference):
+            count_before = len(order)
+            frame[name] = _frame(child, sections, order)
+            # What has lost nothing to sections is one itself, as any other.
+            # But a section is not searched for references when it is read.
+            if len(order) > count_before or may_hold_reference:
                 continue
         if len(text) >= SMALLEST:
             digest = _digest(text)
             sections[digest] = text
-            left[name] = {_REFERENCE: len(order)}
+            frame[name] = {_REFERENCE: len(order)}
             order.append(digest)
-    if isinstance(left, dict) and _REFERENCE in left:
-        # A machine chose that name: mark it as no reference.
-        left = {_REFERENCE: [left]}
-    return left
+    if isinstance(frame, dict) and _REFERENCE in frame:
+        # A machine chose that name: a list marks it as no reference.
+        frame = {_REFERENCE: [frame]}
+    return frame
 
 
-def _whole(value: Any, digest: str,
-           sections: Mapping[tuple[str, int], bytes]) -> Any:
-    if isinstance(value, dict):
-        if value.keys() == {_REFERENCE}:
-            place = value[_REFERENCE]
-            if isinstance(place, list):
-                return {name: _whole(item, digest, sections)
-                        for name, item in place[0].items()}
-            return json.loads(zlib.decompress(sections[digest, place]))
-        return {name: _whole(item, digest, sections)
-                for name, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item, digest, sections) for item in value]
-    return value
+def _fill(frame: Any, digest: str,
+          sections: Mapping[tuple[str, int], bytes]) -> Any:
+    """Return a frame, or a part of one, with its sections: undo _frame.
+
+    :param digest: that of the document.
+    :param sections: compressed, by the digest of a document and a position.
+    """
+    if isinstance(frame, list):
+        return [_fill(child, digest, sections) for child in frame]
+    if not isinstance(frame, dict):
+        return frame
+    children = frame
+    if frame.keys() == {_REFERENCE}:
+        reference = frame[_REFERENCE]
+        if not isinstance(reference, list):
+            return json.loads(zlib.decompress(sections[digest, reference]))
+        # No reference, but a mapping in which a machine chose that name.
+        children = reference[0]
+    return {name: _fill(child, digest, sections)
+            for name, child in children.items()}
 
 
 def _digest(text: str) -> str:
-    return base64.urlsafe_b64encode(hashlib.blake2b(
-        text.encode(), digest_size=20).digest()).decode().rstrip('=')
+    """Return 160 bits as the 27 characters of :data:`.models.DIGEST`."""
+    digest = hashlib.blake2b(text.encode(), digest_size=20).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip('=')
 
 
-def _missing(connection: sa.Connection, table: Any,
-             digests: Sequence[str]) -> list[str]:
+def _mark(connection: sa.Connection, table: Any,
+          digests: Sequence[str]) -> list[str]:
     """Mark rows as used, and return the digests of those that are missing.
 
-    :param digests: sorted; all writers lock rows in that order.
+    :param digests: sorted; all writers lock rows in that order, so that no
+        two of them wait for each other.
     """
-    there: dict[str, bool] = {}
+    needs_mark: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):
-        there.update(map(tuple, connection.execute(
+        rows = connection.execute(
             sa.select(table.c.digest, table.c.used_at < clock.now() - FRESH)
-            .where(table.c.digest.in_(batch)))))
+            .where(table.c.digest.in_(batch)))
+        for digest, is_old in rows:
+            needs_mark[digest] = is_old
+    missing = []
     for digest in digests:
-        if there.get(digest):
+        if digest not in needs_mark:
+            missing.append(digest)
+        elif needs_mark[digest]:
             marked: Any = connection.execute(
                 sa.update(table).where(table.c.digest == digest)
                 .values(used_at=clock.now()))
+            # A sweep may have removed the row since it was read.
             if not marked.rowcount:
-                del there[digest]
-    return [digest for digest in digests if digest not in there]
+                missing.append(digest)
+    return missing
 
 
 def _insert(connection: sa.Connection, table: Any,
             rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, unless another writer has inserted the same meanwhile."""
-    values: Any = {'used_at': clock.now()} if 'used_at' in table.c else {}
+    values: Any = {}
+    # Links have no mark of their own.
+    if 'used_at' in table.c:
+        values = {'used_at': clock.now()}
     for batch in transaction.chunks(rows, _BATCH):
         transaction.upsert(connection, table,
                            [{**row, **values} for row in batch])

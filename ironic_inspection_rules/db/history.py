@@ -16,10 +16,10 @@ from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 
 _CHUNK = 200
-"""Rows that one transaction removes."""
+"""How many rows one transaction removes at most."""
 
 _MOST_REMOVED = 500
-"""Inventories after which the rest is left to the next time."""
+"""Number of removed inventories from which the rest waits for next time."""
 
 _KEPT: Any = models.KeptInventory.__table__
 _STAYS: Any = models.PartStay.__table__
@@ -36,24 +36,38 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
     Of an inspection that is tried again, the first attempt that ended counts:
     one that is stored already stays.
 
+    :param values: column values of :class:`.models.KeptInventory`.
+    :param began: column values of :class:`.models.PartStay`, of parts that
+        are new.
     :param ended: when parts that are gone were last found, by ``kind`` and
         identity with a space between.
     """
-    if connection.execute(sa.select(_KEPT.c.id).where(
-            _KEPT.c.uuid == values['uuid'])).first():
+    present = connection.execute(
+        sa.select(_KEPT.c.id).where(_KEPT.c.uuid == values['uuid'])).first()
+    if present is not None:
         return
     connection.execute(sa.insert(_KEPT), [values])
-    for row in connection.execute(
-            sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
-            .where(_STAYS.c.node_uuid == values['node_uuid'],
-                   _STAYS.c.ended_at.is_(None))).all() if ended else ():
-        end = ended.get(f'{row.kind} {row.identity}')
-        if end is not None:
-            connection.execute(
-                sa.update(_STAYS).where(_STAYS.c.id == row.id)
-                .values(ended_at=end))
+    if ended:
+        _end_stays(connection, values['node_uuid'], ended)
     if began:
         connection.execute(sa.insert(_STAYS), list(began))
+
+
+def _end_stays(connection: sa.Connection, node_uuid: str,
+               ended: Mapping[str, datetime.datetime]) -> None:
+    """Note when parts of a node were last found, see :func:`record`."""
+    stays = connection.execute(
+        sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
+        .where(_STAYS.c.node_uuid == node_uuid,
+               _STAYS.c.ended_at.is_(None))).all()
+    for stay in stays:
+        ended_at = ended.get(f'{stay.kind} {stay.identity}')
+        if ended_at is not None:
+            # By primary key, which locks no gap of an index: transactions of
+            # other nodes insert there.
+            connection.execute(
+                sa.update(_STAYS).where(_STAYS.c.id == stay.id)
+                .values(ended_at=ended_at))
 
 
 def list_inventories(node_uuid: str, limit: int | None = None,
@@ -65,7 +79,8 @@ def list_inventories(node_uuid: str, limit: int | None = None,
 
     :param before: the ``id`` that they are all older than.
     :param since: when the oldest was made, at the earliest, in UTC.
-    :param changed: only those that found other parts.
+    :param changed: whether to read those only that found other parts.
+    :param patches: whether to read ``patch`` as well.
     """
     row: Any = models.KeptInventory
     query = sa.select(row).where(row.node_uuid == node_uuid)
@@ -82,28 +97,31 @@ def list_inventories(node_uuid: str, limit: int | None = None,
 
 @transaction.retried
 def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
-    """Read the last inspection of a node, with what it names.
+    """Read the last inspection of a node, with the documents that it names.
 
-    :returns: ``created_at``, ``content`` and ``parts``, and the documents;
-        None and nothing where there is none.
+    :returns: ``created_at``, ``content`` and ``parts`` of the inspection, and
+        the two documents by digest; None and no document where there is none.
     """
     with transaction.plain_reader() as connection:
         last = connection.execute(_LAST, {'node_uuid': node_uuid}).first()
-        return last, content.get(
-            connection, [last.content, last.parts]) if last else {}
+        if last is None:
+            return None, {}
+        documents = content.get(connection, [last.content, last.parts])
+        return last, documents
 
 
 def get_inventory(node_uuid: str, uuid: str) -> Any:
     """Read what is kept of one inspection of a node.
 
-    :raises: NotFound if there is no such one.
+    :raises: KeptInventoryNotFound if the node has no such inspection.
     """
     row: Any = models.KeptInventory
-    for found in transaction.read(
-            sa.select(row).options(orm.undefer(row.patch)).where(
-                row.uuid == uuid, row.node_uuid == node_uuid)):
-        return found
-    raise exceptions.KeptInventoryNotFound(uuid)
+    inventories = transaction.read(
+        sa.select(row).options(orm.undefer(row.patch))
+        .where(row.uuid == uuid, row.node_uuid == node_uuid))
+    if not inventories:
+        raise exceptions.KeptInventoryNotFound(uuid)
+    return inventories[0]
 
 
 def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
@@ -125,9 +143,11 @@ def destroy(node_uuids: Collection[str]) -> None:
 
 
 def expire(before: datetime.datetime) -> int:
-    """Remove inspections that are too old, and stays of their parts.
+    """Remove inspections and stays of parts that are too old.
 
-    What is locked stays.
+    A stay is too old when it has ended before that time, or when it began
+    before and no inspection of its node is left. What is locked stays. Much
+    of it is removed in several calls.
 
     :returns: how many rows were removed.
     """
@@ -137,14 +157,19 @@ def expire(before: datetime.datetime) -> int:
     while count < _MOST_REMOVED:
         removed = _remove_some(kept, kept.created_at < before)
         count += removed
+        # Fewer than were asked for: the rest is locked, or there is none.
         if removed < _CHUNK:
             break
+    # Nothing ends the stays in a node that is no longer inspected.
     has_history = sa.exists().where(kept.node_uuid == stay.node_uuid)
-    return count + _remove_some(stay, stay.began_at < before, sa.or_(
-        stay.ended_at < before, sa.not_(has_history)))
+    is_over = sa.or_(stay.ended_at < before, sa.not_(has_history))
+    count += _remove_some(stay, stay.began_at < before, is_over)
+    return count
 
 
 def _remove_some(table: Any, *conditions: sa.ColumnElement[bool]) -> int:
+    # Read without locks, then lock and check again: what somebody else holds
+    # is passed over.
     ids = transaction.read(sa.select(table.id).where(*conditions)
                            .order_by(table.id).limit(_CHUNK))
     return removal.remove_unlocked(table, ids, *conditions)
