@@ -26,8 +26,8 @@ def remove_unlocked(table: Any, ids: Sequence[int],
 
     :param table: a mapped class with the primary key ``id``.
     :param ids: of :data:`CHUNK` rows at most.
-    :param conditions: which must still hold: SQLite reuses the id of a row
-        that is gone.
+    :param conditions: conditions that the rows must still meet: SQLite reuses
+        the id of a row that is gone.
     :returns: how many were removed.
     """
     if not ids:
@@ -46,8 +46,10 @@ def remove(session: orm.Session | sa.Connection, table: Any,
 
     :param table: a mapped class with the primary key ``id``.
     """
-    connection = (session if isinstance(session, sa.Connection)
-                  else session.connection())
+    if isinstance(session, sa.Connection):
+        connection = session
+    else:
+        connection = session.connection()
     parameters = [{'id_': id_} for id_ in ids]
     if parameters:
         connection.execute(
@@ -63,7 +65,7 @@ def remove_with_nodes(tables: Iterable[Any], node_uuids: Collection[str]
     """
     for chunk in transaction.chunks(sorted(node_uuids), CHUNK):
         for table in tables:
-            is_theirs = table.node_uuid.in_(chunk)
-            found = transaction.read(sa.select(table.id).where(is_theirs))
-            for ids in transaction.chunks(found, CHUNK):
-                remove_unlocked(table, ids, is_theirs)
+            is_of_nodes = table.node_uuid.in_(chunk)
+            ids = transaction.read(sa.select(table.id).where(is_of_nodes))
+            for some_ids in transaction.chunks(ids, CHUNK):
+                remove_unlocked(table, some_ids, is_of_nodes)

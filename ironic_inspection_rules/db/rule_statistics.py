@@ -15,7 +15,7 @@ SUMMED = ('runs', 'matched', 'failed', 'audited', 'seconds')
 """Columns to which new numbers are added."""
 
 REPLACED = ('last_matched_at', 'last_matched_node')
-"""Columns that take the last value there is."""
+"""Columns that take the new value, and keep the old one if it is null."""
 
 _TABLE: Any = models.RuleStatistics.__table__
 
@@ -39,9 +39,12 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
 
 def _sums(new: Any) -> dict[str, Any]:
     old = _TABLE.c
-    return {**{name: old[name] + new[name] for name in SUMMED},
-            **{name: sa.func.coalesce(new[name], old[name])
-               for name in REPLACED}}
+    sums: dict[str, Any] = {}
+    for name in SUMMED:
+        sums[name] = old[name] + new[name]
+    for name in REPLACED:
+        sums[name] = sa.func.coalesce(new[name], old[name])
+    return sums
 
 
 def list_statistics() -> list[models.RuleStatistics]:

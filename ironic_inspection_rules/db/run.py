@@ -32,12 +32,11 @@ _WITHOUT_DATA = (sa.update(_RUNS)
 
 def record_run(connection: sa.Connection, values: Mapping[str, Any],
                keep: int) -> None:
-    """Store a run in the place of the node's oldest one of its event.
+    """Store a run, and remove the oldest ones of the node.
 
-    Many reapplications would otherwise leave no inspection.
-
-    Of an inspection that is tried again, the last attempt counts: one that is
-    stored already is replaced.
+    They are counted by event: many reapplications would otherwise leave no
+    inspection. Of an inspection that is tried again, the last attempt counts:
+    one that is stored already is replaced.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
@@ -47,15 +46,19 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
     kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
     row = {**values, 'version': VERSION}
     remaining = _remaining(kept, values, keep)
-    # By primary key: deleting by node would lock the gap in the index that
-    # runs of other nodes are inserted into.
-    removal.remove(connection, models.Run, [
-        each.id for each in kept if each.id not in remaining])
-    # Only the data of the newest run are ever read.
-    outdated = [{'id_': each.id} for each in kept
-                if each.content and each.id in remaining]
-    if outdated:
-        connection.execute(_WITHOUT_DATA, outdated)
+    outdated = []
+    with_outdated_data = []
+    for run in kept:
+        if run.id not in remaining:
+            outdated.append(run.id)
+        elif run.content:
+            # Only the data of the newest run are ever read.
+            with_outdated_data.append({'id_': run.id})
+    # By primary key: in MySQL, deleting by node locks the gap in the index
+    # that runs of other nodes are inserted into.
+    removal.remove(connection, models.Run, outdated)
+    if with_outdated_data:
+        connection.execute(_WITHOUT_DATA, with_outdated_data)
     if keep > 0:
         connection.execute(sa.insert(_RUNS), row)
 
@@ -64,15 +67,18 @@ def _remaining(kept: Sequence[Any], values: Mapping[str, Any],
                keep: int) -> set[int]:
     """Return the ids of the runs that stay beside a new one.
 
-    :param kept: those that are there, newest first.
-    :param keep: how many of each event there may be in the end.
+    :param kept: the runs that are there, newest first.
+    :param values: column values of the new run.
+    :param keep: how many runs of each event there may be in the end.
     """
+    # The new run counts as well.
     counts = collections.Counter([values['event']])
     remaining = set()
-    for each in kept:
-        if each.uuid != values['uuid'] and counts[each.event] < keep:
-            counts[each.event] += 1
-            remaining.add(each.id)
+    for run in kept:
+        is_earlier_attempt = run.uuid == values['uuid']
+        if not is_earlier_attempt and counts[run.event] < keep:
+            counts[run.event] += 1
+            remaining.add(run.id)
     return remaining
 
 
@@ -98,18 +104,21 @@ def get_run(node_uuid: str, uuid: str) -> models.Run:
 
     :raises: NotFound if the node has no such run.
     """
-    for row in transaction.read(
-            sa.select(models.Run).options(*_WHOLE)
-            .where(models.Run.uuid == uuid,
-                   models.Run.node_uuid == node_uuid)):
-        return row
-    raise exceptions.NotFound(
-        _('Inspection run %s could not be found.') % uuid)
+    runs = transaction.read(
+        sa.select(models.Run).options(*_WHOLE)
+        .where(models.Run.uuid == uuid, models.Run.node_uuid == node_uuid))
+    if not runs:
+        raise exceptions.NotFound(
+            _('Inspection run %s could not be found.') % uuid)
+    return runs[0]
 
 
 def get_data(node_uuid: str) -> dict[str, Any] | None:
-    """Return what :func:`list_failed` has of one node, if anything."""
-    return next(iter(list_failed([node_uuid])), None)
+    """Return the row of :func:`list_failed` of one node, if there is one."""
+    rows = list_failed([node_uuid])
+    if not rows:
+        return None
+    return rows[0]
 
 
 @transaction.retried
@@ -126,9 +135,16 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
             .where(are_last(node_uuids), _RUNS.c.content.is_not(None))).all()
         documents = content.get(session.connection(),
                                 [row.content for row in rows])
-    return [{'node_uuid': row.node_uuid, 'uuid': row.uuid,
-             'created_at': row.created_at, **documents[row.content]}
-            for row in rows if row.content in documents]
+    failed = []
+    for row in rows:
+        if row.content in documents:
+            failed.append({
+                'node_uuid': row.node_uuid,
+                'uuid': row.uuid,
+                'created_at': row.created_at,
+                **documents[row.content],
+            })
+    return failed
 
 
 def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:

@@ -19,10 +19,10 @@ from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 
 CHUNK = 500
-"""How many data a round of the leader looks at in one go."""
+"""How many rows a round of the leader looks at with one query."""
 
 _CHUNKS = 10
-"""How many chunks a round of the leader looks at to find some to move."""
+"""How many chunks a round of the leader looks at to find rows to move."""
 
 _ENDED = sa.not_(sa.exists().where(
     models.Request.open_node_uuid == models.InspectionData.node_uuid))
@@ -42,15 +42,16 @@ def put(session: orm.Session, node_uuid: str,
     """
     if data is None:
         return None
-    # By primary key, and only if there are any: deleting by node would lock
+    # Read first, and deleted by primary key: in MySQL, deleting by node locks
     # the gap in the index that data of other nodes are inserted into.
-    old: Sequence[int] = session.execute(
+    old_ids: Sequence[int] = session.execute(
         sa.select(models.InspectionData.id)
         .where(models.InspectionData.node_uuid == node_uuid,
                models.InspectionData.posted == data['posted'])).scalars().all()
-    removal.remove(session, models.InspectionData, old)
+    removal.remove(session, models.InspectionData, old_ids)
     row = models.InspectionData(node_uuid=node_uuid, **data)
     session.add(row)
+    # The database makes the id when the row is inserted.
     session.flush()
     return row.id
 
@@ -93,19 +94,24 @@ def store_by_content(limit: int, after: int = 0) -> int:
 
     Data of a single reapplication are removed, as nobody reads them again.
 
-    :param limit: how many data to store at most.
+    :param limit: how many data to store or to remove at most.
     :param after: the ``id`` before the first one to look at, 0 to begin.
     :returns: the ``id`` to go on after, 0 when all were looked at.
     """
     ended: list[Any] = []
     for _chunk in range(_CHUNKS):
-        looked_at = _look_at(after)
-        ended += [row for row in looked_at if row.ended]
-        after = looked_at[-1].id if len(looked_at) == CHUNK else 0
+        rows = _list_in_place(after)
+        ended += [row for row in rows if row.ended]
+        if len(rows) < CHUNK:
+            # There are no more.
+            after = 0
+        else:
+            after = rows[-1].id
         if len(ended) >= limit:
             ended = ended[:limit]
             after = ended[-1].id
-        if len(ended) == limit or not after:
+            break
+        if not after:
             break
     removal.remove_unlocked(
         models.InspectionData, [row.id for row in ended if not row.posted],
@@ -117,9 +123,15 @@ def store_by_content(limit: int, after: int = 0) -> int:
 
 
 @transaction.retried
-def _look_at(after: int) -> Sequence[Any]:
+def _list_in_place(after: int) -> Sequence[Any]:
+    """Read which data stand in their rows, and whether their request ended.
+
+    :param after: the ``id`` before the first one.
+    :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``.
+    """
     row: Any = models.InspectionData
     request: Any = models.Request
+    # A subquery has the limit: no more rows than these are to be joined.
     data = (sa.select(row.id, row.node_uuid, row.posted)
             .where(row.content.is_(None), row.id > after)
             .order_by(row.id).limit(CHUNK).subquery())
@@ -150,12 +162,19 @@ def _store_by_content(id_: int) -> None:
         present = session.execute(
             sa.select(row).where(row.id == id_, _ENDED, row.posted)
             .with_for_update(skip_locked=True)).scalar_one_or_none()
-        if present is None or any(
-                getattr(present, name) != getattr(data, name)
-                for name in ('node_uuid', 'inventory', 'plugin_data')):
+        if present is None or not _is_same(present, data):
+            # The document that no row names is swept some time later.
             return
         present.content = digest
-        present.inventory = present.plugin_data = {}
+        present.inventory = {}
+        present.plugin_data = {}
+
+
+def _is_same(present: Any, data: Any) -> bool:
+    """Return whether a row has the node and the data that it had before."""
+    return (present.node_uuid == data.node_uuid
+            and present.inventory == data.inventory
+            and present.plugin_data == data.plugin_data)
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

@@ -103,7 +103,7 @@ class UnprocessedMixin:
         self.work()
         unprocessed.store_by_content(9)
 
-        self.assertEqual([], unprocessed._look_at(0))
+        self.assertEqual([], unprocessed._list_in_place(0))
 
     def test_data_are_read_by_the_number_that_a_request_has(self):
         self.post()
@@ -207,12 +207,12 @@ class UnprocessedMixin:
 
     def store_too_late(self):
         """Return a function that stores what was read and is gone."""
-        looked_at = unprocessed._look_at(0)
+        looked_at = unprocessed._list_in_place(0)
         with transaction.writer() as session:
             session.execute(sa.delete(models.InspectionData))
 
         def store():
-            with mock.patch.object(unprocessed, '_look_at',
+            with mock.patch.object(unprocessed, '_list_in_place',
                                    lambda after: looked_at):
                 unprocessed.store_by_content(9)
         return store
