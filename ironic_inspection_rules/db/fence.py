@@ -4,11 +4,11 @@
 
 A worker that was stalled for longer than its lease does not know that another
 one has taken over, and a look at the clock before each write does not help:
-it may stall between the look and the write. So it is the database that
-refuses what it writes, in the same transaction. The check comes last, at the
-commit, and locks the two rows that it reads, so that nobody takes over before
-the commit is done. It is an event of the engine, for what is to be refused are
-above all the transactions of Ironic's own objects.
+it may stall between the look and the write. So the database refuses what such
+a worker writes, in the same transaction. The check comes last, at the commit,
+and locks the two rows that it reads, so that nobody takes over before the
+commit is done. The check is an event of the engine: most transactions to be
+refused are those of Ironic's own objects, which know nothing of it.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,8 +22,9 @@ from ironic_inspection_rules.db import models
 
 _NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
 
-# Between who locks a node and who commits lie Ironic's own calls, whose
-# transactions are to be refused too. Its objects take no argument of ours.
+# The check of the commits of this thread. A variable, as no argument of ours
+# gets through Ironic's calls, which lie between the code that sets the fence
+# and the transactions that meet it.
 _FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
     contextvars.ContextVar('fence', default=None))
 
@@ -31,16 +32,16 @@ _FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
 @contextlib.contextmanager
 def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
                  lost: Callable[[], BaseException]) -> Iterator[None]:
-    """Refuse commits of this thread once another delivery has locked the node.
+    """Refuse commits of this thread once another delivery has taken over.
 
-    Who claims a request anew has not locked its node at once: meanwhile it
-    is the token that tells.
+    A worker that claims the request anew locks the node some time later. In
+    between, the holder of the node is the same, but the token is another one.
 
-    :param holder: in whose name the node has to be locked.
-    :param token: that of the last delivery of the request, still.
-    :param lost: makes what is raised instead of a commit otherwise.
+    :param holder: the name in which this delivery has locked the node.
+    :param token: the token of this delivery.
+    :param lost: makes the exception that is raised instead of a commit.
     """
-    # The rows stay as they are until the commit is done.
+    # Locked for reading: both rows stay as they are until the commit is done.
     query = sa.select(_NODES.c.uuid).join(
         models.Request, models.Request.node_uuid == _NODES.c.uuid
     ).where(
@@ -51,6 +52,7 @@ def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
     def check(connection: sa.Connection) -> None:
         if connection.execute(query).first() is None:
             raise lost()
+
     outer = _FENCE.set(check)
     try:
         yield
@@ -60,7 +62,7 @@ def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
 
 @contextlib.contextmanager
 def suspended() -> Iterator[None]:
-    """Allow commits of what asks for the token by itself."""
+    """Allow commits of statements that ask for the token by themselves."""
     outer = _FENCE.set(None)
     try:
         yield
@@ -76,9 +78,10 @@ def _check_fence(connection: Any) -> None:
     try:
         check(connection)
     except BaseException:
-        # Else the pool gets it back as it is, and the next one commits what
-        # was refused: a session rolls back for an Exception only. Without the
-        # events of a rollback, oslo.db takes a connection of SQLite for one
-        # in a transaction, and leaves out the next BEGIN.
+        # A session rolls back for an Exception only. For others the pool
+        # would get the connection back in the middle of the transaction, and
+        # who gets it next would commit what was refused. Nor would a rollback
+        # without its events do: oslo.db would take a connection of SQLite for
+        # one in a transaction, and leave out the next BEGIN.
         connection.invalidate()
         raise

@@ -5,8 +5,8 @@
 The leader's tasks pass over such rows, but some of their transactions are
 Ironic's own, and a row may be locked just before it is written. By default,
 MySQL waits for 50 seconds and PostgreSQL for ever, and all other tasks of the
-leader would wait with it. It is an event of the engine, as Ironic's objects
-take no argument of ours.
+leader would wait with it. The limit is set by an event of the engine, as
+Ironic's objects take no argument of ours. SQLite has no locks of rows.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
 def short() -> Iterator[None]:
     """Bound how long transactions that this thread begins wait for a row.
 
-    One that waits longer ends in an error of the surroundings.
+    One that waits longer fails with an error of the database.
     """
     outer = _IS_SHORT.set(True)
     try:
@@ -49,6 +49,7 @@ def _set_patience(connection: Any) -> None:
     family = connection.dialect.name
     if family == 'postgresql':
         if is_short():
+            # LOCAL: until the end of the transaction.
             connection.exec_driver_sql(
                 f"SET LOCAL lock_timeout = '{_SECONDS}s'")
     elif family in ('mysql', 'mariadb'):
@@ -56,18 +57,19 @@ def _set_patience(connection: Any) -> None:
 
 
 def _set_patience_of_session(connection: Any) -> None:
-    """Set it for the session: MySQL has no such setting of a transaction.
+    """Set the limit of a session: MySQL has none of a transaction.
 
-    The next transaction on this connection may be that of another thread.
+    The next transaction on this connection may be that of another thread,
+    which has to wait as long as before. So this is called for every one.
     """
-    default = connection.info.get(_DEFAULT)
-    wanted: int | None = None
-    if is_short() and default is None:
+    is_session_short = _DEFAULT in connection.info
+    if is_short() == is_session_short:
+        return
+    if is_short():
         connection.info[_DEFAULT] = connection.exec_driver_sql(
             'SELECT @@innodb_lock_wait_timeout').scalar_one()
-        wanted = _SECONDS
-    elif default is not None and not is_short():
-        wanted = connection.info.pop(_DEFAULT)
-    if wanted is not None:
-        connection.exec_driver_sql(
-            f'SET SESSION innodb_lock_wait_timeout = {wanted}')
+        seconds = _SECONDS
+    else:
+        seconds = connection.info.pop(_DEFAULT)
+    connection.exec_driver_sql(
+        f'SET SESSION innodb_lock_wait_timeout = {seconds}')

@@ -32,11 +32,12 @@ def writer() -> contextlib.AbstractContextManager[orm.Session]:
 def writer_without_gaps() -> Iterator[orm.Session]:
     """Open a transaction that locks rows only.
 
-    MySQL by default locks what lies between the rows of a range as well, and
-    rows that it looked at and found to be others. It takes two statements
-    more, which is why not all transactions are like this.
+    By default MySQL also locks the gaps between the rows of a range, and rows
+    that it has read and found not to match. Setting the isolation level takes
+    two statements more, which is why not all transactions do it.
     """
     with writer() as session:
+        # SQLite has no such level, and locks the database as a whole.
         if session.get_bind().dialect.name != 'sqlite':
             session.connection(execution_options={
                 'isolation_level': 'READ COMMITTED'})
@@ -53,12 +54,17 @@ def plain_writer() -> contextlib.AbstractContextManager[sa.Connection]:
 
 
 def plain_reader() -> contextlib.AbstractContextManager[sa.Connection]:
-    """Open a transaction that only reads, likewise."""
+    """Open a transaction that only reads, without a session."""
     return enginefacade.writer.get_engine().connect()
 
 
 def retried(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Repeat a transaction that lost against another one."""
+    """Decorate a transaction to be repeated when it lost against another one.
+
+    That is a deadlock; in SQLite, a database that another process has locked.
+    """
+    # The whole function runs again: it opens its transaction itself, and
+    # changes nothing outside of it.
     return oslo_db_api.wrap_db_retry(
         max_retries=10, retry_interval=0.05, max_retry_interval=1,
         jitter=True, retry_on_deadlock=True,
@@ -75,7 +81,7 @@ def read(query: Any) -> list[Any]:
 
 @retried
 def read_rows(query: Any) -> list[dict[str, Any]]:
-    """Read rows as mappings of the names of their columns."""
+    """Read rows as mappings of names of columns to values."""
     with plain_reader() as connection:
         return [dict(row._mapping) for row in connection.execute(query)]
 
@@ -84,12 +90,14 @@ def bound(engine: sa.Engine, seconds: float) -> None:
     """Limit how long either side of a connection waits.
 
     A process that stops in the middle of a transaction loses its locks: the
-    database ends the transaction. An answer that does not come is an error.
+    database ends the transaction, except for MySQL, which has no such limit.
+    An answer that does not come is an error.
 
-    :param seconds: how long a transaction may do nothing; twice as long an
-        answer may take.
+    :param seconds: how long a transaction may do nothing; an answer may take
+        twice as long.
     """
     family = engine.dialect.name
+    # The queue and the power-on of conductors both call this, in one process.
     if family == 'sqlite' or getattr(engine, _BOUND, False):
         return
     setattr(engine, _BOUND, True)
@@ -98,34 +106,42 @@ def bound(engine: sa.Engine, seconds: float) -> None:
         parameters = {'read_timeout': 2 * seconds,
                       'write_timeout': 2 * seconds}
     elif engine.dialect.driver == 'psycopg2':
+        # The first bounds what was sent and is not acknowledged, in
+        # milliseconds; the others find a server that is gone while an answer
+        # is awaited.
         parameters = {'tcp_user_timeout': int(2000 * seconds),
                       'keepalives_idle': max(int(seconds), 1),
                       'keepalives_interval': max(int(seconds / 3), 1)}
 
     def add_timeouts(dialect: Any, record: Any, args: Any,
-                     given: dict[str, Any]) -> None:
+                     options: dict[str, Any]) -> None:
+        # What an operator has set in the URL of the database stays.
         for name, value in parameters.items():
-            given.setdefault(name, value)
+            options.setdefault(name, value)
 
     def end_idle_transactions(connection: Any, record: Any) -> None:
         with contextlib.closing(connection.cursor()) as cursor:
             if family == 'postgresql':
                 cursor.execute('SET SESSION idle_in_transaction_session_'
                                f'timeout = {int(1000 * seconds)}')
+                # A setting is lost when its transaction is rolled back.
                 connection.commit()
                 return
-            # MySQL has no such limit.
+            # Only MariaDB has the limit, and the dialect is "mysql" for both.
             cursor.execute('SELECT VERSION()')
-            if 'mariadb' in cursor.fetchone()[0].lower():
+            server = cursor.fetchone()[0].lower()
+            if 'mariadb' in server:
                 cursor.execute('SET SESSION idle_transaction_timeout = '
                                f'{max(int(seconds), 1)}')
+
     sa.event.listen(engine, 'do_connect', add_timeouts)
     sa.event.listen(engine, 'connect', end_idle_transactions)
-    # Connections that there are have not been told.
+    # Connections that are open already were made without these events.
     engine.dispose()
 
 
 _BOUND = '_ir_is_bound'
+"""Attribute of an engine whose connections have limits, see :func:`bound`."""
 
 
 def within(session: orm.Session | sa.Connection | None,
@@ -134,21 +150,23 @@ def within(session: orm.Session | sa.Connection | None,
 
     :param session: the transaction; None for one of its own, which is
         repeated where it loses against another one.
+    :returns: what the work returns.
     """
-    if session is not None:
-        return work(session if isinstance(session, sa.Connection)
-                    else session.connection())
+    if session is None:
+        return _work_alone(work)
+    if isinstance(session, sa.Connection):
+        return work(session)
+    return work(session.connection())
 
-    @retried
-    def alone() -> Any:
-        with plain_writer() as connection:
-            return work(connection)
 
-    return alone()
+@retried
+def _work_alone(work: Callable[[sa.Connection], Any]) -> Any:
+    with plain_writer() as connection:
+        return work(connection)
 
 
 def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Yield values in parts of no more than a statement is to have."""
+    """Yield values in parts of a size, the last of which may be smaller."""
     for start in range(0, len(values), size):
         yield values[start:start + size]
 
@@ -156,10 +174,11 @@ def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 def upsert(connection: sa.Connection, table: Any,
            rows: Sequence[Mapping[str, Any]],
            update: Callable[[Any], Mapping[str, Any]] | None = None) -> None:
-    """Insert rows, and update those that are there by their key.
+    """Insert rows, or update them where their primary key is there already.
 
-    :param update: returns what columns become, given the columns of the row
-        that would have been inserted; None leaves a row as it is.
+    :param update: returns the new values of columns, by name, given the
+        columns of the row that would have been inserted; None leaves rows
+        that are there as they are.
     """
     family = connection.dialect.name
     key = table.primary_key.columns
@@ -167,15 +186,25 @@ def upsert(connection: sa.Connection, table: Any,
     if family in ('mysql', 'mariadb'):
         statement = mysql.insert(table).values(rows)
         new = statement.inserted
-        first = key.keys()[0]
-        statement = statement.on_duplicate_key_update(
-            update(new) if update else {first: new[first]})
+        if update is None:
+            # Nothing changes: the key is set to itself. INSERT IGNORE would
+            # hide other errors as well.
+            first = key.keys()[0]
+            changes: Mapping[str, Any] = {first: new[first]}
+        else:
+            changes = update(new)
+        statement = statement.on_duplicate_key_update(changes)
     else:
-        dialect = postgresql if family == 'postgresql' else sqlite
-        statement = dialect.insert(table).values(rows)
-        statement = statement.on_conflict_do_update(
-            index_elements=list(key), set_=update(statement.excluded)
-        ) if update else statement.on_conflict_do_nothing()
+        # Both know ON CONFLICT, but SQLAlchemy has a class for each of them.
+        if family == 'postgresql':
+            statement = postgresql.insert(table).values(rows)
+        else:
+            statement = sqlite.insert(table).values(rows)
+        if update is None:
+            statement = statement.on_conflict_do_nothing()
+        else:
+            statement = statement.on_conflict_do_update(
+                index_elements=list(key), set_=update(statement.excluded))
     connection.execute(statement)
 
 
@@ -184,9 +213,12 @@ def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
 
     :param after: the UUID before the first one, '' to begin.
     """
-    # Each branch reads its index from where it begins, and no further.
-    branches = [
-        sa.select(sa.select(table.node_uuid).where(table.node_uuid > after)
-                  .distinct().order_by(table.node_uuid).limit(limit)
-                  .subquery()) for table in tables]
+    branches = []
+    for table in tables:
+        # With its own order and limit, so that a branch reads no more of its
+        # index. SQLite takes these in a subquery only.
+        first_nodes = (
+            sa.select(table.node_uuid).where(table.node_uuid > after)
+            .distinct().order_by(table.node_uuid).limit(limit).subquery())
+        branches.append(sa.select(first_nodes))
     return read(sa.union(*branches).order_by('node_uuid').limit(limit))
