@@ -25,16 +25,17 @@ _IRONIC = sa.table(
     sa.column('actions', db_types.JsonEncodedList))
 
 _ASIDE = 'was:'
-"""How the phase of a rule begins that was taken over: no Ironic runs it."""
+"""Prefix of the phase of a rule that was taken over: no Ironic runs it."""
 
 
 @transaction.retried
 def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
-    :param set_aside: those that were taken over instead of the others.
-    :returns: the columns that describe a rule, as they were, and ``id``; none
-        where Ironic has no such table.
+    :param set_aside: whether to read the rules that were taken over, instead
+        of the others.
+    :returns: the columns that describe a rule, with the phase that it had,
+        and ``id``; no rule where Ironic has no such table.
     """
     with transaction.reader() as session:
         if not sa.inspect(session.connection()).has_table(_IRONIC.name):
@@ -43,11 +44,14 @@ def read_ironic(set_aside: bool = False) -> list[Row]:
 
 
 def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
-    found = session.execute(sa.select(_IRONIC).order_by(_IRONIC.c.id))
-    rows = [dict(row) for row in found.mappings()]
-    return [{**row, 'phase': (row['phase'] or '').removeprefix(_ASIDE) or None}
-            for row in rows
-            if set_aside is (row['phase'] or '').startswith(_ASIDE)]
+    query = sa.select(_IRONIC).order_by(_IRONIC.c.id)
+    rows = []
+    for row in session.execute(query).mappings():
+        stored_phase = row['phase'] or ''
+        if stored_phase.startswith(_ASIDE) == set_aside:
+            phase = stored_phase.removeprefix(_ASIDE) or None
+            rows.append({**row, 'phase': phase})
+    return rows
 
 
 @transaction.retried
@@ -56,10 +60,11 @@ def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
           origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Store rules, all or none.
 
-    :param values: column values of each, see :func:`.rule.create_rule`.
+    :param values: column values of the rules, see :func:`.rule.create_rule`.
     :param moved: their rows in Ironic's table. They stay there, in a phase
         that no Ironic runs, see :func:`restore`.
-    :param present: all rows of Ironic's table when they were read.
+    :param present: what :func:`read_ironic` has returned of the rules that
+        were not taken over; None not to compare them.
     :raises: Conflict if Ironic's table has changed since.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
@@ -70,7 +75,8 @@ def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
                 _("Ironic's inspection rules were changed meanwhile; "
                   'nothing was moved'))
         for row in moved:
-            _write_phase(change.session, row, f'{_ASIDE}{row["phase"] or ""}')
+            phase = row['phase'] or ''
+            _write_phase(change.session, row, _ASIDE + phase)
         change.create(values)
 
 
@@ -79,8 +85,8 @@ def restore(rows: Sequence[Row], uuids: Sequence[str],
             origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Give rules back to Ironic that were taken over.
 
-    :param rows: of Ironic's table, with the phases that they had.
-    :param uuids: of the rules to remove here.
+    :param rows: rows of Ironic's table, with the phases that they had.
+    :param uuids: UUIDs of the rules to remove here.
     """
     with rule_set.change(origin) as change:
         for row in rows:
@@ -110,27 +116,38 @@ def read_inspector(url: str) -> list[Row]:
             rules, conditions, actions = (
                 sa.Table(name, tables, autoload_with=connection)
                 for name in ('rules', 'rule_conditions', 'rule_actions'))
-            # Not a column since the beginning.
+            # Databases of early releases have no column of the scope.
             scope = getattr(rules.c, 'scope', sa.null().label('scope'))
-            found = connection.execute(
-                sa.select(rules.c.uuid, rules.c.description, scope)
-                .order_by(rules.c.created_at))
-            return [{
-                **row,
-                'conditions': _read_parts(
+            query = (sa.select(rules.c.uuid, rules.c.description, scope)
+                     .order_by(rules.c.created_at))
+            # All rows at once: other statements follow on the connection.
+            rows = connection.execute(query).mappings().all()
+            entries = []
+            for row in rows:
+                entry = dict(row)
+                entry['conditions'] = _read_operations(
                     connection, conditions, row['uuid'],
-                    ('op', 'field', 'multiple', 'invert')),
-                'actions': _read_parts(connection, actions, row['uuid'],
-                                       ('action',)),
-            } for row in found.mappings()]
+                    ('op', 'field', 'multiple', 'invert'))
+                entry['actions'] = _read_operations(
+                    connection, actions, row['uuid'], ('action',))
+                entries.append(entry)
+            return entries
     finally:
         engine.dispose()
 
 
-def _read_parts(connection: sa.Connection, table: sa.Table, uuid: str,
-                names: Iterable[str]) -> list[Row]:
-    found = connection.execute(sa.select(table).where(
-        table.c.rule == uuid).order_by(table.c.id))
-    return [{**json.loads(row['params'] or '{}'),
-             **{name: row[name] for name in names}}
-            for row in found.mappings()]
+def _read_operations(connection: sa.Connection, table: sa.Table, uuid: str,
+                     names: Iterable[str]) -> list[Row]:
+    """Read the conditions or the actions of a rule of ironic-inspector.
+
+    :param names: columns to read. Other parameters are one text, of JSON.
+    """
+    query = (sa.select(table).where(table.c.rule == uuid)
+             .order_by(table.c.id))
+    operations = []
+    for row in connection.execute(query).mappings():
+        operation = json.loads(row['params'] or '{}')
+        for name in names:
+            operation[name] = row[name]
+        operations.append(operation)
+    return operations

@@ -38,8 +38,8 @@ def upgrade(revision: str | None = None) -> None:
 
     :param revision: an alembic revision, the newest one if not given.
     :raises: Invalid if there is no such revision.
-    :raises: DatabaseNotReady if the tables are none that a migration of this
-        code has made; then nothing is changed.
+    :raises: DatabaseNotReady if migrations other than those of this code have
+        made the tables; then nothing is changed.
     """
     _check_origin()
     _run(alembic.command.upgrade, revision)
@@ -47,6 +47,8 @@ def upgrade(revision: str | None = None) -> None:
 
 def stamp(revision: str | None = None) -> None:
     """Record a revision as for :func:`upgrade`, and change nothing else.
+
+    Tables without a revision are taken as they are.
 
     :raises: Invalid if there is no such revision.
     :raises: DatabaseNotReady if another release has made the tables.
@@ -77,8 +79,9 @@ def check() -> None:
     Tables of a revision that this code does not know are newer ones: during
     an upgrade the tables go first and the services follow one at a time.
 
-    :raises: DatabaseNotReady if the tables are missing, older than the code
-        or those of a preview, or the database does not answer.
+    :raises: DatabaseNotReady if the tables are missing, without a revision,
+        older than the code or those of a preview, or the database does not
+        answer.
     """
     try:
         present = version()
@@ -114,7 +117,7 @@ def _check_origin() -> None:
     """Check that migrations of this code have made the tables, or none has.
 
     An upgrade of other tables would stop in the middle, and MySQL could not
-    undo what was done until then.
+    undo what was done until then: it commits every change of a table.
     """
     present = version()
     if present is not None:
@@ -157,40 +160,45 @@ def _make_anew() -> str:
 def table_names() -> list[str]:
     """Return the names of the tables that are there.
 
-    That of the revision is left out, as it may be there without any other.
+    The table of the revision is left out, as it may be there without any
+    other.
     """
-    present = set(sa.inspect(
-        enginefacade.writer.get_engine()).get_table_names())
-    return [table.name for table
-            in reversed(models.Base.metadata.sorted_tables)
-            if table.name in present]
+    inspector = sa.inspect(enginefacade.writer.get_engine())
+    present = set(inspector.get_table_names())
+    # In the order in which they can be removed.
+    tables = reversed(models.Base.metadata.sorted_tables)
+    return [table.name for table in tables if table.name in present]
 
 
 def count_rows() -> dict[str, int]:
     """Return how many rows the tables have that are there, by name.
 
-    The first of them is that of the revision.
+    The table of the revision comes first, if it is there.
     """
     engine = enginefacade.writer.get_engine()
     names = table_names()
     if sa.inspect(engine).has_table(VERSION_TABLE):
         names.insert(0, VERSION_TABLE)
+    counts: dict[str, int] = {}
     with engine.connect() as connection:
-        return {name: connection.execute(sa.select(
-            sa.func.count()).select_from(sa.table(name))).scalar_one()
-            for name in names}
+        for name in names:
+            query = sa.select(sa.func.count()).select_from(sa.table(name))
+            counts[name] = connection.execute(query).scalar_one()
+    return counts
 
 
 def drop() -> None:
     """Remove all tables.
 
-    That of the revision goes first: tables that are left without one, when
-    this is interrupted, are not taken for whole.
+    The table of the revision goes first: tables that are left without a
+    revision, when this is interrupted, are not taken for whole.
     """
-    names = count_rows()
+    names = list(count_rows())
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:
-            sa.Table(name, sa.MetaData(), sa.Column('id')).drop(connection)
+            # SQLAlchemy drops tables by objects; their columns do not matter.
+            table = sa.Table(name, sa.MetaData(), sa.Column('id'))
+            table.drop(connection)
 
 
 def _scripts() -> alembic_script.ScriptDirectory:

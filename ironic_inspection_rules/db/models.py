@@ -48,7 +48,7 @@ class _CompactDict(db_types.JsonEncodedDict):
 
 
 class _StorableText(sa.TypeDecorator):
-    """Text that every database takes, in characters and in length."""
+    """Text that is made to fit every database, see ``storable``."""
 
     impl = sa.Text
     cache_ok = True
@@ -72,16 +72,22 @@ _LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
 
 
 def _columns_of_fields() -> Any:
-    """Make a mixin of the fields of a rule that hold one value."""
+    """Make a mixin of the fields of a rule that hold one value.
+
+    A field that is added to the rule needs no column here, only a migration.
+    """
+    column_types: dict[Any, Any] = {
+        bool: sa.Boolean(), int: sa.Integer(), str: sa.String(16)}
     columns = {}
     for name, field in model.SETTABLE.items():
+        if name == 'uuid':
+            continue
         default: Any = field.default
         if default is None:
             columns[name] = sa.Column(sa.String(255), nullable=True)
-        elif field.type in (bool, int, str) and name != 'uuid':
-            kind: Any = {bool: sa.Boolean(), int: sa.Integer(),
-                         str: sa.String(16)}[field.type]
-            columns[name] = sa.Column(kind, nullable=False, default=default)
+        elif field.type in column_types:
+            columns[name] = sa.Column(column_types[field.type],
+                                      nullable=False, default=default)
     return type('RuleFields', (), columns)
 
 
@@ -92,8 +98,9 @@ class Rule(models.TimestampMixin, _RuleFields, Base):
     """One inspection rule (spec 003 "Data model impact").
 
     ``version`` is that of the versioned object the row was saved from,
-    ``revision`` that of the rule set when the row was written. Rules of equal
-    priority run by rising ``position``. Further columns are the fields of
+    ``revision`` that of the rule set when the rule was last created or
+    changed, other than in its ``position``. Rules of equal priority run by
+    rising ``position``. Further columns are the fields of
     :class:`.model.Rule`.
     """
 
@@ -153,8 +160,8 @@ class RulesRevision(Base):
     """The one row that counts the changes of the rule set.
 
     Every change of ``ir_rules`` adds one to it in the same transaction. So a
-    process learns by one small query whether its rules are still in force,
-    and no two changes happen at the same time.
+    process learns by one small query whether its rules are still in force.
+    As the change locks the row, no two changes happen at the same time.
     """
 
     __tablename__ = 'ir_rules_revision'
@@ -168,11 +175,12 @@ class Request(models.TimestampMixin, Base):
 
     ``open_node_uuid`` is the node's UUID until the request is done, then
     NULL; as it is unique, a node has one open request at most. ``token``
-    counts deliveries, ``lock_failures`` those that found the node locked since
-    the last attempt. ``due_at`` is when the queue may act on the request, in
-    seconds of the database's own clock, NULL for never: to deliver it, to find
-    its worker dead or, once it is done, to check that its node is in a final
-    state. ``sender`` is the address that the data came from,
+    counts deliveries, and whatever else ends one; ``lock_failures`` counts
+    the deliveries that found the node locked since the last attempt.
+    ``due_at`` is when the queue may act on the request, in seconds of the
+    database's own clock, NULL for never: to deliver it, to find its worker
+    dead or, once it is done, to check that its node is in a final state.
+    ``sender`` is the address that the data came from,
     ``inspection_began_at`` the begin of their inspection, as the node has it.
     """
 
@@ -205,10 +213,11 @@ class InspectionData(models.TimestampMixin, Base):
     """Inspection data as they came, before any hook or rule has seen them.
 
     ``posted`` is true where the ramdisk posted them; others are for a single
-    reapplication. A node has the last of each kind. Data of an open request
-    are in the row itself. Some time after the request has ended, the leader
-    stores them by content: then ``content`` is the digest of a document with
-    ``inventory`` and ``plugin_data``, and these two columns are empty.
+    reapplication. The table has the last data of both kinds of a node. Those
+    of an open request are in the row itself. Some time after the request has
+    ended, the leader stores posted ones by content: then ``content`` is the
+    digest of a document with ``inventory`` and ``plugin_data``, and these two
+    columns are empty. Others are removed.
     """
 
     __tablename__ = 'ir_unprocessed'
@@ -226,8 +235,8 @@ class Run(models.TimestampMixin, Base):
 
     ``created_at`` is when it ended, ``revision`` that of the rules it ran,
     ``phases`` what they did. ``content`` is the digest of the machine's data
-    if the run failed. ``places`` are those that sensitive rules set, of
-    which ``phases`` tell nothing.
+    if the run failed. ``places`` are those that sensitive rules set, which
+    ``phases`` do not show.
     """
 
     __tablename__ = 'ir_runs'
@@ -250,8 +259,8 @@ class Run(models.TimestampMixin, Base):
 class RuleStatistics(Base):
     """Counters of one rule, built-in or stored.
 
-    ``runs`` tells how often it was decided, ``audited`` how many of
-    ``matched`` were in the mode ``audit``; ``since`` is when counting began.
+    ``runs`` is how often the rule was decided, ``audited`` how many of
+    ``matched`` were in the mode ``audit``. ``since`` is when counting began.
     """
 
     __tablename__ = 'ir_rule_statistics'
@@ -271,9 +280,9 @@ class Content(Base):
     """A JSON document, stored once however many rows name its digest.
 
     ``frame`` is the document without its sections, compressed, ``size`` the
-    characters of the whole as JSON. ``used_at`` is when it was last stored or
-    named, in seconds of the database's own clock; a document that no row names
-    is removed some time after that.
+    characters of the whole as JSON. ``used_at`` is when it was last stored,
+    in seconds of the database's own clock, and is renewed only if that is
+    some time ago. A document that no row names is removed some time later.
     """
 
     __tablename__ = 'ir_contents'
