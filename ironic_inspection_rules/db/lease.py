@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Leases: whom a request is given to, and until when.
+"""Leases: which worker holds a request, and until when.
 
-The clock is that of the database. A lease that has run out is no longer
-anybody's, but its delivery is the last one until the request is delivered anew
-or taken back.
+The clock is that of the database. A request whose lease has run out is held by
+nobody, but its delivery is the last one until the request is delivered anew or
+taken back.
 
-Nobody waits here for a row that somebody else has locked: a process that
-stalls in the middle of a transaction holds up its own request only. A row is
-locked by its primary key, else MySQL locks the gaps beside it as well.
+Nothing here waits for a row that another transaction has locked: a process
+that stalls in the middle of a transaction holds up its own request only. A row
+is locked by its primary key, else MySQL locks the gaps beside it as well.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,10 +25,10 @@ from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 
 _CANDIDATES = 8
-"""How many requests somebody who asks for one looks at in one go."""
+"""How many requests a search for one reads with one query."""
 
 _MOST_DELAY = 30.0
-"""Seconds that requests are put off for at most, see ``queue.delivery``."""
+"""Longest time that a request is put off, in seconds; ``queue.delivery``."""
 
 PRECEDENCE = 600.0
 """Seconds after a reapplication in which posted inventories go before it."""
@@ -40,9 +40,11 @@ _LIMIT = 500
 """How many rows a round of the leader looks at."""
 
 Claimed = tuple[models.Request, models.InspectionData | None]
+"""A request as a delivery has it, and the data that it needs, if any."""
 
 
 class _Candidate(typing.NamedTuple):
+    """A request that may be claimed, as it was at the time ``looked_at``."""
 
     id: int
     token: int
@@ -56,19 +58,29 @@ def read_clock() -> float:
 
 
 class Search:
-    """Finds what is due of one kind, for one thread of workers.
+    """Finds requests of some states that are due, for one thread of workers.
 
-    What others have to serve is passed over row by row, which takes seconds
-    where a hundred thousand of them wait. So nobody looks at them twice in a
-    lease: what was due before the first that was found is left out, but for
-    what may have been on its way then.
+    Requests that other workers have to serve are passed over row by row,
+    which takes seconds where a hundred thousand of them wait. So a thread
+    reads them once in a lease. Between, a search begins at the first request
+    that was found before, less the time that a transaction which stores one
+    may have taken to commit.
+
+    :param lease: seconds that a worker holds a request before it has to
+        prolong its lease.
+    :param states: states of the requests to find.
+    :param served: the condition of requests that the workers can serve, None
+        if they serve all.
     """
 
     def __init__(self, lease: float, states: Collection[str],
                  served: sa.ColumnElement[bool] | None) -> None:
         self._lease = lease
         self._states = states
-        self._served = () if served is None else (served,)
+        self._served: tuple[sa.ColumnElement[bool], ...] = ()
+        if served is not None:
+            self._served = (served,)
+        # Requests that were due up to this time are left out; 0 for none.
         self._looked_until = 0.0
         self._look_again_at = -math.inf
 
@@ -76,97 +88,136 @@ class Search:
         """Give the request that is due longest to a worker.
 
         :returns: the request as this delivery has it, and its data; None if
-            none is due, or those that are were locked.
+            none is due, or all that are due were locked.
         """
-        after: _Candidate | None = None
-        while candidates := self._look(after):
+        candidates = self._look()
+        while candidates:
             for candidate in candidates:
-                if claimed := _claim(candidate, worker, self._lease):
+                claimed = _claim(candidate, worker, self._lease)
+                if claimed is not None:
                     return claimed
-            # Claimed by others, or locked: whoever did that may have stalled.
-            after = candidates[-1]
+            # All were claimed or locked by others. Look on behind them, as a
+            # process that has locked them may have stalled.
+            candidates = self._look(after=candidates[-1])
         return None
 
     def is_any_due(self) -> bool:
-        """Check if a claim would find anything."""
+        """Check if a request is due, be it locked or not."""
         return bool(self._look())
 
     def _look(self, after: _Candidate | None = None) -> list[_Candidate]:
+        """Read the next requests that are due, the longest due first.
+
+        :param after: the last one that was read before, None to begin.
+        """
         if time.monotonic() >= self._look_again_at:
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
-        found: list[_Candidate] = _due_requests(
+        candidates = _due_requests(
             self._lease, self._states, self._served, self._looked_until, after)
         if self._served and after is None:
-            # What was due before the first of those is for others to serve.
-            self._looked_until = (
-                min(found[0].due_at, float(found[0].looked_at)) if found
-                else read_clock()) - self._lease
-        return found
+            # All that was due before the first candidate is for other workers.
+            # A candidate may seem to be due later than now, see _deliverable.
+            if candidates:
+                first = candidates[0]
+                until = min(first.due_at, float(first.looked_at))
+            else:
+                until = read_clock()
+            # A transaction that began before may commit a request later.
+            self._looked_until = until - self._lease
+        return candidates
 
 
 def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the condition of what is due; each part is a range of the index.
+    """Return conditions, one of which a request that is due meets.
 
-    No request is put off for long, so the clock was set back since one was
-    that seems to be, or others go before it.
+    Every condition is a range of the index. The second one holds for requests
+    that are due later than any is put off or leased. Either the clock was set
+    back since, or others go before the request (``precedence``), and it is
+    delivered when there are none.
+
+    :param lease: seconds that a worker holds a request.
     """
     row = models.Request
-    return (row.due_at <= clock.now(),
-            row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY))
+    is_past = row.due_at <= clock.now()
+    is_far_off = row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY)
+    return is_past, is_far_off
 
 
 def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the condition of what may be delivered, likewise.
+    """Return conditions, one of which a request to be delivered meets.
 
-    A request that nobody holds is due later only if it was put off, by
-    ``_MOST_DELAY`` at most. If not, others go before it until then, or the
-    clock was set back since.
+    The third one is for requests that no worker holds and that are due later,
+    though they were never put off, or longer than any is put off: again the
+    clock was set back, or others go before them.
 
-    A reapplication is due later by ``PRECEDENCE``, so that all others come
-    first, and may be delivered all that time. One that was put off waits for
-    the end of its delay before.
+    A reapplication is due ``PRECEDENCE`` later, so that all others come
+    first, and may be delivered all that time. If it was put off, it may be
+    delivered once its delay is over.
     """
     row = models.Request
-    past, far_off = due(lease)
-    is_tried = sa.or_(row.attempts != 0, row.lock_failures != 0)
-    is_yielding = row.event == _REAPPLY
-    is_put_off = sa.and_(
-        is_tried, is_yielding, row.worker.is_(None),
-        row.due_at > clock.now() + PRECEDENCE,
-        row.due_at <= clock.now() + PRECEDENCE + _MOST_DELAY)
-    return (past, sa.and_(far_off, sa.not_(is_put_off)), sa.and_(
-        sa.not_(past), sa.not_(far_off), sa.not_(is_put_off),
-        row.worker.is_(None),
-        sa.or_(sa.not_(is_tried), is_yielding,
-               row.due_at > clock.now() + _MOST_DELAY)))
+    is_past, is_far_off = due(lease)
+    was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
+    is_reapplication = row.event == _REAPPLY
+    yields_from = clock.now() + PRECEDENCE
+    has_delay_left = sa.and_(
+        is_reapplication, was_put_off, row.worker.is_(None),
+        row.due_at > yields_from, row.due_at <= yields_from + _MOST_DELAY)
+    is_due_too_late = row.due_at > clock.now() + _MOST_DELAY
+    is_in_between = sa.and_(
+        sa.not_(is_past), sa.not_(is_far_off), row.worker.is_(None),
+        sa.or_(sa.not_(was_put_off), is_reapplication, is_due_too_late))
+    return (is_past, sa.and_(is_far_off, sa.not_(has_delay_left)),
+            sa.and_(is_in_between, sa.not_(has_delay_left)))
 
 
 def _due_requests(lease: float, states: Collection[str],
                   conditions: Collection[sa.ColumnElement[bool]],
                   since: float, after: _Candidate | None = None
                   ) -> list[_Candidate]:
+    """Read requests to be delivered, the longest due first.
+
+    :param conditions: conditions that the requests must meet as well.
+    :param since: time after which they are due, 0 for any.
+    :param after: the request before the first one, None to begin.
+    """
     row: typing.Any = models.Request
-    beyond = [] if after is None else [sa.or_(
-        row.due_at > after.due_at,
-        sa.and_(row.due_at == after.due_at, row.id > after.id))]
+    beyond = []
+    if after is not None:
+        beyond.append(sa.or_(
+            row.due_at > after.due_at,
+            sa.and_(row.due_at == after.due_at, row.id > after.id)))
     if since:
         beyond.append(row.due_at > since)
-    return [_Candidate(**found) for found in transaction.read_rows(limited(
+    ranges = []
+    for state in states:
+        for is_deliverable in _deliverable(lease):
+            ranges.append(sa.and_(
+                row.state == state, is_deliverable, db_request.OPEN,
+                *conditions, *beyond))
+    query = limited(
         [row.id, row.token, row.due_at, clock.now().label('looked_at')],
-        [sa.and_(row.state == state, when, db_request.OPEN, *conditions,
-                 *beyond) for state in states for when in _deliverable(lease)],
-        [row.due_at, row.id], _CANDIDATES
-    ).order_by('due_at', 'id'))]
+        ranges, [row.due_at, row.id], _CANDIDATES)
+    rows = transaction.read_rows(query.order_by('due_at', 'id'))
+    return [_Candidate(**values) for values in rows]
 
 
 def limited(columns: list[typing.Any], branches: list[sa.ColumnElement[bool]],
             order: list[typing.Any], limit: int) -> typing.Any:
-    """Return a query for the first rows of several ranges of an index."""
-    return sa.union_all(*(
-        sa.select(sa.select(*columns).where(branch).order_by(*order)
-                  .limit(limit).subquery())
-        for branch in branches)).limit(limit)
+    """Return a query for the first rows of several ranges of an index.
+
+    :param branches: the condition of every range.
+    :param limit: how many rows to read of a range, and of all of them.
+    """
+    # With its own order and limit, a branch reads the begin of its range; an
+    # OR of all conditions would be read, and sorted, as a whole. SQLite takes
+    # these in a subquery only.
+    queries = []
+    for branch in branches:
+        first_rows = (sa.select(*columns).where(branch).order_by(*order)
+                      .limit(limit).subquery())
+        queries.append(sa.select(first_rows))
+    return sa.union_all(*queries).limit(limit)
 
 
 @transaction.retried
@@ -174,11 +225,15 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     """Claim a request and read it, before anybody else can claim it.
 
     One transaction locks, changes and reads the row. Were it read after the
-    commit, a worker that stalls in between would get the token of whoever
-    claims the request after it, and both would pass the fence. The lock is
-    asked for with SKIP LOCKED and by primary key: who stalls with it keeps
-    nobody waiting, and MySQL locks no gap. SQLite has no row locks; there a
-    transaction whose snapshot is old is refused when it writes.
+    commit, a worker that stalls in between would get the token of another
+    worker, which claims the request after it, and both would pass the fence.
+    The lock is asked for with SKIP LOCKED and by primary key: a worker that
+    stalls with it keeps nobody waiting, and MySQL locks no gap. SQLite has no
+    row locks; there a transaction whose snapshot is old is refused when it
+    writes.
+
+    :returns: the request and its data; None if it is locked, or has been
+        claimed or changed since it was read.
     """
     row = models.Request
     with transaction.writer() as session:
@@ -190,25 +245,27 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
             .values(worker=worker, token=candidate.token + 1,
                     due_at=clock.now() + lease)
             .execution_options(synchronize_session=False))
-        found, data = session.execute(
+        request, data = session.execute(
             sa.select(row, models.InspectionData)
             .options(orm.undefer(row.checkpoints))
             .outerjoin(models.InspectionData,
                        models.InspectionData.id == row.unprocessed_id)
             .where(row.id == candidate.id)).one()
-        return found, data
+        return request, data
 
 
 def lock(session: orm.Session, id_: int,
          *conditions: sa.ColumnElement[bool]) -> bool:
-    """Lock a request, unless somebody else has locked it.
+    """Lock a request until the commit, unless another transaction has it.
 
-    :returns: whether it is locked now.
+    :param conditions: conditions that the request must still meet.
+    :returns: whether the request is locked by this transaction now.
     """
-    return session.execute(
+    row = session.execute(
         sa.select(models.Request.id)
         .where(models.Request.id == id_, *conditions)
-        .with_for_update(skip_locked=True)).first() is not None
+        .with_for_update(skip_locked=True)).first()
+    return row is not None
 
 
 @transaction.retried
@@ -216,12 +273,13 @@ def prolong_requests(held: Iterable[tuple[str, int]],
                      lease: float) -> set[tuple[str, int]]:
     """Prolong the leases of open requests.
 
-    Each in a transaction of its own: a heartbeat for many must not fail, or
-    wait, for one of them. One that is locked keeps the lease that it has:
-    somebody is about to change it, and nobody can take it meanwhile.
+    Every lease is prolonged in a transaction of its own: a heartbeat for many
+    must not fail, or wait, for one of them. A locked request keeps the lease
+    that it has: another transaction is about to change it, and no worker can
+    claim it meanwhile.
 
     :param held: pairs of UUID and token.
-    :returns: those of the pairs that are last deliveries.
+    :returns: the pairs whose deliveries are the last ones.
     """
     row = models.Request
     key = sa.tuple_(row.uuid, row.token)
@@ -229,23 +287,26 @@ def prolong_requests(held: Iterable[tuple[str, int]],
         rows: typing.Any = session.execute(
             sa.select(row.id, row.uuid, row.token)
             .where(db_request.OPEN, key.in_(list(held))))
-        found: dict[int, tuple[str, int]] = {
+        last_deliveries: dict[int, tuple[str, int]] = {
             id_: (uuid, token) for id_, uuid, token in rows}
-    for id_, (uuid, token) in found.items():
+    for id_, (uuid, token) in last_deliveries.items():
         with transaction.writer() as session:
-            if lock(session, id_, row.uuid == uuid, row.token == token,
-                    db_request.OPEN):
+            # SQLite reuses the id of a row that is gone: compare the UUID.
+            is_locked = lock(session, id_, row.uuid == uuid,
+                             row.token == token, db_request.OPEN)
+            if is_locked:
                 session.execute(
                     sa.update(row).where(row.id == id_)
                     .values(due_at=clock.now() + lease)
                     .execution_options(synchronize_session=False))
-    return set(found.values())
+    return set(last_deliveries.values())
 
 
 def expire_leases(lease: float, states: Iterable[str]) -> list[models.Request]:
-    """Take back what workers held beyond the end of their lease.
+    """Take back requests that workers held beyond the end of their lease.
 
-    :returns: those requests as they were.
+    :param states: states of the requests to take back.
+    :returns: the requests as they were, but for the token.
     """
     return _take_lapsed(lease, states, {'worker': None},
                         db_request.OPEN, models.Request.worker.is_not(None))
@@ -255,7 +316,8 @@ def claim_unsettled(lease: float, states: Iterable[str]
                     ) -> list[models.Request]:
     """Lease the ended requests whose nodes may not be in a final state.
 
-    :returns: as they were, but for the token.
+    :param states: states of the requests to lease.
+    :returns: the requests as they were, but for the token.
     """
     return _take_lapsed(lease, states, {'due_at': clock.now() + lease},
                         models.Request.open_node_uuid.is_(None))
@@ -264,14 +326,26 @@ def claim_unsettled(lease: float, states: Iterable[str]
 def _take_lapsed(lease: float, states: Iterable[str],
                  values: Mapping[str, typing.Any],
                  *conditions: sa.ColumnElement[bool]) -> list[models.Request]:
-    query = limited(
-        [models.Request.id],
-        [sa.and_(models.Request.state == state, when, *conditions)
-         for state in states for when in due(lease)],
-        [models.Request.due_at], _LIMIT)
-    taken = [_take(id_, values, sa.or_(*due(lease)), *conditions)
-             for id_ in transaction.read(query)]
-    return [row for row in taken if row is not None]
+    """Give the requests that are due a new token, and other values.
+
+    :param values: column values to change.
+    :param conditions: conditions that the requests must meet as well.
+    :returns: the requests as they were, but for the token.
+    """
+    ranges = []
+    for state in states:
+        for is_due in due(lease):
+            ranges.append(sa.and_(models.Request.state == state, is_due,
+                                  *conditions))
+    query = limited([models.Request.id], ranges, [models.Request.due_at],
+                    _LIMIT)
+    requests = []
+    for id_ in transaction.read(query):
+        request = _take(id_, values, sa.or_(*due(lease)), *conditions)
+        # Locked, or prolonged since it was read.
+        if request is not None:
+            requests.append(request)
+    return requests
 
 
 @transaction.retried
@@ -281,27 +355,29 @@ def _take(id_: int, values: Mapping[str, typing.Any],
     with transaction.writer() as session:
         if not lock(session, id_, *conditions):
             return None
-        taken: typing.Any = session.get_one(row, id_)
-        session.expunge(taken)
+        request: typing.Any = session.get_one(row, id_)
+        # Apart from the session, which would store the token once more.
+        session.expunge(request)
         session.execute(sa.update(row).where(row.id == id_)
                         .values(token=row.token + 1, **values)
                         .execution_options(synchronize_session=False))
-        taken.token += 1
-        return taken
+        request.token += 1
+        return request
 
 
 def list_held_requests(node_uuid: str) -> list[models.Request]:
-    """Read the requests of a node that somebody holds.
+    """Read the requests of a node that a worker or the leader holds.
 
-    That is an open one until it is delivered anew, and done ones until
-    their leases end.
+    An open one is held until it is delivered anew or taken back, even when
+    its lease has run out; done ones until their leases end.
     """
+    row = models.Request
+    is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))
+    is_done_and_leased = sa.and_(row.open_node_uuid.is_(None),
+                                 row.due_at > clock.now())
     return transaction.read(
-        sa.select(models.Request)
-        .where(models.Request.node_uuid == node_uuid, sa.or_(
-            sa.and_(db_request.OPEN, models.Request.worker.is_not(None)),
-            sa.and_(models.Request.open_node_uuid.is_(None),
-                    models.Request.due_at > clock.now()))))
+        sa.select(row).where(row.node_uuid == node_uuid,
+                             sa.or_(is_open_and_held, is_done_and_leased)))
 
 
 def list_workers() -> list[str]:

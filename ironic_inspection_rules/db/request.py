@@ -3,7 +3,7 @@
 """Reading and writing inspection requests.
 
 Whoever changes an open request names the token of a delivery; the change
-happens only if that is still the last one.
+happens only if that delivery is still the last one.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -33,7 +33,9 @@ def find_or_create_request(
         why_over: Callable[[models.Request, datetime.datetime | None],
                            str | None], over: str, precedence: float = 0.0
 ) -> tuple[models.Request, bool]:
-    """Store a request of a node that has no open one; it may be delivered.
+    """Store a request of a node, unless an open one of the node goes on.
+
+    The new request may be delivered at once, or after the precedence.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``state``, and ``version``, that of the versioned object which can
@@ -42,7 +44,9 @@ def find_or_create_request(
     :param accept: called within the transaction; returns when the node's
         inspection began, if this is the first of it that is accepted.
     :param why_over: called with the open request that there is, and what
-        ``accept`` returned; returns why that one ends, None if it does not.
+        ``accept`` returned; returns why that request ends, None if it goes
+        on.
+    :param over: state of a request that ends for the new one.
     :param precedence: seconds in which later requests of others, without a
         precedence, are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
@@ -67,12 +71,16 @@ def find_or_create_request(
             session.add(row)
             return row, True
     except db_exc.DBDuplicateEntry as exc:
+        # Two processes have found no open request; open_node_uuid is unique.
         raise exceptions.RequestPending(node_uuid) from exc
 
 
 def _supersede(session: orm.Session, id_: Any, state: str,
                reason: str) -> None:
-    """End a request; whoever processes it commits nothing any more."""
+    """End a request; a worker that processes it commits nothing any more.
+
+    It has the token of a delivery that is not the last one now.
+    """
     session.execute(
         sa.update(models.Request).where(models.Request.id == id_)
         .values(state=state, last_error=reason, open_node_uuid=None,
@@ -84,7 +92,10 @@ def _supersede(session: orm.Session, id_: Any, state: str,
 @transaction.retried
 def supersede_request(node_uuid: str, events: Collection[str], state: str,
                       reason: str) -> None:
-    """End the open request of a node, if it is for one of some events."""
+    """End the open request of a node, if its event is one of these.
+
+    :param state: the state that the request ends in.
+    """
     with transaction.writer() as session:
         present = _open_request(session, node_uuid)
         if present is not None and present.event in events:
@@ -95,7 +106,8 @@ def supersede_request(node_uuid: str, events: Collection[str], state: str,
 def uncount_attempt(uuid: str, attempts: int) -> None:
     """Count an attempt less of an open request.
 
-    :param attempts: how many there were before; none of them is taken away.
+    :param attempts: how many attempts there were before the one to take away:
+        if no more were counted, nothing changes.
     """
     with transaction.writer() as session:
         session.execute(
@@ -110,16 +122,18 @@ def uncount_attempt(uuid: str, attempts: int) -> None:
 def renew_request(uuid: str, token: int, present_state: str,
                   values: Mapping[str, Any], data: Mapping[str, Any] | None
                   ) -> models.Request | None:
-    """Give an open request other data; it is due at once, to anybody.
+    """Give an open request other data; it is due at once, to any worker.
 
+    :param present_state: the state that the request has to be in.
     :param data: as for :func:`unprocessed.put`.
     :returns: the row, None if it is in another state or delivered anew.
     """
+    new_values = {**values, 'worker': None, 'token': token + 1,
+                  'due_at': clock.now()}
     with transaction.writer() as session:
-        if not change(session, uuid, token, {
-                **values, 'worker': None, 'token': token + 1,
-                'due_at': clock.now()},
-                models.Request.state == present_state):
+        is_changed = change(session, uuid, token, new_values,
+                            models.Request.state == present_state)
+        if not is_changed:
             return None
         row: Any = session.execute(sa.select(models.Request).where(
             models.Request.uuid == uuid)).scalar_one()
@@ -136,15 +150,22 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
 
     :param due_in: seconds from now to when the queue may act on it, None to
         leave that as it is.
+    :param present_state: the state that the request has to be in, None for
+        any.
     :param session: a transaction to be part of, None for one of its own.
-    :returns: whether it was, and the delivery is the last one.
+    :returns: whether the request has changed: it was open, and in that state,
+        and the token is that of its last delivery.
     """
     if due_in is not None:
         values = {**values, 'due_at': clock.now() + due_in}
-    conditions = [] if present_state is None else [
-        models.Request.state == present_state]
-    return transaction.within(session, lambda connection: change(
-        connection, uuid, token, values, *conditions))
+    conditions = []
+    if present_state is not None:
+        conditions.append(models.Request.state == present_state)
+
+    def change_it(connection: sa.Connection) -> bool:
+        return change(connection, uuid, token, values, *conditions)
+
+    return transaction.within(session, change_it)
 
 
 def finish_request(uuid: str, token: int, state: str, error: str | None,
@@ -152,30 +173,44 @@ def finish_request(uuid: str, token: int, state: str, error: str | None,
                    session: orm.Session | None = None) -> bool:
     """End an open request, and forget what its attempts have done.
 
+    :param present_state: as for :func:`change_request`.
     :param session: a transaction to be part of, which leaves the node in a
-        final state and unlocked. None for one of its own: the node is seen
-        to later.
-    :returns: whether it was, and the delivery is the last one.
+        final state and unlocked. None for one of its own: then the queue sees
+        to the node later.
+    :returns: whether the request has ended, as for :func:`change_request`.
     """
-    return change_request(uuid, token, {
-        'state': state, 'last_error': error, 'open_node_uuid': None,
-        'checkpoints': {}, 'finished_at': timeutils.utcnow(),
-        **({} if session is None else {'due_at': None})},
-        present_state=present_state, session=session)
+    values: dict[str, Any] = {
+        'state': state,
+        'last_error': error,
+        'open_node_uuid': None,
+        'checkpoints': {},
+        'finished_at': timeutils.utcnow(),
+    }
+    if session is not None:
+        # The queue has nothing more to do for it. Otherwise the end of the
+        # lease remains: then the queue finds that the node is not settled.
+        values['due_at'] = None
+    return change_request(uuid, token, values, present_state=present_state,
+                          session=session)
 
 
 def settle_request(uuid: str, token: int,
                    session: orm.Session | None = None) -> None:
     """Note that the node of an ended request is in a final state.
 
-    :param token: that of the delivery that has seen to it.
+    :param token: the token of the delivery that has seen to the node.
     :param session: a transaction to be part of, None for one of its own.
     """
-    transaction.within(session, lambda connection: connection.execute(
+    statement = (
         sa.update(models.Request)
         .where(models.Request.uuid == uuid, models.Request.token == token,
                models.Request.open_node_uuid.is_(None))
-        .values(due_at=None)))
+        .values(due_at=None))
+
+    def settle(connection: sa.Connection) -> None:
+        connection.execute(statement)
+
+    transaction.within(session, settle)
 
 
 def get_request_by_uuid(uuid: str) -> Any:
@@ -183,10 +218,11 @@ def get_request_by_uuid(uuid: str) -> Any:
 
     :raises: RequestNotFound if there is no such request.
     """
-    for row in transaction.read(
-            sa.select(models.Request).where(models.Request.uuid == uuid)):
-        return row
-    raise exceptions.RequestNotFound(uuid)
+    requests = transaction.read(
+        sa.select(models.Request).where(models.Request.uuid == uuid))
+    if not requests:
+        raise exceptions.RequestNotFound(uuid)
+    return requests[0]
 
 
 @transaction.retried
@@ -212,15 +248,20 @@ def list_requests(filters: Mapping[str, Any], limit: int | None = None,
 def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     """Remove requests that were done before a point in time, in UTC.
 
-    Those whose nodes are still to be seen to stay.
+    A request stays while its node may not be in a final state, or while
+    another transaction has locked it.
+
+    :returns: how many requests were removed.
     """
-    row, destroyed = models.Request, 0
+    row = models.Request
     condition = sa.and_(row.finished_at < before, row.due_at.is_(None))
     query = sa.select(row.id).where(condition).order_by(row.finished_at)
+    destroyed = 0
     while destroyed < limit:
-        ids = transaction.read(
-            query.limit(min(removal.CHUNK, limit - destroyed)))
+        chunk = min(removal.CHUNK, limit - destroyed)
+        ids = transaction.read(query.limit(chunk))
         count = removal.remove_unlocked(row, ids, condition)
+        # There are no more, or all of these are locked.
         if not count:
             break
         destroyed += count
@@ -232,7 +273,9 @@ def change(session: orm.Session | sa.Connection, uuid: str, token: int,
            *conditions: sa.ColumnElement[bool]) -> bool:
     """Change an open request, within a transaction.
 
-    :returns: whether it was, and the delivery is the last one.
+    :param conditions: conditions that the row must meet as well.
+    :returns: whether the request has changed: it was open, the token is that
+        of its last delivery, and the row meets the conditions.
     """
     return changed_one(session.execute(
         sa.update(models.Request)
@@ -251,5 +294,5 @@ def _open_request(session: orm.Session,
 
 
 def changed_one(result: Any) -> bool:
-    """Check if a statement has changed a row."""
+    """Check if a statement has changed one row."""
     return result.rowcount == 1

@@ -18,8 +18,10 @@ with enginefacade.writer.get_engine().connect() as connection:
     # Alembic thinks that SQLite commits every statement that changes tables.
     # It does with Python's own way of beginning transactions, but oslo.db has
     # another one. So a step that is interrupted leaves nothing, except on
-    # MySQL.
-    is_transactional = True if connection.dialect.name == 'sqlite' else None
+    # MySQL. None leaves the decision about the others to alembic.
+    is_transactional = None
+    if connection.dialect.name == 'sqlite':
+        is_transactional = True
     context.configure(connection=connection,
                       target_metadata=models.Base.metadata,
                       version_table=migration.VERSION_TABLE,
