@@ -15,8 +15,9 @@ from ironic_inspection_rules.db import transaction
 class Backlog(typing.NamedTuple):
     """The open requests of the whole cluster.
 
-    ``waiting``: how many no worker has. ``processing``: how many one has.
-    ``delay``: seconds since the first of those that wait became due.
+    ``waiting`` is the number of requests that no worker holds,
+    ``processing`` of those that one holds. ``delay`` is for how many seconds
+    the request that waits longest has been due.
     """
 
     waiting: int
@@ -25,9 +26,10 @@ class Backlog(typing.NamedTuple):
 
 
 class Unserved(typing.NamedTuple):
-    """A node whose request waits for a worker of its kind, with the seconds.
+    """The node that waits longest for a worker which can reach it.
 
-    It stands for all nodes of its driver and conductor group.
+    It stands for all nodes of its driver and conductor group. ``delay`` is
+    for how many seconds its request has been due.
     """
 
     driver: str
@@ -40,16 +42,19 @@ _LOOKED_AT = 500
 """How many of the requests that wait longest are looked at."""
 
 _OPEN_STATES = ('starting', 'waiting', 'processing')
-"""Those of open requests; each is a range of an index."""
+"""States of open requests; the index has a range of each, by ``due_at``."""
 
 
 @transaction.retried
 def read_unserved(served: sa.ColumnElement[bool],
                   patience: float) -> list[Unserved]:
-    """Read which requests wait that the workers here cannot process.
+    """Read which kinds of nodes wait that the workers here cannot serve.
 
-    :param served: which they can, see :func:`.node_reservation.served_by`.
+    :param served: the condition of requests that the workers can process, see
+        :func:`.node_reservation.served_by`.
     :param patience: seconds that a request may wait.
+    :returns: a node of every driver and conductor group, the one that waits
+        longest.
     """
     request: typing.Any = models.Request
     node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
@@ -68,10 +73,13 @@ def read_unserved(served: sa.ColumnElement[bool],
             .join(longest, longest.c.id == request.id)
             .join(node, node.c.uuid == request.node_uuid)
             .where(~served).order_by(request.due_at)).all()
-    kinds: dict[tuple[str, str], Unserved] = {}
+    by_kind: dict[tuple[str, str], Unserved] = {}
     for row in rows:
-        kinds.setdefault((row[0], row[1]), Unserved(*row))
-    return list(kinds.values())
+        unserved = Unserved(*row)
+        kind = (unserved.driver, unserved.conductor_group)
+        # The first row of a kind is the one that waits longest.
+        by_kind.setdefault(kind, unserved)
+    return list(by_kind.values())
 
 
 def _is_held() -> sa.ColumnElement[bool]:
@@ -83,31 +91,43 @@ def _is_held() -> sa.ColumnElement[bool]:
 
 
 def _first_due() -> list[typing.Any]:
+    """Return columns: the time, and the first time due in every open state."""
     # The first entry of each range; one minimum for all would read them all.
     row: typing.Any = models.Request
-    return [clock.now(), *(
-        sa.select(sa.func.min(row.due_at)).where(row.state == state)
-        .scalar_subquery() for state in _OPEN_STATES)]
+    columns: list[typing.Any] = [clock.now()]
+    for state in _OPEN_STATES:
+        first = sa.select(sa.func.min(row.due_at)).where(row.state == state)
+        columns.append(first.scalar_subquery())
+    return columns
 
 
-def _delay(now: float, *due: float | None) -> float:
-    return max([0.0, *(now - each for each in due if each is not None)])
+def _delay(now: float, *first_due: float | None) -> float:
+    """Return the longest delay, from the columns of :func:`_first_due`."""
+    # What is due later, such as at the end of a lease, has no delay.
+    delay = 0.0
+    for due_at in first_due:
+        if due_at is not None:
+            delay = max(delay, now - due_at)
+    return delay
 
 
 @transaction.retried
 def read() -> Backlog:
     """Read the backlog; the delay is by the clock of the database.
 
-    What is open is counted by entries of an index; there are no more than
-    there are nodes.
+    Open requests are counted by entries of an index; there are no more of
+    them than there are nodes.
     """
     count = sa.select(sa.func.count())
+    is_open = models.Request.state.in_(_OPEN_STATES)
     with transaction.reader() as session:
-        present, processing, *due = session.execute(sa.select(
-            count.where(models.Request.state.in_(_OPEN_STATES))
-            .scalar_subquery(),
-            count.where(_is_held()).scalar_subquery(), *_first_due())).one()
-    return Backlog(present - processing, processing, _delay(*due))
+        # One statement, so that its numbers are those of one moment.
+        count_open, count_held, *first_due = session.execute(sa.select(
+            count.where(is_open).scalar_subquery(),
+            count.where(_is_held()).scalar_subquery(),
+            *_first_due())).one()
+    return Backlog(waiting=count_open - count_held, processing=count_held,
+                   delay=_delay(*first_due))
 
 
 @transaction.retried
@@ -115,8 +135,13 @@ def read_neglected(patience: float) -> Backlog | None:
     """Read the backlog if a request waits too long and none is processed.
 
     :param patience: seconds that a request may wait.
+    :returns: the backlog, None if workers keep up.
     """
+    # Nothing is counted before there is something to tell: counting takes
+    # longer, and workers mostly keep up.
     with transaction.reader() as session:
-        is_any_held, *due = session.execute(sa.select(
+        is_any_held, *first_due = session.execute(sa.select(
             sa.exists().where(_is_held()), *_first_due())).one()
-    return None if is_any_held or _delay(*due) <= patience else read()
+    if is_any_held or _delay(*first_due) <= patience:
+        return None
+    return read()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Queries of the queue on Ironic's table of nodes, one statement each.
+"""Queries of the queue on Ironic's table of nodes.
 
-The lock of a node is the column that Ironic's own tasks lock nodes by. Its
-objects read the node before and after, and need a transaction each time.
+The lock of a node is its column ``reservation``, by which Ironic's own tasks
+lock nodes as well. Ironic's objects are not used: they read the node before
+and after, and need a transaction each time.
 """
 
 from collections.abc import Collection
@@ -25,10 +26,10 @@ from ironic_inspection_rules.i18n import _
 def reserve(node_uuid: str, holder: str) -> bool:
     """Lock a node that nobody has locked.
 
-    A node whose row another transaction holds counts as locked: who stalls
-    with it keeps neither workers nor the leader waiting.
+    A node whose row another transaction holds counts as locked: a process
+    that stalls with it keeps neither workers nor the leader waiting.
 
-    :returns: whether there is such a node.
+    :returns: whether this call has locked the node.
     """
     with transaction.writer() as session:
         return (_hold_row(session, node_uuid)
@@ -39,7 +40,8 @@ def reserve(node_uuid: str, holder: str) -> bool:
 def unlock(node_uuid: str, holder: str) -> bool:
     """Unlock a node, unless another transaction holds its row.
 
-    :returns: whether it was locked by this holder, and is not any more.
+    :returns: whether this call has unlocked the node: its holder was this
+        one, and nobody held its row.
     """
     with transaction.writer() as session:
         return (_hold_row(session, node_uuid)
@@ -55,15 +57,16 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 
 
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
-    """List nodes that are locked in a name with this beginning.
+    """List nodes whose holder's name begins with a prefix.
 
-    :returns: their UUIDs, and in which name.
+    :returns: pairs of the UUID of a node and the name of its holder.
     """
-    column = models.Node.reservation
-    # A range of the index; the last character is one that no name has.
-    return [tuple(row.values()) for row in transaction.read_rows(
-        sa.select(models.Node.uuid, column)
-        .where(column >= prefix, column < prefix + '~').limit(limit))]
+    holder = models.Node.reservation
+    # A range of the index, which ends at a character that no name has.
+    rows = transaction.read_rows(
+        sa.select(models.Node.uuid, holder)
+        .where(holder >= prefix, holder < prefix + '~').limit(limit))
+    return [(row['uuid'], row['reservation']) for row in rows]
 
 
 @transaction.retried
@@ -80,22 +83,26 @@ def stop_clock(session: orm.Session, node_uuid: str,
                starting: bool = False) -> datetime.datetime | None:
     """Stop the timeout of an inspection whose data are accepted.
 
-    It is counted from a time in the node's row, by conductors too, and that
-    is removed. Ironic sets it anew when the data are processed. The node is
-    the first row that the transaction locks, as in all that lock both.
+    Conductors count it from ``inspection_started_at`` of the node, which is
+    removed here. Ironic sets it anew when the data are processed.
 
-    :param starting: whether its machine is still to be powered on.
-    :returns: when the inspection began; None if the node has been here
-        before, or is new.
+    :param starting: whether its machine is still to be powered on; then there
+        are no data to refuse.
+    :returns: when the inspection began; None if its timeout was stopped
+        before, or the node is new.
     :raises: Conflict if the node waits for no data any more: to accept
         them would be a promise that nobody can keep.
     """
     column = models.Node.inspection_started_at
+    state = states.INSPECTWAIT
+    if starting:
+        state = states.INSPECTING
+    # All transactions that lock a node and its request lock the node first:
+    # so no two of them wait for each other.
     began: datetime.datetime | None = session.execute(
         sa.select(column)
         .where(models.Node.uuid == node_uuid, column.is_not(None),
-               models.Node.provision_state == (
-                   states.INSPECTING if starting else states.INSPECTWAIT))
+               models.Node.provision_state == state)
         .with_for_update()).scalar_one_or_none()
     if began is not None:
         session.execute(
@@ -107,6 +114,7 @@ def stop_clock(session: orm.Session, node_uuid: str,
         present = session.execute(
             sa.select(models.Node.provision_state)
             .where(models.Node.uuid == node_uuid)).scalar_one_or_none()
+        # New nodes, such as discovered ones, are in enroll.
         if present not in (None, states.INSPECTWAIT, states.ENROLL):
             raise exceptions.Conflict(
                 _('Node %(node)s waits for no inspection data, it is in state '
@@ -122,22 +130,33 @@ def served_by(drivers: Collection[str], conductor_groups: Collection[str]
     :returns: a condition on requests; one of a deleted node meets it too.
     """
     node = models.Node
-    of_others = [node.driver.not_in(drivers)]
+    unreachable = [node.driver.not_in(drivers)]
     if conductor_groups:
-        of_others.append(node.conductor_group.not_in(
-            [group.lower() for group in conductor_groups]))
+        # Ironic keeps the groups of nodes in lower case.
+        groups = [group.lower() for group in conductor_groups]
+        unreachable.append(node.conductor_group.not_in(groups))
+    # The request of a deleted node has no node that is out of reach.
     return ~sa.exists().where(
-        node.uuid == own_models.Request.node_uuid, sa.or_(*of_others))
+        node.uuid == own_models.Request.node_uuid, sa.or_(*unreachable))
 
 
 def _hold_row(session: orm.Session, node_uuid: str) -> bool:
-    return session.execute(
+    """Hold the row of a node until the commit, unless somebody else does.
+
+    :returns: whether the row is there and held now.
+    """
+    row = session.execute(
         sa.select(models.Node.id).where(models.Node.uuid == node_uuid)
-        .with_for_update(skip_locked=True)).first() is not None
+        .with_for_update(skip_locked=True)).first()
+    return row is not None
 
 
 def _replace(session: orm.Session, node_uuid: str, present: str | None,
              holder: str | None) -> bool:
+    """Replace the holder of a node, if it is the present one still.
+
+    :returns: whether the holder was replaced.
+    """
     return db_request.changed_one(session.execute(
         sa.update(models.Node)
         .where(models.Node.uuid == node_uuid,
