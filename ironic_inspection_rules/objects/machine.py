@@ -15,7 +15,7 @@ from ironic_inspection_rules.objects import remotable
 
 @base.IronicObjectRegistry.register
 class InspectedMachine(base.IronicObject):
-    """Machines, as plain data; there is never an instance of one."""
+    """Data of machines, as plain data; the class has no instances."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -24,23 +24,24 @@ class InspectedMachine(base.IronicObject):
     def identify(cls, context, uuids, names):
         """Find nodes by UUID or by name.
 
-        :returns: pairs of UUID and name of those that there are.
+        :returns: pairs of UUID and name of the nodes that there are.
         """
         node = models.Node
-        return _pairs(sa.select(node.uuid, node.name).where(
-            sa.or_(node.uuid.in_(uuids), node.name.in_(names))))
+        query = sa.select(node.uuid, node.name).where(
+            sa.or_(node.uuid.in_(uuids), node.name.in_(names)))
+        return _pairs(query)
 
     @remotable.class_method
     def list_ports(cls, context, node_ids):
         """Read the ports of nodes.
 
-        :returns: a list of the fields of each port, times as ISO 8601 text.
+        :returns: a dict of fields for every port, times as ISO 8601 text.
         """
         return _plain(_of_nodes(models.Port, node_ids))
 
     @remotable.class_method
     def list_port_groups(cls, context, node_ids):
-        """Read the port groups of nodes."""
+        """Read the port groups of nodes, as :meth:`list_ports` the ports."""
         return _plain(_of_nodes(models.Portgroup, node_ids))
 
     @remotable.class_method
@@ -53,13 +54,18 @@ class InspectedMachine(base.IronicObject):
         stored = models.NodeInventory.__table__.c
         runs = own_models.Run.__table__
         contents = own_models.Content.__table__
-        return [list(map(list, _pairs(query))) for query in (
+        sizes_of_passed = (
             sa.select(stored.node_id, _length(
                 stored.inventory_data, stored.plugin_data))
-            .where(stored.node_id.in_(node_ids)),
+            .where(stored.node_id.in_(node_ids)))
+        sizes_of_failed = (
             sa.select(runs.c.node_uuid, contents.c.size)
             .join(contents, contents.c.digest == runs.c.content)
-            .where(run.are_last(node_uuids)))]
+            .where(run.are_last(node_uuids)))
+        return [
+            [list(pair) for pair in _pairs(sizes_of_passed)],
+            [list(pair) for pair in _pairs(sizes_of_failed)],
+        ]
 
     @remotable.class_method
     def list_inventories(cls, context, node_ids):
@@ -68,11 +74,15 @@ class InspectedMachine(base.IronicObject):
         :returns: a list of dicts with ``node_id``, ``stored_at`` (ISO 8601),
             ``inventory`` and ``plugin_data``.
         """
-        return [{'node_id': row['node_id'],
-                 'stored_at': _iso(row['updated_at'] or row['created_at']),
-                 'inventory': row['inventory_data'],
-                 'plugin_data': row['plugin_data']}
-                for row in _of_nodes(models.NodeInventory, node_ids)]
+        inventories = []
+        for row in _of_nodes(models.NodeInventory, node_ids):
+            inventories.append({
+                'node_id': row['node_id'],
+                'stored_at': _iso(row['updated_at'] or row['created_at']),
+                'inventory': row['inventory_data'],
+                'plugin_data': row['plugin_data'],
+            })
+        return inventories
 
     @remotable.class_method
     def list_failed(cls, context, node_uuids):
@@ -86,9 +96,15 @@ class InspectedMachine(base.IronicObject):
 
 
 def _length(*columns):
-    """Add up the lengths of columns that may be null."""
-    lengths = [sa.func.coalesce(sa.func.length(
-        column, type_=sa.Integer), 0) for column in columns]
+    """Add up the lengths of columns that may be null.
+
+    MySQL counts bytes, which is the same: Ironic writes JSON in ASCII.
+    """
+    lengths = []
+    for column in columns:
+        # An integer: else the type of the column would decode the number.
+        length = sa.func.length(column, type_=sa.Integer)
+        lengths.append(sa.func.coalesce(length, 0))
     return sum(lengths[1:], lengths[0]).label('length')
 
 
@@ -97,15 +113,28 @@ def _pairs(query):
 
 
 def _of_nodes(model, node_ids):
+    """Read the rows of nodes, in the order in which they were made."""
     columns = model.__table__.c
-    return transaction.read_rows(sa.select(*columns).where(
-        columns.node_id.in_(list(node_ids))).order_by(columns.id))
+    query = (sa.select(*columns)
+             .where(columns.node_id.in_(list(node_ids)))
+             .order_by(columns.id))
+    return transaction.read_rows(query)
 
 
 def _plain(rows):
-    return [{**row, 'created_at': _iso(row['created_at']),
-             'updated_at': _iso(row['updated_at'])} for row in rows]
+    """Return rows with their times as text."""
+    plain_rows = []
+    for row in rows:
+        plain_rows.append({
+            **row,
+            'created_at': _iso(row['created_at']),
+            'updated_at': _iso(row['updated_at']),
+        })
+    return plain_rows
 
 
 def _iso(time):
-    return time and timeutils.normalize_time(time).isoformat()
+    """Return a time in UTC as ISO 8601 text, None for none."""
+    if time is None:
+        return None
+    return timeutils.normalize_time(time).isoformat()

@@ -16,7 +16,7 @@ from ironic_inspection_rules.objects import remotable
 @base.IronicObjectRegistry.register
 class InspectionRequest(base.IronicObject,
                         object_base.VersionedObjectDictCompat):
-    """A request as it is stored; only the queue changes it."""
+    """A request for an inspection, to read: only the queue changes it."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -38,7 +38,7 @@ class InspectionRequest(base.IronicObject,
     def get_by_uuid(cls, context, uuid):
         """Find a request.
 
-        :raises: NotFound if there is none.
+        :raises: NotFound if there is no such request.
         """
         try:
             row = db_request.get_request_by_uuid(uuid)
@@ -50,13 +50,15 @@ class InspectionRequest(base.IronicObject,
     def list(cls, context, filters=None, limit=None, marker=None):
         """Find requests, in the order in which they were put.
 
-        :param filters: field to its value.
+        :param filters: field to the value that it must have.
         :param marker: UUID of the request before the first one.
         :raises: NotFound if there is no such marker.
         """
-        after = cls.get_by_uuid(context, marker).id if marker else None
-        return cls._from_db_object_list(
-            context, db_request.list_requests(filters or {}, limit, after))
+        after = None
+        if marker:
+            after = cls.get_by_uuid(context, marker).id
+        rows = db_request.list_requests(filters or {}, limit, after)
+        return cls._from_db_object_list(context, rows)
 
     @remotable.class_method
     def get_unprocessed(cls, context, node_uuid):

@@ -39,6 +39,7 @@ def _known_to_ironic() -> Iterator[None]:
 
 
 def _object_field(field):
+    """Return the field of the object for a field of :class:`.model.Rule`."""
     if field.name == 'uuid':
         return object_fields.UUIDField()
     if field.name in model.OPERATIONS:
@@ -46,11 +47,14 @@ def _object_field(field):
     if field.name == model.VARS:
         return object_fields.FlexibleDictField(default={})
     if isinstance(field.type, types.UnionType):
+        # Such as "str | None": all of these are text.
         return object_fields.StringField(nullable=True)
-    kind = {int: object_fields.IntegerField,
-            bool: object_fields.BooleanField,
-            str: object_fields.StringField}[field.type]
-    return kind(default=field.default)
+    classes = {
+        int: object_fields.IntegerField,
+        bool: object_fields.BooleanField,
+        str: object_fields.StringField,
+    }
+    return classes[field.type](default=field.default)
 
 
 def origin(context, message=None):
@@ -95,8 +99,8 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Store the fields that were changed.
 
         :raises: Invalid if the database cannot store a value.
-        :raises: Conflict if somebody has changed it since it was read.
-        :raises: InspectionRuleNotFound if it was removed.
+        :raises: Conflict if the rule was changed since it was read.
+        :raises: InspectionRuleNotFound if the rule was removed.
         """
         values = self.do_version_changes_for_db()
         with _known_to_ironic():
@@ -133,7 +137,8 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list(cls, context, filters=None):
         """Find rules, in their order.
 
-        :param filters: field to its value, or to a list of values.
+        :param filters: field to the value that it must have, or to a list of
+            such values.
         """
         return cls._from_db_object_list(context, db_rule.list_rules(filters))
 
@@ -145,9 +150,12 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :returns: list of pairs of UUID and value; times as ISO 8601 text,
             which JSON-RPC can carry.
         """
-        return [(uuid, value.isoformat()
-                 if isinstance(value, datetime.datetime) else value)
-                for uuid, value in db_rule.list_values(field, filters)]
+        pairs = []
+        for uuid, value in db_rule.list_values(field, filters):
+            if isinstance(value, datetime.datetime):
+                value = value.isoformat()
+            pairs.append((uuid, value))
+        return pairs
 
     @remotable.class_method
     def get_revision(cls, context):
@@ -159,16 +167,21 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Change many rules, all or none, as one revision of the rule set.
 
         :param base: the revision that this was decided on.
+        :param created: a dict of fields for every new rule.
         :param updated: values of the fields to change, by UUID.
+        :param deleted: UUIDs of the rules to remove.
         :returns: the revision of the rule set afterwards.
         :raises: Conflict if the rule set has another revision by now.
+        :raises: InspectionRuleAlreadyExists if the UUID of a new rule is
+            taken.
         :raises: Invalid if the database cannot store a value.
         """
+        new_rows = [_columns(rule) for rule in created]
+        changed_columns = {uuid: _columns(changes)
+                           for uuid, changes in updated.items()}
         with _known_to_ironic():
-            return db_rule.change_rules(
-                base, [_columns(each) for each in created],
-                {uuid: _columns(each) for uuid, each in updated.items()},
-                deleted, origin(context, message))
+            return db_rule.change_rules(base, new_rows, changed_columns,
+                                        deleted, origin(context, message))
 
     @remotable.class_method
     def read_rule_set(cls, context):
@@ -200,18 +213,41 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         with _known_to_ironic():
             row, rules = db_rule.get_rules_of_revision(revision)
-        secret = db_rule.closed_rules()
-        return {**db_rule.describe_revision(row), 'rules': [
-            {**model.DEFAULTS, **rule.fields, 'revision': rule.rule_revision,
-             'created_at': rule.rule_created_at.isoformat() + '+00:00'
-             if rule.rule_created_at else None,
-             'secret': rule.uuid in secret} for rule in rules]}
+        # One that is sensitive in any revision is secret in all of them.
+        secret_uuids = db_rule.closed_rules()
+        revision_as_data = db_rule.describe_revision(row)
+        revision_as_data['rules'] = [
+            _describe_version(rule, rule.uuid in secret_uuids)
+            for rule in rules]
+        return revision_as_data
+
+
+def _describe_version(rule, is_secret):
+    """Return a rule of a revision as plain data.
+
+    :param rule: a row of :class:`.models.RuleVersion`.
+    """
+    created_at = None
+    if rule.rule_created_at:
+        created_at = rule.rule_created_at.isoformat() + '+00:00'
+    return {
+        # Fields that were added since the revision was made.
+        **model.DEFAULTS,
+        **rule.fields,
+        'revision': rule.rule_revision,
+        'created_at': created_at,
+        'secret': is_secret,
+    }
 
 
 def _columns(values):
-    """Return the columns of a rule, with its version."""
-    values = {**values, 'version': Rule.VERSION}
-    if values.get('created_at'):
-        values['created_at'] = timeutils.normalize_time(
-            timeutils.parse_isotime(values['created_at']))
-    return values
+    """Return column values, with the version of the object.
+
+    :param values: fields as plain data; ``created_at`` is ISO 8601 text.
+    """
+    columns = {**values, 'version': Rule.VERSION}
+    if columns.get('created_at'):
+        # The database takes times in UTC, without a time zone.
+        columns['created_at'] = timeutils.normalize_time(
+            timeutils.parse_isotime(columns['created_at']))
+    return columns

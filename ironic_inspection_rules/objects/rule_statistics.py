@@ -27,15 +27,24 @@ class RuleStatistics(base.IronicObject,
     @remotable.class_method
     def add(cls, context, rows):
         """Add numbers to those that are stored."""
-        db_statistics.add_statistics([
-            {**row, **{name: row[name] and timeutils.normalize_time(
-                timeutils.parse_isotime(row[name])) for name in _TIMES}}
-            for row in rows])
+        rows_with_times = []
+        for row in rows:
+            row_with_times = dict(row)
+            for name in _TIMES:
+                if row[name]:
+                    row_with_times[name] = timeutils.normalize_time(
+                        timeutils.parse_isotime(row[name]))
+            rows_with_times.append(row_with_times)
+        db_statistics.add_statistics(rows_with_times)
 
     @remotable.class_method
     def list(cls, context):
         """Find the counters of every rule."""
-        return [{**row, **{
-            name: row[name] and f'{row[name].isoformat()}+00:00'
-            for name in _TIMES}}
-            for row in map(dict, db_statistics.list_statistics())]
+        rows = []
+        for stored in db_statistics.list_statistics():
+            row = dict(stored)
+            for name in _TIMES:
+                if row[name]:
+                    row[name] = f'{row[name].isoformat()}+00:00'
+            rows.append(row)
+        return rows

@@ -19,7 +19,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     """One run: what the rules did in one inspection of a node.
 
     ``phases`` and ``places`` are set where a run is read whole. ``places``
-    are for :mod:`.explain` alone: nobody is shown them.
+    are for :mod:`.explain` alone: no user sees them.
     """
 
     # Version 1.0: Initial version
@@ -51,32 +51,39 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         except exceptions.NotFound as exc:
             raise ironic_exception.NotFound(str(exc)) from exc
         run = cls._from_db_object(context, cls(), row)
-        return cls._for_readers([run])[0]
+        cls._withhold([run])
+        return run
 
     @remotable.class_method
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
         """Find runs of a node, newest first.
 
         :param marker: UUID of the run before the first one.
+        :param whole: whether to read ``phases`` and ``places`` as well.
         :raises: NotFound if there is no such marker.
         """
-        before = (cls.get_by_uuid(context, node_uuid, marker).id
-                  if marker else None)
+        before = None
+        if marker:
+            before = cls.get_by_uuid(context, node_uuid, marker).id
         rows = db_run.list_runs(node_uuid, limit, before, whole)
-        fields = None if whole else [name for name in cls.fields
-                                     if name not in ('phases', 'places')]
-        runs = cls._from_db_object_list(context, rows, fields=fields)
-        return cls._for_readers(runs) if whole else runs
+        if whole:
+            runs = cls._from_db_object_list(context, rows)
+            cls._withhold(runs)
+            return runs
+        # The others were not read, and cannot be any more.
+        fields = [name for name in cls.fields
+                  if name not in ('phases', 'places')]
+        return cls._from_db_object_list(context, rows, fields=fields)
 
     @staticmethod
-    def _for_readers(runs):
-        """Return runs as their readers may see them."""
+    def _withhold(runs):
+        """Leave in runs what their readers may see of sensitive rules."""
         open_rules = db_rule.open_rules()
         for run in runs:
             run.phases, run.places = recorded_rule.for_readers(
                 run.phases, run.places or {}, open_rules)
+            # The row is not to be written: the object counts as unchanged.
             run.obj_reset_changes(['phases', 'places'])
-        return runs
 
     @remotable.class_method
     def get_data(cls, context, node_uuid):
@@ -86,7 +93,11 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             ``plugin_data``; None if there is nothing.
         """
         row = db_run.get_data(node_uuid)
-        return row and {'uuid': row['uuid'],
-                        'created_at': row['created_at'].isoformat(),
-                        'inventory': row['inventory'],
-                        'plugin_data': row['plugin_data']}
+        if row is None:
+            return None
+        return {
+            'uuid': row['uuid'],
+            'created_at': row['created_at'].isoformat(),
+            'inventory': row['inventory'],
+            'plugin_data': row['plugin_data'],
+        }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The objects, and checks that their tables are there.
+"""The objects, and checks that this process can store them.
 
 The context of the caller is the first argument of their methods; Ironic's RPC
 passes it on to the conductor.
@@ -28,8 +28,7 @@ def check() -> None:
 
     An API that reaches its objects through a conductor leaves that to it.
 
-    :raises: DatabaseNotReady if the tables are missing or older than the
-        code, or the database does not answer.
+    :raises: DatabaseNotReady as :func:`.migration.check`.
     """
     if are_here():
         migration.check()
@@ -37,6 +36,7 @@ def check() -> None:
 
 def are_here() -> bool:
     """Check if this process reaches the database itself."""
+    # Ironic sets it in an API that leaves the database to a conductor.
     return base.IronicObject.indirection_api is None
 
 
