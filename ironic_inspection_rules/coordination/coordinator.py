@@ -2,7 +2,7 @@
 
 """The coordination service of ``[coordination]``, and its locks.
 
-All code that depends on the driver of tooz is here.
+No other module depends on which driver of tooz the operator has chosen.
 """
 
 import base64
@@ -33,53 +33,77 @@ _EXTRAS = {
     'zookeeper': 'zookeeper',
     'kazoo': 'zookeeper',
 }
-"""Supported schemes of the URL, each with the extra of tooz that it needs.
+"""The extra of tooz that a driver needs, by the scheme of the URL.
 
-``tests/functional/coordination`` tests elections with them.
+These are the supported drivers: ``tests/functional/coordination`` holds
+elections with them.
 """
+
+_DIRECTORY_MODE = 0o700
+_FILE_MODE = 0o600
+_MODE_OF_OTHERS = 0o077
+"""Bits of a mode that let the group or all users in."""
 
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Check the options, without connecting to the service.
 
+    The directory of a ``file://`` URL is created if it does not exist.
+
     :param conf: with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.
     """
+    url = urllib.parse.urlsplit(conf.coordination.backend_url)
     try:
-        _check(urllib.parse.urlsplit(conf.coordination.backend_url))
+        _check_scheme(url)
+        if url.scheme == 'file':
+            _check_directory(url)
+        else:
+            _check_host(url)
+            _check_library(url)
     except (exceptions.Invalid, OSError) as exc:
         raise exceptions.Invalid(
             _('[coordination]backend_url cannot be used: %s') % exc) from exc
 
 
-def _check(parsed: urllib.parse.SplitResult) -> None:
-    if parsed.scheme not in _EXTRAS:
+def _check_scheme(url: urllib.parse.SplitResult) -> None:
+    if url.scheme not in _EXTRAS:
         raise exceptions.Invalid(
             _('"%(scheme)s" is none of %(schemes)s') % {
-                'scheme': parsed.scheme, 'schemes': ', '.join(_EXTRAS)})
-    if parsed.scheme == 'file':
-        if parsed.netloc or not parsed.path.startswith('/'):
-            raise exceptions.Invalid(
-                _('a directory is given as file:///directory'))
-        prepare(parsed.path)
-        return
+                'scheme': url.scheme, 'schemes': ', '.join(_EXTRAS)})
+
+
+def _check_directory(url: urllib.parse.SplitResult) -> None:
+    # With two slashes the first part of the path is read as a host.
+    if url.netloc or not url.path.startswith('/'):
+        raise exceptions.Invalid(
+            _('a directory is given as file:///directory'))
+    _prepare_directory(url.path)
+
+
+def _check_host(url: urllib.parse.SplitResult) -> None:
     try:
-        names_host = bool(parsed.hostname) and parsed.port != 0
+        # A port that is no number is an error only now that it is read.
+        is_good = bool(url.hostname) and url.port != 0
     except ValueError:
-        names_host = False
-    if not names_host:
-        # Do not show the port: it may be part of a password.
+        is_good = False
+    # Neither the message nor its cause, which a handler would add, may show
+    # the port: if a password has a slash in it, its beginning is read as one.
+    if not is_good:
         raise exceptions.Invalid(_('it names no host, or a bad port'))
+
+
+def _check_library(url: urllib.parse.SplitResult) -> None:
     [driver] = importlib.metadata.entry_points(
-        group='tooz.backends', name=parsed.scheme)
+        group='tooz.backends', name=url.scheme)
     try:
         driver.load()
     except ImportError as exc:
         raise exceptions.Invalid(
             _('%(scheme)s needs a library (%(reason)s), install '
               'tooz[%(extra)s]') % {
-                  'scheme': parsed.scheme, 'reason': exc,
-                  'extra': _EXTRAS[parsed.scheme]}) from exc
+                  'scheme': url.scheme, 'reason': exc,
+                  'extra': _EXTRAS[url.scheme]}) from exc
 
 
 class LockLost(Exception):
@@ -90,7 +114,8 @@ class LeasedLock:
     """One connection to the coordinator, and a lock.
 
     A context manager for a single use: it connects on entry; on exit it
-    releases the lock and disconnects.
+    releases the lock, if it holds it, and disconnects. Errors on exit are
+    only logged.
 
     :param url: tooz URL of the coordinator.
     :param member: name of this member, unique in the cluster.
@@ -113,8 +138,9 @@ class LeasedLock:
 
     def __enter__(self) -> typing.Self:
         if self._file is not None:
-            prepare(str(self._file.parent))
-            # tooz would let other users open it.
+            _prepare_directory(str(self._file.parent))
+            # tooz would create the file with a mode by which other users can
+            # open it, and lock it.
             self._file.touch(_FILE_MODE)
         self._coordinator.start()
         return self
@@ -122,13 +148,15 @@ class LeasedLock:
     def __exit__(self, exc_type: type[BaseException] | None,
                  exc: BaseException | None,
                  traceback: types.TracebackType | None) -> None:
-        steps: list[Callable[[], object]] = [self._coordinator.stop]
+        steps: list[Callable[[], object]] = []
         if self._lock is not None:
-            steps.insert(0, self._lock.release)
+            steps.append(self._lock.release)
+        steps.append(self._coordinator.stop)
         for step in steps:
             try:
                 step()
-            # Without this connection the lock expires by itself.
+            # A lock that is not renewed any more expires by itself. The error
+            # that ended the block, if there is one, is not to be hidden.
             except Exception as failure:
                 LOG.debug('Leaving %(name)s: %(reason)s',
                           {'name': self._name, 'reason': failure})
@@ -137,49 +165,66 @@ class LeasedLock:
         """Acquire the lock, or renew it.
 
         :returns: whether this process holds it; False if another one does.
-        :raises: LockLost, or any error of the driver. The connection must
-            not be used any more then.
+        :raises: LockLost, or any error of the driver or of the file system.
+            The connection must not be used any more then.
         """
+        # This renews the locks of the connection as well.
         self._coordinator.heartbeat()
         if self._lock is None:
-            lock = self._coordinator.get_lock(self._name.encode())
-            if not lock.acquire(blocking=False):
-                return False
-            self._lock = lock
-            if self._file is not None:
-                self._inode = self._file.stat().st_ino
-        elif not self._is_ours(self._lock):
+            return self._acquire()
+        if not self._is_ours(self._lock):
             self._lock = None
             raise LockLost(_('the lock was taken away'))
         return True
 
-    def _is_ours(self, lock: typing.Any) -> bool:
-        if self._file is not None and self._file.stat().st_ino != self._inode:
+    def _acquire(self) -> bool:
+        lock = self._coordinator.get_lock(self._name.encode())
+        if not lock.acquire(blocking=False):
             return False
+        self._lock = lock
+        if self._file is not None:
+            self._inode = self._file.stat().st_ino
+        return True
+
+    def _is_ours(self, lock: typing.Any) -> bool:
+        if self._file is not None:
+            # The kernel locks a file, not a name. Once another file has the
+            # name, another process can lock that one.
+            inode = self._file.stat().st_ino
+            if inode != self._inode:
+                return False
         try:
             return lock.is_still_owner()
         except tooz.NotImplemented:
             if self._file is not None:
+                # Earlier releases of tooz cannot say it of a file. But the
+                # kernel releases its lock only with the process.
                 return True
-        # tooz ignores the answer of etcd to a heartbeat, which tells that
-        # the lease has expired.
-        return [base64.b64encode(value).decode() for value
-                in self._coordinator.client.get(lock._key)] == [lock._uuid]
+            return self._is_ours_in_etcd(lock)
+
+    def _is_ours_in_etcd(self, lock: typing.Any) -> bool:
+        """Return whether the key of a lock has the value of this process.
+
+        The driver cannot say it: it ignores that etcd answers a heartbeat
+        with an expired lease.
+        """
+        # The driver keeps its own value encoded, and decodes what it reads.
+        values = self._coordinator.client.get(lock._key)
+        encoded = [base64.b64encode(value).decode() for value in values]
+        return encoded == [lock._uuid]
 
 
-_DIRECTORY_MODE = 0o700
-_FILE_MODE = 0o600
-
-
-def prepare(path: str) -> None:
+def _prepare_directory(path: str) -> None:
     """Create the directory of lock files, with mode 0700.
 
-    Whoever can open a lock file can lock it and prevent an election. So the
-    mode of an existing directory is changed too, unless another user owns it.
+    Whoever can open a lock file can lock it and prevent an election. So an
+    existing directory is closed to other users too, if this user owns it.
 
     :raises: OSError when it cannot be created or its mode changed.
     """
     os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
-    found = os.stat(path)
-    if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+    status = os.stat(path)
+    if status.st_uid != os.geteuid():
+        return
+    if status.st_mode & _MODE_OF_OTHERS:
         os.chmod(path, _DIRECTORY_MODE)

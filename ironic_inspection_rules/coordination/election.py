@@ -2,19 +2,20 @@
 
 """Election of one leader among the members of a cluster.
 
-Election uses the *locks* of tooz, not ``run_elect_coordinator``. Only the
-redis and zookeeper drivers have the latter, neither tells a leader that it
-has lost leadership, and groups of the file driver keep killed members. All
-four supported drivers have locks:
+Election uses the *locks* of tooz, not ``run_elect_coordinator``. Of the four
+supported drivers only redis and zookeeper have the latter, neither tells a
+leader that it has lost leadership, and groups of the file driver keep killed
+members. All four drivers have locks:
 
 ``file://``
     An advisory lock of the kernel, released when its process dies. Only for
     members on one machine. The driver does not notice when the file is
     removed; ``LeasedLock.hold`` does.
 ``redis://``, ``etcd3+http://``
-    A key that expires, renewed by ``heartbeat()``. ``LeasedLock.hold`` reads
-    from the server whether it is still ours. Both drivers only log a renewal
-    that came too late; the clock below covers that.
+    A key that expires, renewed by ``heartbeat()``. Neither driver raises an
+    error for a renewal that came too late: redis logs it, etcd ignores it. So
+    ``LeasedLock.hold`` reads from the server whether the key is still ours,
+    and the clock below ends leadership in any case.
 ``zookeeper://``
     An ephemeral node, removed with the session.
 
@@ -35,7 +36,6 @@ decomposition" and "Partitioning issues".
 
 from collections.abc import Callable
 import dataclasses
-import functools
 import threading
 import time
 
@@ -75,7 +75,9 @@ class Leadership:
 
     def remaining(self, now: float) -> float:
         """Return the seconds until leadership ends, 0.0 without it."""
-        return max(self.until - now, 0.0) if now >= self.since else 0.0
+        if now < self.since:
+            return 0.0
+        return max(self.until - now, 0.0)
 
 
 class Candidacy:
@@ -83,22 +85,33 @@ class Candidacy:
 
     For a single use: a thread that hangs when it is told to leave cannot
     change the next candidacy.
+
+    :param make_lock: builds the lock for the next connection.
+    :param lease: seconds that a confirmation is valid.
+    :param heartbeat: seconds between two requests to the coordinator.
+    :param retry_interval: seconds from a failure to the next connection.
+    :param outage: counts the failures of the coordinator.
+    :ivar changed: set whenever ``leadership`` may have changed.
+    :ivar leadership: None while this member does not hold the lock.
     """
 
     def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
                  lease: float, heartbeat: float, retry_interval: float,
-                 trouble: watchdog.Outage) -> None:
+                 outage: watchdog.Outage) -> None:
         self._make_lock = make_lock
         self._lease = lease
         self._heartbeat = heartbeat
         self._retry_interval = retry_interval
-        self._trouble = trouble
+        self._outage = outage
         self._leave = threading.Event()
         self.changed = threading.Event()
         self.leadership: Leadership | None = None
 
     def leave(self) -> None:
-        """Release the lock as soon as the coordinator answers."""
+        """Have the thread release the lock and end; do not wait for it.
+
+        It does so as soon as the coordinator answers.
+        """
         self._leave.set()
 
     def run(self) -> None:
@@ -109,44 +122,55 @@ class Candidacy:
             stop=tenacity.stop_when_event_set(self._leave),
             wait=tenacity.wait_fixed(self._retry_interval),
             sleep=tenacity.sleep_using_event(self._leave),
+            # tenacity would raise RetryError; but to leave is no error.
             retry_error_callback=lambda state: None)
         retrying(self._hold_lock)
 
     def _hold_lock(self) -> None:
-        """Connect, acquire and renew the lock.
+        """Connect, acquire and renew the lock until told to leave.
 
-        Leadership ends before the lock is released.
+        :raises: the first error; the lock is released, as far as possible.
         """
         try:
             with self._make_lock() as lock:
                 try:
                     while not self._leave.is_set():
                         self._ask(lock)
-                        self._trouble.over()
+                        self._outage.over()
                         self._leave.wait(self._heartbeat)
                 finally:
+                    # Leadership ends before the end of the outer block
+                    # releases the lock.
                     self._publish(None)
         # A driver of tooz may raise any error of its library.
         except Exception as exc:
-            self._trouble.failed(exc)
+            self._outage.failed(exc)
             raise
 
     def _ask(self, lock: coordinator.LeasedLock) -> None:
+        """Acquire or renew the lock, and publish what follows from that."""
         asked_at = time.monotonic()
-        held = lock.hold()
+        is_held = lock.hold()
         answered_at = time.monotonic()
-        leadership = self.leadership
-        until = asked_at + self._lease
-        if not held:
+        if not is_held:
             self._publish(None)
-        elif leadership is None:
-            self._publish(Leadership(since=answered_at + self._lease,
-                                     until=until))
-        elif answered_at >= leadership.until:
-            raise _LeaseExpired(_('no answer for %.1f seconds') % (
-                answered_at - leadership.until + self._lease))
-        else:
+            return
+        # The lease runs from the question: nobody knows how long before its
+        # answer the coordinator has renewed the lock.
+        until = asked_at + self._lease
+        leadership = self.leadership
+        if leadership is None:
+            # The coordinator may have lost the lock of an earlier leader. Its
+            # last confirmation came before this answer, so its leadership is
+            # over a lease later.
+            since = answered_at + self._lease
+            self._publish(Leadership(since=since, until=until))
+        elif answered_at < leadership.until:
             self._publish(dataclasses.replace(leadership, until=until))
+        else:
+            # Another member may have led since, although the lock is ours.
+            silence = answered_at - leadership.until + self._lease
+            raise _LeaseExpired(_('no answer for %.1f seconds') % silence)
 
     def _publish(self, leadership: Leadership | None) -> None:
         self.leadership = leadership
@@ -172,7 +196,10 @@ class Election:
     :param on_lost: called when it no longer is, also before :meth:`run` ends.
     :param connection_retries: number of retries after which a coordinator
         that stays out of reach is logged as an error.
+    :param connection_retry_interval: seconds from a failure of the
+        coordinator to the next connection.
     :param lease: seconds, see the module. An integer, except for ``file://``.
+    :param heartbeat: seconds between two requests to the coordinator.
     """
 
     def __init__(self, name: str, backend_url: str, member: str, *,
@@ -182,18 +209,16 @@ class Election:
                  connection_retry_interval: float = 1.0,
                  lease: float = LEASE, heartbeat: float = HEARTBEAT) -> None:
         self.name = name
+        self._backend_url = backend_url
         self._member = member
         self._on_gained = on_gained
         self._on_lost = on_lost
+        self._retry_interval = connection_retry_interval
         self._lease = lease
         self._heartbeat = heartbeat
-        self._make_candidacy = functools.partial(
-            Candidacy,
-            functools.partial(coordinator.LeasedLock, backend_url, member,
-                              name, lease),
-            lease, heartbeat, connection_retry_interval,
-            watchdog.Outage(f'The coordination service of the election {name} '
-                          '([coordination]backend_url)', connection_retries))
+        self._outage = watchdog.Outage(
+            f'The coordination service of the election {name} '
+            '([coordination]backend_url)', connection_retries)
         self._candidacy: Candidacy | None = None
 
     def remaining(self) -> float:
@@ -203,9 +228,14 @@ class Election:
 
         :returns: 0.0 when it is not the leader.
         """
-        part = self._candidacy
-        leadership = part.leadership if part else None
-        return leadership.remaining(time.monotonic()) if leadership else 0.0
+        # Other threads replace both at any time, so each is read once.
+        candidacy = self._candidacy
+        if candidacy is None:
+            return 0.0
+        leadership = candidacy.leadership
+        if leadership is None:
+            return 0.0
+        return leadership.remaining(time.monotonic())
 
     @property
     def is_leader(self) -> bool:
@@ -215,48 +245,75 @@ class Election:
     def run(self, stop: threading.Event) -> None:
         """Take part until told to stop; may be called again afterwards.
 
-        Returns within a heartbeat, or a lease if the coordinator hangs. The
-        lock is released after ``on_lost`` has returned.
+        Returns within a heartbeat, or a lease if the coordinator hangs, not
+        counting the callbacks. The lock is released after ``on_lost`` has
+        returned.
         """
-        part = self._candidacy = self._make_candidacy()
+        candidacy = Candidacy(
+            self._make_lock, self._lease, self._heartbeat,
+            self._retry_interval, self._outage)
+        self._candidacy = candidacy
+        # A daemon, as it may hang in the library of the coordinator.
         heartbeats = threading.Thread(
-            target=part.run, name=f'election-{self.name}', daemon=True)
+            target=candidacy.run, name=f'election-{self.name}', daemon=True)
         heartbeats.start()
         try:
-            self._follow(part, stop)
+            self._follow(candidacy, stop)
         finally:
-            part.leave()
+            candidacy.leave()
+            # A thread that hangs for longer is left behind; its lock expires.
             heartbeats.join(self._lease)
 
-    def _follow(self, part: Candidacy, stop: threading.Event) -> None:
+    def _make_lock(self) -> coordinator.LeasedLock:
+        return coordinator.LeasedLock(
+            self._backend_url, self._member, self.name, self._lease)
+
+    def _follow(self, candidacy: Candidacy, stop: threading.Event) -> None:
         """Call the callbacks when leadership begins or ends."""
         leading = False
         try:
             while not stop.is_set():
-                part.changed.clear()
+                # Cleared before leadership is looked at: a change that comes
+                # later ends the wait below at once.
+                candidacy.changed.clear()
                 if self.is_leader != leading:
+                    # Noted before the callback: on_lost is called even if
+                    # on_gained fails.
                     leading = not leading
-                    self._tell(leading)
-                leadership, now = part.leadership, time.monotonic()
-                wait = self._heartbeat
-                if leadership is not None:
-                    edge = (leadership.since if now < leadership.since
-                            else leadership.until)
-                    wait = min(max(edge - now, 0.0), wait)
-                part.changed.wait(wait)
+                    self._call_back(leading)
+                candidacy.changed.wait(
+                    self._seconds_to_wait(candidacy.leadership))
         finally:
+            # First, so that on_lost finds leadership ended.
             self._candidacy = None
             if leading:
-                self._tell(False)
+                self._call_back(False)
 
-    def _tell(self, leads: bool) -> None:
-        if leads:
+    def _seconds_to_wait(self, leadership: Leadership | None) -> float:
+        """Return the seconds in which leadership cannot begin or end.
+
+        Not more than a heartbeat, so that ``stop`` is noticed.
+        """
+        if leadership is None:
+            return self._heartbeat
+        now = time.monotonic()
+        if now < leadership.since:
+            change_at = leadership.since
+        else:
+            change_at = leadership.until
+        # What is over already must not become a negative time.
+        seconds = max(change_at - now, 0.0)
+        return min(seconds, self._heartbeat)
+
+    def _call_back(self, leading: bool) -> None:
+        if leading:
             self._on_gained()
+            LOG.info('%(member)s is now the leader of %(name)s',
+                     {'member': self._member, 'name': self.name})
         else:
             self._on_lost()
-        LOG.info('%(member)s is %(state)s the leader of %(name)s',
-                 {'member': self._member, 'name': self.name,
-                  'state': 'now' if leads else 'not'})
+            LOG.info('%(member)s is not the leader of %(name)s',
+                     {'member': self._member, 'name': self.name})
 
 
 def make(conf: cfg.ConfigOpts, name: str, member: str, *,

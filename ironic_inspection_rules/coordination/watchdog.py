@@ -4,8 +4,9 @@
 
 A thread cannot be ended from outside, and may wait forever: for a connection,
 a BMC, or a lock in a library. So a thread that hangs is abandoned, and another
-one goes on with the next round. If the first one wakes up, its results must
-not count: it compares ``generation``, or the fence refuses its writes.
+thread goes on with the next round. If the abandoned thread wakes up, its
+results must not count: it compares ``generation``, or the fence refuses its
+writes.
 """
 
 from collections.abc import Callable
@@ -20,16 +21,20 @@ from ironic_inspection_rules import exceptions
 
 LOG = log.getLogger(__name__)
 
+_MOST_CALLS = 12
+"""Calls of a stack that the log shows."""
+
 
 class Loop:
     """A thread that calls a function in rounds until it is told to stop.
 
-    A thread that hangs in a round is replaced, and ``generation`` raised by
-    one.
+    A thread that hangs in a round is replaced.
 
+    :param name: of the thread, also for the log.
     :param work: one round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
+    :ivar generation: number of threads that were replaced.
     """
 
     def __init__(self, name: str, work: Callable[[], None],
@@ -40,7 +45,7 @@ class Loop:
         self._stop = stop
         self._give_up = give_up
         self._thread: threading.Thread | None = None
-        self._since = 0.0
+        self._alive_at = 0.0
         self.generation = 0
 
     def start(self) -> None:
@@ -53,10 +58,10 @@ class Loop:
 
     def note_life(self) -> None:
         """Restart the time limit of the current round."""
-        self._since = time.monotonic()
+        self._alive_at = time.monotonic()
 
     def join(self) -> None:
-        """Wait until the thread has ended."""
+        """Wait until the thread has ended, but not for replaced ones."""
         if self._thread is not None:
             self._thread.join()
 
@@ -65,13 +70,16 @@ class Loop:
 
         A thread that cannot be started is tried again after ``limit``.
         """
-        if self._thread is None or self._stop.is_set() or (
-                time.monotonic() - self._since <= limit):
+        if self._thread is None or self._stop.is_set():
+            return
+        seconds = time.monotonic() - self._alive_at
+        if seconds <= limit:
             return
         LOG.error('The %(name)s of this process hangs for %(seconds)d '
                   'seconds and is started anew; it is at %(place)s',
                   {'name': self._name, 'seconds': limit,
                    'place': place(self._thread)})
+        # First, so that the thread ends if it wakes up in between.
         self.generation += 1
         self._give_up()
         try:
@@ -85,36 +93,43 @@ class Loop:
             self.note_life()
             try:
                 self._work()
-            # The loop goes on.
+            # The loop goes on, after a pause: the next round may fail too.
             except Exception:
                 LOG.exception('A round of the %s broke off', self._name)
                 self._stop.wait(1.0)
 
 
-def watch(loops: Callable[[], None], period: float,
+def watch(look_after_loops: Callable[[], None], period: float,
           stop: threading.Event) -> None:
-    """Check for loops that hang, until they stop.
+    """Check for loops that hang, until told to stop.
 
-    :param loops: calls :meth:`Loop.look_after` of each.
+    :param look_after_loops: calls :meth:`Loop.look_after` of every loop.
     :param period: seconds between two checks.
     """
     while not stop.wait(period):
-        loops()
+        look_after_loops()
 
 
 def place(thread: threading.Thread) -> str:
-    """Return the stack of a thread in one line, outermost call first."""
-    frame = sys._current_frames().get(getattr(thread, 'ident', 0))
-    return ' > '.join(
-        f'{each.filename.rpartition("site-packages/")[2]}:{each.lineno} '
-        f'{each.name}' for each in traceback.extract_stack(frame)[-12:]
-    ) if frame else 'its end'
+    """Return the last calls of a thread in one line, innermost call last.
+
+    :returns: 'its end' for a thread that has ended.
+    """
+    # A thread that has not started has no identifier.
+    frame = sys._current_frames().get(thread.ident or 0)
+    if frame is None:
+        return 'its end'
+    calls = []
+    for call in traceback.extract_stack(frame)[-_MOST_CALLS:]:
+        filename = call.filename.rpartition('site-packages/')[2]
+        calls.append(f'{filename}:{call.lineno} {call.name}')
+    return ' > '.join(calls)
 
 
 class Outage:
-    """Logs the beginning and the end of an outage, not each failure.
+    """Logs the beginning and the end of an outage, not every failure.
 
-    The first failure of each kind is logged as a warning, the one after
+    The first failure of every kind is logged as a warning, the one after
     ``retries`` as an error, and the first success afterwards as info.
 
     :param what: what fails, for the log, with the option that names it.
@@ -131,12 +146,13 @@ class Outage:
     @property
     def lasts(self) -> bool:
         """True if the last try failed."""
-        return bool(self._failures)
+        return self._failures > 0
 
     def failed(self, failure: BaseException, traceback: bool = False) -> None:
         """Count a failure; log it if its kind is new or ``retries`` are over.
 
-        :param traceback: whether the warning has a traceback.
+        :param traceback: whether the warning has a traceback; the error
+            never has one.
         """
         with self._lock:
             self._failures += 1
