@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The traits there are: the standard ones, and those that nodes have.
+"""The traits that exist: the standard ones, and those that nodes have.
 
-Asked for in placement's words (spec 004 "REST API impact": "following the
-patterns from … existing placement APIs").
+The parameters of a request for them are those of placement (spec 004 "REST
+API impact": "following the patterns from … existing placement APIs").
 """
 
 import dataclasses
@@ -19,22 +19,29 @@ from ironic_inspection_rules.traits import names
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """Which names are asked for; both are None when all are."""
+    """Which names a request asks for; without any parameter, all.
+
+    :param prefix: how the names begin.
+    :param listed: the names; not used with ``prefix``.
+    """
 
     prefix: str | None = None
     listed: frozenset[str] | None = None
 
     def has(self, name: str) -> bool:
-        """Check if a name is asked for."""
+        """Return whether a name is asked for."""
         if self.prefix is not None:
             return name.startswith(self.prefix)
-        return self.listed is None or name in self.listed
+        if self.listed is not None:
+            return name in self.listed
+        return True
 
     def conditions(self, column: sa.ColumnElement[str]
                    ) -> list[sa.ColumnElement[bool]]:
-        """Build the conditions of a query.
+        """Build the conditions on a column of names.
 
-        Some databases ignore case, so :meth:`has` must check what is found.
+        Some databases ignore case, so a caller must check the names that a
+        query finds with :meth:`has`.
         """
         if self.prefix:
             return [column.startswith(self.prefix, autoescape=True)]
@@ -54,8 +61,10 @@ def parse(value: str | None) -> Selection:
     operator, _colon, operand = value.partition(':')
     if operator == 'startswith':
         return Selection(prefix=operand)
+    # Counted before the text is split, which may be very long.
     names.validate_asked(1 + operand.count(','))
-    listed = frozenset(filter(None, map(str.strip, operand.split(','))))
+    words = [word.strip() for word in operand.split(',')]
+    listed = frozenset(word for word in words if word)
     if operator == 'in' and listed:
         return Selection(listed=listed)
     raise exceptions.Invalid(
@@ -65,25 +74,30 @@ def parse(value: str | None) -> Selection:
 
 def count_nodes(selection: Selection, project: str | None,
                 associated: bool | None) -> dict[str, int]:
-    """Count the nodes that have each of the selected traits.
+    """Count the nodes that have the selected traits.
 
     :param project: whose nodes to count, as owner or lessee; None for all.
-    :param associated: True for the traits that some node has, False for
-        those that no node has, None for both.
+    :param associated: True for the traits that at least one of these nodes
+        has, False for those that none has, None for both.
     :returns: number of nodes by trait, in the order of their names.
     """
     trait = models.NodeTrait.trait
-    query = sa.select(trait, sa.func.count().label('nodes')).where(
-        *selection.conditions(trait)).group_by(trait)
+    query = sa.select(trait, sa.func.count().label('nodes'))
+    query = query.where(*selection.conditions(trait)).group_by(trait)
     if project:
-        query = query.join(models.Node,
-                           models.Node.id == models.NodeTrait.node_id).where(
-            sa.or_(models.Node.owner == project,
-                   models.Node.lessee == project))
-    nodes = {row['trait']: row['nodes']
-             for row in transaction.read_rows(query)}
-    counts = {name: nodes.get(name, 0)
-              for name in sorted(names.STANDARD | nodes.keys())
-              if selection.has(name)}
-    return {name: count for name, count in counts.items()
-            if associated in (None, count > 0)}
+        query = query.join(
+            models.Node, models.Node.id == models.NodeTrait.node_id)
+        query = query.where(sa.or_(models.Node.owner == project,
+                                   models.Node.lessee == project))
+    nodes = {}
+    for row in transaction.read_rows(query):
+        nodes[row['trait']] = row['nodes']
+    counts = {}
+    for name in sorted(names.STANDARD | nodes.keys()):
+        if not selection.has(name):
+            continue
+        count = nodes.get(name, 0)
+        has_nodes = count > 0
+        if associated is None or associated == has_nodes:
+            counts[name] = count
+    return counts

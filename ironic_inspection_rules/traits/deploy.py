@@ -15,7 +15,11 @@ from ironic_inspection_rules.traits import names
 
 
 def node_problem(node: typing.Any) -> str | None:
-    """Return why a node cannot be deployed with its instance's traits."""
+    """Return why a node cannot be deployed with its instance's traits.
+
+    :param node: Ironic's object.
+    :returns: see :func:`problem`.
+    """
     return problem(node.instance_info.get('traits'),
                    node.traits.get_trait_names())
 
@@ -25,16 +29,31 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
 
     :param wanted: ``instance_info['traits']``, of any type; None when the
         instance asks for none.
+    :param present: names of the node's traits.
+    :returns: the reasons in one text, None when it can be deployed.
     """
     if wanted is None:
         return None
     if not isinstance(wanted, list):
         return _('instance_info/traits must be a list of traits, '
                  'not %r') % (wanted,)
-    lacking = [name for name in wanted if name not in list(present)]
-    problems = [found for found in map(names.problem, lacking) if found]
-    missing = sorted({name for name in lacking if not names.problem(name)})
-    if missing:
+    # A list, as what is wanted need not be hashable.
+    present_names = list(present)
+    problems = []
+    missing_names = set()
+    for name in wanted:
+        # This comes first: a trait that the node has is good, even if an
+        # older os-traits here does not know it.
+        if name in present_names:
+            continue
+        problem_of_name = names.problem(name)
+        if problem_of_name is None:
+            missing_names.add(name)
+        else:
+            problems.append(problem_of_name)
+    if missing_names:
         problems.append(_('the node lacks traits of instance_info/traits: '
-                          '%s') % ', '.join(missing))
-    return '; '.join(problems) or None
+                          '%s') % ', '.join(sorted(missing_names)))
+    if not problems:
+        return None
+    return '; '.join(problems)

@@ -24,12 +24,15 @@ Condition = sa.ColumnElement[bool]
 
 _TRAIT = models.NodeTrait
 
-# How many traits are looked for one by one. Databases plan such lookups well,
-# and badly when there are dozens; the traits beyond are counted in one go.
 _ONE_BY_ONE = 4
+"""Traits of a filter that a query looks up one by one.
 
-# How many nodes may have a trait that is called rare.
+Databases plan such lookups well, and badly when there are dozens. So the
+traits beyond are counted in one lookup.
+"""
+
 _FEW = 1000
+"""Most nodes that have a trait that is called rare."""
 
 
 class Term(typing.NamedTuple):
@@ -42,39 +45,50 @@ class Term(typing.NamedTuple):
 def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     """Read the filters of a request.
 
-    :param parameters: by the names in PARAMETERS, each a string of names
+    :param parameters: by the names in PARAMETERS: a string of names
         separated by commas, or a list of such strings when the parameter was
-        given several times: then each is a filter of its own.
+        given several times. Every string is a filter of its own.
     :returns: the filters, which all must hold.
-    :raises: Invalid when a list has no name, or one that is no trait, and
-        when there are too many of them in all.
+    :raises: Invalid when a string has no name, or one that is no trait, and
+        when there are too many names in all.
     """
-    given = [(parameter, str(value))
-             for parameter, values in parameters.items()
-             for value in (values if isinstance(values, list) else [values])]
-    names.validate_asked(sum(
-        1 + text.count(',') for _parameter, text in given))
+    filters = []
+    for parameter, value in parameters.items():
+        texts = value if isinstance(value, list) else [value]
+        for text in texts:
+            filters.append((parameter, str(text)))
+    # Counted before a text is split, which may be very long.
+    count = sum(1 + text.count(',') for _parameter, text in filters)
+    names.validate_asked(count)
     terms = []
-    for parameter, text in given:
-        found = tuple(dict.fromkeys(filter(None, map(
-            str.strip, text.split(',')))))
-        if not found:
+    for parameter, text in filters:
+        wanted = _split(text)
+        if not wanted:
             raise exceptions.Invalid(
                 _('%s needs at least one trait') % parameter)
-        names.validate(found)
-        terms.append(Term(parameter, found))
+        names.validate(wanted)
+        terms.append(Term(parameter, wanted))
     return tuple(terms)
 
 
-def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
-    """Build the conditions on nodes.
+def _split(text: str) -> tuple[str, ...]:
+    """Return the names of a text, once each, in their order."""
+    words = [word.strip() for word in text.split(',')]
+    unique_words = dict.fromkeys(words)
+    return tuple(word for word in unique_words if word)
 
-    Only SQLite has to be told which traits are rare; other databases know,
-    and plan the query accordingly.
+
+def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
+    """Build the conditions on nodes, for the database in use.
+
+    Only for SQLite it is looked up which traits are rare. Other databases
+    know that from their statistics, and plan the query accordingly.
     """
-    query = which_are_rare(terms)
-    if query is None or (
-            enginefacade.reader.get_engine().dialect.name != 'sqlite'):
+    query = select_rare(terms)
+    if query is None:
+        return conditions(terms)
+    engine = enginefacade.reader.get_engine()
+    if engine.dialect.name != 'sqlite':
         return conditions(terms)
     return conditions(terms, transaction.read(query))
 
@@ -89,46 +103,64 @@ def conditions(terms: tuple[Term, ...],
     return [_CONDITIONS[term.parameter](term.names, rare) for term in terms]
 
 
-def which_are_rare(terms: tuple[Term, ...]
-                   ) -> sa.CompoundSelect[tuple[str]] | None:
-    """Build the query for those of the required traits that are rare.
+def select_rare(terms: tuple[Term, ...]
+                ) -> sa.CompoundSelect[tuple[str]] | None:
+    """Build the query for the names of required traits that are rare.
 
-    :returns: a query for names whose cost does not grow with the fleet, or
-        None when no trait is required.
+    It asks for those traits that would be looked up one by one.
+
+    :returns: a query whose cost does not grow with the fleet, or None when no
+        trait is required.
     """
-    wanted = {name for term in terms if not term.parameter.startswith('not-')
-              for name in term.names[:_ONE_BY_ONE]}
+    required: set[str] = set()
+    for term in terms:
+        if not term.parameter.startswith('not-'):
+            required.update(term.names[:_ONE_BY_ONE])
     queries = []
-    for name in sorted(wanted):
-        some = sa.select(_TRAIT.trait).where(
+    for name in sorted(required):
+        # The limit bounds the cost: counting ends as soon as a trait is known
+        # not to be rare.
+        sample = sa.select(_TRAIT.trait).where(
             _TRAIT.trait == name).limit(_FEW + 1).subquery()
-        count = sa.select(sa.func.count()).select_from(some)
+        count = sa.select(sa.func.count()).select_from(sample)
         queries.append(sa.select(sa.literal(name)).where(
             count.scalar_subquery() <= _FEW))
-    return sa.union_all(*queries) if queries else None
+    if not queries:
+        return None
+    return sa.union_all(*queries)
 
 
 def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
-    first, others = wanted[:_ONE_BY_ONE], wanted[_ONE_BY_ONE:]
-    found = [_has_any((name,), rare) for name in first]
-    if others:
+    clauses = [_has_any((name,), rare) for name in wanted[:_ONE_BY_ONE]]
+    beyond = wanted[_ONE_BY_ONE:]
+    if beyond:
         count = sa.select(sa.func.count()).where(
-            _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(others))
-        found.append(count.scalar_subquery() == len(others))
-    return sa.and_(*found)
+            _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(beyond))
+        # A node has a trait once, and the names are unique.
+        clauses.append(count.scalar_subquery() == len(beyond))
+    return sa.and_(*clauses)
 
 
 def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     if all(name in rare for name in wanted):
-        return models.Node.id.in_(sa.select(_TRAIT.node_id).where(
-            _TRAIT.trait.in_(wanted)))
+        # Few nodes in all: the database starts from them.
+        nodes = sa.select(_TRAIT.node_id).where(_TRAIT.trait.in_(wanted))
+        return models.Node.id.in_(nodes)
     return sa.exists().where(_TRAIT.node_id == models.Node.id,
                              _TRAIT.trait.in_(wanted))
+
+
+def _lacks_one(unwanted: tuple[str, ...], rare: Collection[str]) -> Condition:
+    return ~_has_all(unwanted, rare)
+
+
+def _has_none(unwanted: tuple[str, ...], rare: Collection[str]) -> Condition:
+    return ~_has_any(unwanted, rare)
 
 
 _CONDITIONS = {
     'traits': _has_all,
     'traits-any': _has_any,
-    'not-traits': lambda *args: ~_has_all(*args),
-    'not-traits-any': lambda *args: ~_has_any(*args),
+    'not-traits': _lacks_one,
+    'not-traits-any': _has_none,
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which trait names exist, and how many of them a node may have.
+"""Which trait names are good, and how many a node or a request may have.
 
-The rules are those of placement, which the node's traits end up in: a name is
+The rules are those of placement, where the traits of a node end up: a name is
 either one of the standard names of os-traits, or a custom one.
 """
 
@@ -18,12 +18,13 @@ from ironic_inspection_rules.i18n import _
 MAX_TRAITS = 50
 MAX_LENGTH = 255
 MOST_ASKED = 100
-"""How many names one request may ask for."""
+"""Names that one request may ask for."""
 
 STANDARD = frozenset(os_traits.get_traits())
 _SIMILAR = 0.8
-"""Least similarity to a standard name; what is farther is a custom one."""
+"""Similarity, 0 to 1, from which a bad name is taken for a standard one."""
 
+# Not $, which also matches before a line end.
 _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
 
 
@@ -33,6 +34,13 @@ def problem(name: object) -> str | None:
     :returns: one sentence for the user, or None when the name is good (spec
         004 "REST API impact").
     """
+    if is_good(name):
+        return None
+    return _describe(name)
+
+
+def _describe(name: object) -> str:
+    """Return what is wrong with a bad name."""
     if not isinstance(name, str):
         return _('The name of a trait must be a string, not %r') % (name,)
     if len(name) > MAX_LENGTH:
@@ -40,35 +48,53 @@ def problem(name: object) -> str | None:
                  'characters; %(start)s… has %(length)d') % {
                      'max': MAX_LENGTH, 'start': name[:40],
                      'length': len(name)}
-    if not is_good(name):
-        text = _("'%s' is not the name of a trait: it must be a standard "
-                 'trait of os-traits, or CUSTOM_ followed by upper-case '
-                 'letters, digits and underscores') % name
-        form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
-        near = form if _CUSTOM.match(form) else suggestion.nearest(
-            name, STANDARD, _SIMILAR)
-        custom = f'{os_traits.CUSTOM_NAMESPACE}{form}'
-        if near is None and form not in ('', 'CUSTOM') and is_good(custom):
-            near = custom
-        return f'{text}; ' + _('did you mean "%s"?') % near if near else text
+    text = _("'%s' is not the name of a trait: it must be a standard "
+             'trait of os-traits, or CUSTOM_ followed by upper-case '
+             'letters, digits and underscores') % name
+    good_name = _suggest(name)
+    if good_name is None:
+        return text
+    return f'{text}; ' + _('did you mean "%s"?') % good_name
+
+
+def _suggest(name: str) -> str | None:
+    """Return the good name that a bad one was likely meant to be, or None."""
+    form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
+    if _CUSTOM.match(form):
+        return form
+    standard = suggestion.nearest(name, STANDARD, _SIMILAR)
+    if standard is not None:
+        return standard
+    # No letters at all, or nothing after the prefix.
+    if form in ('', 'CUSTOM'):
+        return None
+    custom = f'{os_traits.CUSTOM_NAMESPACE}{form}'
+    if is_good(custom):
+        return custom
+    # The prefix makes it too long.
     return None
 
 
 def is_good(name: object) -> bool:
     """Return whether a name is that of a trait."""
-    return isinstance(name, str) and len(name) <= MAX_LENGTH and (
-        name in STANDARD or _CUSTOM.match(name) is not None)
+    if not isinstance(name, str) or len(name) > MAX_LENGTH:
+        return False
+    if name in STANDARD:
+        return True
+    return _CUSTOM.match(name) is not None
 
 
 def validate(names: typing.Iterable[object]) -> None:
-    """Refuse names that are not traits; all bad ones are in the message.
+    """Refuse names that are not traits.
 
-    :raises: Invalid when at least one of them is bad.
+    :raises: Invalid when at least one of them is bad. The message describes
+        the first bad names, and counts the others.
     """
-    bad = [name for name in names if not is_good(name)]
-    if bad:
-        raise exceptions.Invalid(exceptions.listed(
-            bad, lambda name: problem(name) or ''))
+    bad_names = [name for name in names if not is_good(name)]
+    if bad_names:
+        # Only the names that the message shows are described: a suggestion
+        # takes a comparison with all standard names.
+        raise exceptions.Invalid(exceptions.listed(bad_names, _describe))
 
 
 def validate_asked(count: int) -> None:

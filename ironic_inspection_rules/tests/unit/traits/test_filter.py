@@ -102,7 +102,7 @@ class ConditionsTestCase(base.TestCase):
             return sorted(connection.execute(query).scalars())
 
     def rare(self, *terms):
-        query = trait_filter.which_are_rare(terms)
+        query = trait_filter.select_rare(terms)
         with self.engine.connect() as connection:
             return set(connection.execute(query).scalars())
 
@@ -137,7 +137,7 @@ class ConditionsTestCase(base.TestCase):
                       trait_filter.Term('not-traits', ('CUSTOM_D',))))
 
     def test_what_nodes_must_not_have_need_not_be_rare(self):
-        self.assertIsNone(trait_filter.which_are_rare(
+        self.assertIsNone(trait_filter.select_rare(
             (trait_filter.Term('not-traits', ('CUSTOM_A',)),
              trait_filter.Term('not-traits-any', ('CUSTOM_B',)))))
 
