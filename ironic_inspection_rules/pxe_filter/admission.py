@@ -59,8 +59,11 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
     may be many machines.
 
     :param leads: whether this host is the leader. All others block.
+    :param auto_discovery: whether unknown machines always pass.
     """
     if not leads:
+        # The table blocks these anyway. They are in it so that there is less
+        # to change when this host becomes the leader.
         return Admission(denylist=machines.known)
     return Admission(allowlist=machines.inspected,
                      denylist=machines.known - machines.inspected,
@@ -75,15 +78,16 @@ def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     :raises: BadAddress for the first invalid one. If it were left out, a
         known machine would pass as an unknown one.
     """
-    bad = None
+    first_error = None
     macs = set()
-    for port, address in rows:
+    for uuid, address in rows:
         mac = address.lower()
         if _MAC.fullmatch(mac):
             macs.add(mac)
-        elif bad is None:
-            bad = {'port': port, 'address': address}
-    if bad is not None:
-        raise BadAddress(
-            _('Port %(port)s has a bad MAC address: "%(address)s"') % bad)
+        elif first_error is None:
+            first_error = BadAddress(
+                _('Port %(port)s has a bad MAC address: "%(address)s"') % {
+                    'port': uuid, 'address': address})
+    if first_error is not None:
+        raise first_error
     return frozenset(macs)

@@ -23,11 +23,21 @@ _TIMEOUT = 10.0
 """Time limit for other runs; 50,000 addresses take 0.1 seconds."""
 
 _KILLED = (-9, 137)
-"""Exit status after a kill by timeout(1): of a signal, or as it reports."""
+"""Exit status when timeout(1) has killed nft.
+
+Either timeout(1) dies of its own signal, or it exits with 128 + 9.
+"""
+
+_NO_SUCH_TABLE = 'No such file or directory'
+"""Part of what nft says of a table that does not exist."""
 
 
 class FirewallError(exceptions.InspectionRulesError):
-    """nft failed, is not installed, or did not answer."""
+    """The table cannot be created or changed.
+
+    nft failed, is not installed or did not answer; the interface does not
+    exist; or the table of that name is not ours.
+    """
 
 
 def run_nft(*arguments: str, script: str | None = None,
@@ -38,7 +48,7 @@ def run_nft(*arguments: str, script: str | None = None,
     :param timeout: seconds after which timeout(1) kills the program, even
         while this process is suspended.
     :returns: standard output.
-    :raises: FirewallError with the message of nft in one line.
+    :raises: FirewallError, with the message of nft in one line if it failed.
     """
     if script is not None:
         arguments = ('-f', '-', *arguments)
@@ -46,17 +56,21 @@ def run_nft(*arguments: str, script: str | None = None,
         if not shutil.which(program):
             raise FirewallError(
                 _('The %s program is not installed') % program)
-    done = subprocess.run(
+    process = subprocess.run(
         ['timeout', '-s', 'KILL', f'{timeout:g}', 'nft', *arguments],
         input=script or '', capture_output=True, check=False, text=True)
-    if done.returncode in _KILLED:
+    if process.returncode in _KILLED:
         raise FirewallError(
             _('nft did not answer within %g seconds') % timeout)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        reason = lines[0] if lines else _('exit status %d') % done.returncode
-        raise FirewallError(_('nft: %s') % reason.rpartition('Error: ')[2])
-    return done.stdout
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines()
+        if lines:
+            # nft says first where in the script the error is.
+            reason = lines[0].rpartition('Error: ')[2]
+        else:
+            reason = _('exit status %d') % process.returncode
+        raise FirewallError(_('nft: %s') % reason)
+    return process.stdout
 
 
 def seconds_to_pass(remaining: float) -> float:
@@ -70,7 +84,10 @@ def seconds_to_pass(remaining: float) -> float:
 
 
 class Firewall:
-    """The nftables table that guards one interface; not thread-safe."""
+    """The nftables table that guards one interface; not thread-safe.
+
+    :param run: see :func:`run_nft`.
+    """
 
     def __init__(self, table: nftables.Table,
                  run: Callable[..., str] = run_nft) -> None:
@@ -87,8 +104,8 @@ class Firewall:
         """Create the table; it blocks everything.
 
         :raises: FirewallError when it cannot be created, there is no such
-            interface, or there is a foreign table of this name. That one is
-            not changed, and a table of another name blocks everything.
+            interface, or there is a foreign table of this name. A foreign
+            table is not changed; a table of another name blocks everything.
         """
         try:
             socket.if_nametoindex(self.interface)
@@ -96,15 +113,7 @@ class Firewall:
             raise FirewallError(
                 _('There is no network interface "%s"') % self.interface
             ) from exc
-        try:
-            # Terse: without the elements of the sets.
-            listing = self._run('-t', 'list', 'table', nftables.FAMILY,
-                                self._table.name)
-        except FirewallError as exc:
-            if 'No such file or directory' not in str(exc):
-                raise
-            listing = None
-        if listing is not None and self._table.is_foreign(listing):
+        if self._is_name_taken():
             self._execute(self._table.create_fallback())
             raise FirewallError(
                 _('The nftables table "%s" exists and is not ours') %
@@ -112,20 +121,37 @@ class Firewall:
         self._execute(self._table.create())
         self._admitted = admission.Admission()
 
+    def _is_name_taken(self) -> bool:
+        """Return whether a foreign table has the name of ours."""
+        try:
+            # -t: terse, without the elements of the sets.
+            listing = self._run('-t', 'list', 'table', nftables.FAMILY,
+                                self._table.name)
+        except FirewallError as exc:
+            if _NO_SUCH_TABLE in str(exc):
+                return False
+            raise
+        return self._table.is_foreign(listing)
+
     def update(self, admit: admission.Admission, remaining: float) -> None:
         """Change which machines pass, and for how long, in one transaction.
 
         :param remaining: see :func:`seconds_to_pass`.
-        :raises: FirewallError when nothing was changed.
+        :raises: FirewallError when nft failed and nothing was changed, or when
+            it was killed, perhaps after the change; :meth:`block` copes with
+            either.
         """
-        change = self._table.change(self._admitted, admit)
+        script = self._table.change(self._admitted, admit)
         seconds = seconds_to_pass(remaining)
-        if seconds:
+        if seconds > 0:
             now = time.time()
-            self._execute([*change, *self._table.pass_for(
-                seconds, now, now + remaining)], _PASS_TIMEOUT)
+            script += self._table.pass_for(seconds, now, now + remaining)
+            self._execute(script, _PASS_TIMEOUT)
         else:
-            self._execute([*change, *self._table.block()])
+            script += self._table.block()
+            self._execute(script)
+        # Only now: after an error, the next change starts from what was
+        # admitted before.
         self._admitted = admit
 
     def block(self) -> None:
@@ -136,11 +162,12 @@ class Firewall:
         :raises: FirewallError when that fails; the table, if it exists, then
             blocks by its timeout.
         """
+        admit_nobody = admission.Admission(denylist=self._admitted.denylist)
         try:
-            self.update(
-                admission.Admission(denylist=self._admitted.denylist), 0)
+            self.update(admit_nobody, 0)
         except FirewallError:
             self.install()
 
     def _execute(self, script: list[str], timeout: float = _TIMEOUT) -> None:
-        self._run(script='\n'.join([*script, '']), timeout=timeout)
+        text = ''.join(f'{line}\n' for line in script)
+        self._run(script=text, timeout=timeout)

@@ -38,6 +38,7 @@ MARK = 'ironic-inspection-pxe-filter'
 _PRIORITY = -10
 """Before the ``filter`` chains of others, which can only block more."""
 
+# The type and the flags of the sets, by name.
 _SETS = {
     'leader': 'type ifname; flags timeout;',
     'lease': 'typeof meta time; flags interval;',
@@ -46,6 +47,7 @@ _SETS = {
     'blacklist': 'type ether_addr;',
 }
 
+# The match, the verdict and the comment of the rules, in their order.
 _GUARD = (
     ('iifname != @leader', 'drop', 'not the leader'),
     ('meta time != @lease', 'drop', 'the lease is over'),
@@ -66,8 +68,9 @@ class Table:
 
     def __init__(self, interface: str, ports: Iterable[str]) -> None:
         self.interface = interface
-        self.name = 'ironic_inspection_pxe_filter_' + re.sub(
-            r'[^\w.-]', '_', interface, flags=re.ASCII)
+        # nft would need quotes around other characters.
+        suffix = re.sub(r'[^\w.-]', '_', interface, flags=re.ASCII)
+        self.name = f'ironic_inspection_pxe_filter_{suffix}'
         self.fallback_name = self.name + '_closed'
         self._ports = [port.split('/') for port in ports]
 
@@ -83,17 +86,22 @@ class Table:
     def change(self, before: admission.Admission,
                after: admission.Admission) -> list[str]:
         """Return the script that changes one admission to another."""
-        script = []
-        for name, old, new in (
-                ('whitelist', before.allowlist, after.allowlist),
-                ('blacklist', before.denylist, after.denylist)):
-            if old is not new:
-                script += self._elements('delete', name, sorted(old - new))
-                script += self._elements('add', name, sorted(new - old))
+        script = [
+            *self._replace('whitelist', before.allowlist, after.allowlist),
+            *self._replace('blacklist', before.denylist, after.denylist)]
         if before.unknown != after.unknown:
             action = 'add' if after.unknown else 'delete'
             script += self._elements(action, 'unknown', [self._quoted])
         return script
+
+    def _replace(self, name: str, old: frozenset[str],
+                 new: frozenset[str]) -> list[str]:
+        # Twice a second both are the same object. To compare the addresses
+        # of many machines each time would take too long.
+        if old is new:
+            return []
+        return [*self._elements('delete', name, sorted(old - new)),
+                *self._elements('add', name, sorted(new - old))]
 
     def block(self) -> list[str]:
         """Return the script that blocks all machines.
@@ -111,14 +119,18 @@ class Table:
         :param seconds: how long, from the time at which nft runs; rounded
             down to 0.1 seconds.
         :param now: the present time, in seconds since 1970.
-        :param until: the time after which nobody passes, in whole seconds
-            since 1970, whenever nft runs.
+        :param until: the time after which nobody passes, whenever nft runs,
+            in seconds since 1970; rounded down to whole seconds.
         """
+        span = f'{int(now)}-{int(until)}'
+        tenths = int(seconds * 10)
+        leader = f'{self._quoted} timeout {tenths}00ms'
         return [
+            # An element that is added again keeps its timeout on many kernels,
+            # and time spans must not overlap.
             *self.block(),
-            *self._elements('add', 'lease', [f'{int(now)}-{int(until)}']),
-            *self._elements('add', 'leader', [
-                f'{self._quoted} timeout {int(seconds * 10)}00ms'])]
+            *self._elements('add', 'lease', [span]),
+            *self._elements('add', 'leader', [leader])]
 
     def is_foreign(self, listing: str) -> bool:
         """Return whether ``nft list table`` shows a table that is not ours."""
@@ -135,15 +147,18 @@ class Table:
             yield (f'add rule {FAMILY} {table} input iifname {self._quoted} '
                    f'{protocol} dport {number} goto guard comment "{MARK}"')
         for match, verdict, comment in _GUARD:
+            # The last rule has no match, so it would begin with a space.
             rule = f'{match} counter {verdict} comment "{comment}"'.lstrip()
             yield f'add rule {FAMILY} {table} guard {rule}'
 
     def _elements(self, action: str, name: str,
                   elements: list[str]) -> list[str]:
+        # nft refuses an empty list.
         if not elements:
             return []
+        items = ', '.join(elements)
         return [f'{action} element {FAMILY} {self.name} {name} '
-                f'{{ {", ".join(elements)} }}']
+                f'{{ {items} }}']
 
     @property
     def _quoted(self) -> str:
@@ -152,4 +167,5 @@ class Table:
 
 def _drop(name: str) -> list[str]:
     """Return the script that removes a table, if it exists."""
-    return [f'{action} table {FAMILY} {name}' for action in ('add', 'delete')]
+    # nft fails to delete a table that does not exist, but adds one that does.
+    return [f'add table {FAMILY} {name}', f'delete table {FAMILY} {name}']

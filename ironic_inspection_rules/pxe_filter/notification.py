@@ -92,6 +92,7 @@ def listen(conf: cfg.ConfigOpts, host: str, handle: Callable[[Change], None]
 
     :param host: name of this host.
     :param handle: see :class:`Endpoint`.
+    :returns: the server, which runs until it is stopped.
     """
     server = oslo_messaging.get_rpc_server(
         oslo_messaging.get_rpc_transport(conf),
@@ -103,11 +104,16 @@ def listen(conf: cfg.ConfigOpts, host: str, handle: Callable[[Change], None]
 
 _INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 
+# The old address of an updated port stays known until the next read of all
+# ports: its notification has only the new one.
 _PORT_EVENTS = {
-    f'baremetal.{kind}.{event}.end': action
-    for kind in ('port', 'portgroup')
-    for event, action in (('create', ADD), ('update', ADD),
-                          ('delete', REMOVE))}
+    'baremetal.port.create.end': ADD,
+    'baremetal.port.update.end': ADD,
+    'baremetal.port.delete.end': REMOVE,
+    'baremetal.portgroup.create.end': ADD,
+    'baremetal.portgroup.update.end': ADD,
+    'baremetal.portgroup.delete.end': REMOVE,
+}
 
 
 class PxeFilterDriver(notifier.Driver):
@@ -126,7 +132,11 @@ class PxeFilterDriver(notifier.Driver):
 
     def notify(self, ctxt: dict[str, Any], msg: dict[str, Any],
                priority: str, retry: int) -> None:
-        """Send the changes that a notification of Ironic implies."""
+        """Send the changes that a notification of Ironic implies.
+
+        Errors of the message broker are only logged: Ironic's request or
+        inspection goes on.
+        """
         for change in _changes(msg['event_type'], msg['payload']):
             try:
                 if self._sender is None:
@@ -139,15 +149,18 @@ class PxeFilterDriver(notifier.Driver):
 
 
 def _changes(event: str, payload: dict[str, Any]) -> Iterator[Change]:
-    """Convert a notification to changes.
+    """Yield the changes that a notification implies.
 
     :param event: ``event_type`` of the notification.
     """
     if event in _PORT_EVENTS:
         port = payload['ironic_object.data']
+        # A port group need not have an address.
         if port['address'] is not None:
             yield Change(DENYLIST, _PORT_EVENTS[event], port['uuid'],
                          port['address'])
+    # Whatever its status, ``start`` or ``end``: Ironic sends it when the node
+    # has the new state.
     elif event.startswith('baremetal.node.provision_set.'):
         node = payload['ironic_object.data']
         if node['provision_state'] in _INSPECTION:

@@ -47,6 +47,7 @@ class Settings:
     :param allowlist_period: time between two reads of nodes in inspection, 0
         to read them only after messages.
     :param retries: failures in a row before one is logged as an error.
+    :param retry_interval: time from a failure to the next start.
     """
 
     auto_discovery: bool = False
@@ -74,13 +75,17 @@ class PxeFilter:
         self._outage = watchdog.Outage(
             f'Letting machines pass on {firewall.interface}',
             settings.retries)
+        # Set when the machines or the leadership may have changed.
         self._changed = threading.Event()
         self._state = threading.Condition()
+        # False only while the kernel blocks; guarded by self._state.
         self._passes = False
         self._watcher = self._new_watcher()
 
     def handle(self, change: notification.Change) -> None:
         """Handle a message; may be called from any thread."""
+        # Between two starts the old watcher takes the message, and nothing is
+        # lost: the new one reads everything at first.
         self._watcher.handle(change)
 
     def install(self) -> None:
@@ -96,11 +101,13 @@ class PxeFilter:
         Starts again after any failure.
         """
         retrying = tenacity.Retrying(
-            # Everything is blocked by now.
+            # Whatever failed, everything is blocked by now: by this filter,
+            # or by the timeout in the kernel.
             retry=tenacity.retry_if_exception_type(Exception),
             stop=tenacity.stop_when_event_set(stop),
             wait=tenacity.wait_fixed(self._settings.retry_interval),
             sleep=tenacity.sleep_using_event(stop),
+            # tenacity would raise RetryError; but to stop is no error.
             retry_error_callback=lambda state: None)
         retrying(self._run_until_failure, stop)
 
@@ -122,7 +129,7 @@ class PxeFilter:
                 self._wait_for_change()
             if not stop.is_set():
                 self._take_part(stop, leave)
-        # Whatever it was, all machines are blocked, and it begins anew.
+        # Everything is blocked, and run() starts again.
         except Exception as exc:
             self._outage.failed(exc)
             raise
@@ -131,32 +138,46 @@ class PxeFilter:
 
     def _take_part(self, stop: threading.Event,
                    leave: threading.Event) -> None:
-        """Take part in the election, and let machines pass as leader."""
-        def look_at_once() -> None:
-            self._watcher.read_inspected()
-            self._changed.set()
+        """Take part in the election, and let machines pass as leader.
 
-        part = self._elect(look_at_once, self._wait_until_blocked)
+        :param leave: set when this host has to leave the election.
+        """
+        member = self._elect(self._request_read, self._wait_until_blocked)
         with futures.ThreadPoolExecutor(max_workers=1) as pool:
-            run = pool.submit(part.run, leave)
+            election_run = pool.submit(member.run, leave)
             try:
-                while not (stop.is_set() or run.done()):
-                    self._update(part)
+                while not stop.is_set() and not election_run.done():
+                    self._update(member)
                     self._wait_for_change()
             finally:
+                # In this order, as machines may pass on another host once
+                # this one has left. It must leave even if it cannot block;
+                # the end of the pool waits for that.
                 try:
                     self._block()
                 finally:
                     leave.set()
-            run.result()
+            # Raise the error of a callback, if there was one.
+            election_run.result()
 
-    def _update(self, part: election.Election) -> None:
+    def _request_read(self) -> None:
+        """Have the nodes in inspection read, as this host begins to lead.
+
+        The last read may be old, and messages since then may be lost.
+        """
+        self._watcher.read_inspected()
+        self._changed.set()
+
+    def _update(self, member: election.Election) -> None:
         """Update the machines that pass, and for how long."""
+        # There are machines: the watcher was waited for.
         machines = self._watcher.machines() or admission.Machines()
-        admit = admission.decide(machines, part.is_leader,
+        admit = admission.decide(machines, member.is_leader,
                                  self._settings.auto_discovery)
-        remaining = part.remaining()
+        remaining = member.remaining()
         passes = firewalls.seconds_to_pass(remaining) > 0
+        # Noted before the kernel lets machines pass, and after it blocks: so
+        # the election is not left while machines may pass.
         if passes:
             self._set_passes(True)
         self._firewall.update(admit, remaining)
@@ -170,22 +191,28 @@ class PxeFilter:
 
     def _set_passes(self, passes: bool) -> None:
         with self._state:
-            if passes != self._passes:
-                LOG.info('%(what)s on %(interface)s', {
-                    'what': ('Passing machines in inspection' if passes
-                             else 'Blocking everything'),
-                    'interface': self._firewall.interface})
+            if passes and not self._passes:
+                LOG.info('Passing machines in inspection on %s',
+                         self._firewall.interface)
+            elif self._passes and not passes:
+                LOG.info('Blocking everything on %s',
+                         self._firewall.interface)
             self._passes = passes
             self._state.notify_all()
 
     def _wait_until_blocked(self) -> None:
         """Wait until this filter blocks, or the kernel does by its timeout.
 
-        The lock of the election is not released before.
+        The election calls this before it releases its lock.
         """
+        # Wakes up the thread that updates the firewall.
         self._changed.set()
         with self._state:
-            self._state.wait_for(lambda: not self._passes, election.LEASE)
+            # The timeout of the kernel is shorter than a lease.
+            self._state.wait_for(self._is_blocked, election.LEASE)
+
+    def _is_blocked(self) -> bool:
+        return not self._passes
 
     def _wait_for_change(self) -> None:
         self._changed.wait(election.HEARTBEAT)

@@ -41,6 +41,7 @@ _CHUNK = 1000
 """Rows fetched at a time."""
 
 _KINDS = (models.Port, models.Portgroup)
+_IN_INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 
 
 class PortSource:
@@ -60,35 +61,41 @@ class PortSource:
     def ports(self) -> Iterator[admission.Row]:
         """Yield all ports and port groups that have an address."""
         for kind in _KINDS:
-            yield from _rows(sa.select(kind.uuid, kind.address).where(
-                kind.address.is_not(None)))
+            query = sa.select(kind.uuid, kind.address)
+            query = query.where(kind.address.is_not(None))
+            yield from _rows(query)
 
     def inspected_ports(self) -> Iterator[admission.Row | None]:
         """Yield the ports and port groups of nodes in inspection.
 
-        :returns: also None for a node without any.
+        :returns: also None: for a node without ports, for one without port
+            groups, and for a port group without an address.
         """
         for kind in _KINDS:
-            query = sa.select(kind.uuid, kind.address).select_from(
-                models.Node
-            ).outerjoin(kind, kind.node_id == models.Node.id).where(
-                models.Node.provision_state.in_(
-                    [states.INSPECTING, states.INSPECTWAIT]),
+            query = sa.select(kind.uuid, kind.address)
+            query = query.select_from(models.Node)
+            # An outer join: a node without ports is in inspection as well.
+            query = query.outerjoin(kind, kind.node_id == models.Node.id)
+            query = query.where(
+                models.Node.provision_state.in_(_IN_INSPECTION),
                 models.Node.inspect_interface.in_(self._interfaces))
             for uuid, address in _rows(query):
-                yield None if address is None else (uuid, address)
+                if address is None:
+                    yield None
+                else:
+                    yield uuid, address
 
 
 def _rows(query: sa.Select[Any]) -> Iterator[Any]:
+    # The transaction lasts until the reader has taken the last row.
     with transaction.reader() as session:
         yield from session.execute(query.execution_options(yield_per=_CHUNK))
 
 
 def read(source: PortSource) -> admission.Machines:
     """Read all machines once."""
-    return _with_inspected(
-        _with_known(admission.Machines(), source.ports()),
-        source.inspected_ports())
+    machines = _with_known(admission.Machines(), source.ports())
+    return _with_inspected(machines, source.inspected_ports())
 
 
 def _with_known(machines: admission.Machines,
@@ -99,10 +106,11 @@ def _with_known(machines: admission.Machines,
 def _with_inspected(machines: admission.Machines,
                     rows: Iterable[admission.Row | None]
                     ) -> admission.Machines:
-    listed = list(rows)
+    all_rows = list(rows)
+    ports = [row for row in all_rows if row is not None]
     return dataclasses.replace(
-        machines, inspecting=bool(listed),
-        inspected=admission.read_macs(row for row in listed if row))
+        machines, inspecting=len(all_rows) > 0,
+        inspected=admission.read_macs(ports))
 
 
 class _Schedule:
@@ -112,20 +120,23 @@ class _Schedule:
     """
 
     def __init__(self, period: float) -> None:
-        self._period = period or math.inf
-        self._due = -math.inf
+        if period == 0:
+            self._period = math.inf
+        else:
+            self._period = period
+        self._due_at = -math.inf
 
     def is_due(self) -> bool:
         """Return whether a read is due; if so, schedule the next one."""
         now = time.monotonic()
-        if now < self._due:
+        if now < self._due_at:
             return False
-        self._due = now + self._period
+        self._due_at = now + self._period
         return True
 
     def hasten(self) -> None:
         """Make the next read due at once."""
-        self._due = -math.inf
+        self._due_at = -math.inf
 
 
 class Watcher:
@@ -141,8 +152,8 @@ class Watcher:
     def __init__(self, source: PortSource, sync_period: float,
                  allowlist_period: float, changed: threading.Event) -> None:
         self._source = source
-        self._known = _Schedule(sync_period)
-        self._inspected = _Schedule(allowlist_period)
+        self._known_schedule = _Schedule(sync_period)
+        self._inspected_schedule = _Schedule(allowlist_period)
         self._changed = changed
         self._received: queue.SimpleQueue[notification.Change] = (
             queue.SimpleQueue())
@@ -169,44 +180,54 @@ class Watcher:
         self._received.put(change)
 
     def read_inspected(self) -> None:
-        """Read the nodes in inspection now; may be called from any thread."""
+        """Have the nodes in inspection read soon; do not wait for that.
+
+        May be called from any thread.
+        """
+        # As a message does.
         self._received.put(notification.Change(
             notification.ALLOWLIST, notification.ADD, None, None))
 
     def run(self, stop: threading.Event) -> None:
-        """Read until told to stop; store the first error."""
+        """Read until told to stop; store the first error and end."""
         try:
             while not stop.is_set():
                 self._read()
-                try:
-                    self._apply(self._received.get(timeout=POLL_INTERVAL))
-                    # One read for all messages that have arrived.
-                    while True:
-                        self._apply(self._received.get_nowait())
-                except queue.Empty:
-                    pass
+                self._apply_messages()
         # machines() raises it in the other thread.
         except Exception as exc:
             self._error = exc
             self._changed.set()
 
     def _read(self) -> None:
+        """Read what is due, and check that the database answers."""
         self._source.ping()
         self._answered_at = time.monotonic()
         machines = self._machines or admission.Machines()
-        if self._known.is_due():
-            machines = _with_known(
-                machines, self._answers(self._source.ports()))
-        if self._inspected.is_due():
-            machines = _with_inspected(
-                machines, self._answers(self._source.inspected_ports()))
-        self._show(machines)
+        if self._known_schedule.is_due():
+            rows = self._note_answers(self._source.ports())
+            machines = _with_known(machines, rows)
+        if self._inspected_schedule.is_due():
+            inspected_rows = self._note_answers(
+                self._source.inspected_ports())
+            machines = _with_inspected(machines, inspected_rows)
+        self._publish(machines)
 
-    def _answers(self, rows: Iterable[_T]) -> Iterator[_T]:
-        """Yield rows, and note with each that the database answers."""
+    def _note_answers(self, rows: Iterable[_T]) -> Iterator[_T]:
+        """Yield rows; a long read is no silence while rows arrive."""
         for row in rows:
             self._answered_at = time.monotonic()
             yield row
+
+    def _apply_messages(self) -> None:
+        """Wait for a message, and apply all that have arrived by then."""
+        try:
+            self._apply(self._received.get(timeout=POLL_INTERVAL))
+            # One read serves all of them.
+            while True:
+                self._apply(self._received.get_nowait())
+        except queue.Empty:
+            return
 
     def _apply(self, change: notification.Change) -> None:
         """Apply a message.
@@ -216,20 +237,24 @@ class Watcher:
         the nodes in inspection are read.
         """
         if change.channel == notification.ALLOWLIST:
-            self._inspected.hasten()
+            self._inspected_schedule.hasten()
         elif change.action == notification.REMOVE:
-            self._known.hasten()
+            self._known_schedule.hasten()
         elif self._machines is not None:
-            try:
-                macs = admission.read_macs(
-                    [(str(change.port), str(change.mac))])
-            except admission.BadAddress as exc:
-                LOG.warning('Ignored a message: %s', exc)
-                return
-            self._show(dataclasses.replace(
-                self._machines, known=self._machines.known | macs))
+            self._add_port(self._machines, change)
 
-    def _show(self, machines: admission.Machines) -> None:
+    def _add_port(self, machines: admission.Machines,
+                  change: notification.Change) -> None:
+        row = (str(change.port), str(change.mac))
+        try:
+            macs = admission.read_macs([row])
+        except admission.BadAddress as exc:
+            LOG.warning('Ignored a message: %s', exc)
+            return
+        self._publish(dataclasses.replace(
+            machines, known=machines.known | macs))
+
+    def _publish(self, machines: admission.Machines) -> None:
         if machines != self._machines:
             self._machines = machines
             self._changed.set()
