@@ -37,9 +37,6 @@ LOG = log.getLogger(__name__)
 
 COMMAND = 'ironic-inspection-pxe-filter'
 
-_DEFAULT_BUS = 'rabbit://'
-"""Default of [DEFAULT]transport_url."""
-
 
 def main() -> int:
     """Run the command.
@@ -74,6 +71,16 @@ def main() -> int:
             conf.check(CONF)
         for message in config_file.unknown():
             LOG.warning('%s', message)
+        if notification.is_missed(CONF):
+            LOG.warning(
+                'A machine may boot before it may pass: '
+                '[inspection_pxe_filter]whitelist_period is %(period)g, and '
+                'this configuration shows no messages by the notification '
+                'driver "%(driver)s". Use a period above 0 of at most '
+                '%(in_time)g seconds, or that driver and a message broker.', {
+                    'period': options.whitelist_period,
+                    'driver': notification.DRIVER,
+                    'in_time': notification.SHORT_PERIOD})
         settings = filter_service.Settings(
             auto_discovery=CONF.auto_discovery.enabled,
             sync_period=options.sync_period,
@@ -134,7 +141,7 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
 
     this = filter_service.PxeFilter(guard, _source(), elect, settings)
     systemd.notify_once()
-    if CONF.rpc_transport == 'oslo' or CONF.transport_url != _DEFAULT_BUS:
+    if notification.is_received(CONF):
         # Connecting to the bus may take for ever and must block nothing.
         threading.Thread(target=notification.listen, daemon=True,
                          args=(CONF, CONF.host, this.handle)).start()

@@ -26,6 +26,19 @@ from ironic_inspection_rules.coordination import watchdog
 TOPIC = 'ironic_inspection_pxe_filter'
 VERSION = '1.0'
 
+DRIVER = 'inspection-pxe-filter'
+"""Name of the notification driver."""
+
+SHORT_PERIOD = 5.0
+"""Longest whitelist_period that needs no messages, in seconds.
+
+A machine that starts fast asks for an address eight seconds after the begin
+of its inspection, and iPXE gives up seven seconds later.
+"""
+
+_DEFAULT_BUS = 'rabbit://'
+"""Default of [DEFAULT]transport_url."""
+
 ALLOWLIST = 'whitelist'
 DENYLIST = 'blacklist'
 
@@ -82,6 +95,27 @@ class Endpoint:
                  port: str | None, mac: str | None) -> None:
         """Receive one message."""
         self._handle(Change(channel, action, port, mac))
+
+
+def is_received(conf: cfg.ConfigOpts) -> bool:
+    """Return whether a filter with this configuration listens."""
+    return conf.rpc_transport == 'oslo' or conf.transport_url != _DEFAULT_BUS
+
+
+def is_missed(conf: cfg.ConfigOpts) -> bool:
+    """Return whether a machine may boot before a filter lets it pass.
+
+    That is so if the period is long and there are no messages, as far as the
+    configuration of the filter shows.
+    """
+    period = conf.inspection_pxe_filter.whitelist_period
+    if period == 0:
+        # Who relies on messages alone may name the driver elsewhere.
+        return not is_received(conf)
+    if period <= SHORT_PERIOD:
+        return False
+    is_sent = DRIVER in conf.oslo_messaging_notifications.driver
+    return not (is_sent and is_received(conf))
 
 
 def listen(conf: cfg.ConfigOpts, host: str, handle: Callable[[Change], None]

@@ -135,6 +135,15 @@ class PxeFilterTestCase(base.TestCase):
                       '"sync_perod"; did you mean "sync_period"?',
                       (self.directory / 'log').read_text())
 
+    def test_a_machine_that_may_pass_too_late_is_warned_of_once(self):
+        for period, count in (15, 1), (5, 0):
+            self.configure('interface = eth1', f'whitelist_period = {period}')
+            log = self.directory / 'log'
+            log.write_text('')
+            self.assertEqual(0, self.run_filter('--dry-run')[0])
+            self.assertEqual(count, log.read_text().count(
+                f'[inspection_pxe_filter]whitelist_period is {period}'))
+
     def test_inspect_interfaces_without_a_name_are_refused(self):
         self.configure('interface = eth1', 'supported_inspect_interfaces =')
         code, _output, errors = self.run_filter('--dry-run')

@@ -5,6 +5,7 @@ import threading
 import fixtures
 from ironic.conf import CONF
 import oslo_messaging
+from oslo_messaging import opts as messaging_opts
 import stevedore
 
 from ironic_inspection_rules.pxe_filter import notification
@@ -131,3 +132,46 @@ class MessagesTestCase(base.IronicTestCase):
         both.wait()
 
         self.assertEqual([change, change], received)
+
+
+class MissedTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        for group, opts in messaging_opts.list_opts():
+            CONF.register_opts(opts, group=group)
+        self.config(rpc_transport='none')
+
+    def is_missed(self, period):
+        self.config(group='inspection_pxe_filter', whitelist_period=period)
+        return notification.is_missed(CONF)
+
+    def name_driver(self):
+        self.config(group='oslo_messaging_notifications',
+                    driver=['messagingv2', 'inspection-pxe-filter'])
+
+    def test_a_short_period_is_in_time(self):
+        self.assertFalse(self.is_missed(0.1))
+        self.assertFalse(self.is_missed(5))
+        self.assertTrue(self.is_missed(5.1))
+
+    def test_messages_are_in_time_if_they_are_sent_and_received(self):
+        self.name_driver()
+        self.assertTrue(self.is_missed(15))
+        self.config(rpc_transport='oslo')
+        self.assertFalse(self.is_missed(15))
+        self.config(rpc_transport='json-rpc')
+        self.assertTrue(self.is_missed(15))
+        self.config(transport_url='rabbit://192.0.2.1')
+        self.assertFalse(self.is_missed(15))
+
+    def test_messages_that_nobody_sends_are_none(self):
+        self.config(rpc_transport='oslo')
+        self.assertTrue(self.is_missed(15))
+
+    def test_messages_alone_have_to_be_received(self):
+        self.name_driver()
+        self.assertTrue(self.is_missed(0))
+        self.config(group='oslo_messaging_notifications', driver=[])
+        self.config(rpc_transport='oslo')
+        self.assertFalse(self.is_missed(0))
