@@ -159,10 +159,10 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     is_past, is_far_off = due(lease)
     was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
     is_reapplication = row.event == _REAPPLY
-    yields_from = clock.now() + PRECEDENCE
+    longest_yield = clock.now() + PRECEDENCE
     has_delay_left = sa.and_(
         is_reapplication, was_put_off, row.worker.is_(None),
-        row.due_at > yields_from, row.due_at <= yields_from + _MOST_DELAY)
+        row.due_at > longest_yield, row.due_at <= longest_yield + _MOST_DELAY)
     is_due_too_late = row.due_at > clock.now() + _MOST_DELAY
     is_in_between = sa.and_(
         sa.not_(is_past), sa.not_(is_far_off), row.worker.is_(None),
