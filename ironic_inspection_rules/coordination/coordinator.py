@@ -53,8 +53,8 @@ def check(conf: cfg.ConfigOpts) -> None:
     :param conf: with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.
     """
-    url = urllib.parse.urlsplit(conf.coordination.backend_url)
     try:
+        url = _split(conf.coordination.backend_url)
         _check_scheme(url)
         if url.scheme == 'file':
             _check_directory(url)
@@ -64,6 +64,14 @@ def check(conf: cfg.ConfigOpts) -> None:
     except (exceptions.Invalid, OSError) as exc:
         raise exceptions.Invalid(
             _('[coordination]backend_url cannot be used: %s') % exc) from exc
+
+
+def _split(backend_url: str) -> urllib.parse.SplitResult:
+    try:
+        return urllib.parse.urlsplit(backend_url)
+    except ValueError as exc:
+        # Python's message may quote the password.
+        raise exceptions.Invalid(_('it is not a URL')) from exc
 
 
 def _check_scheme(url: urllib.parse.SplitResult) -> None:

@@ -124,6 +124,9 @@ class Table:
         """
         span = f'{int(now)}-{int(until)}'
         tenths = int(seconds * 10)
+        if not tenths:
+            # For nft a timeout of zero is none at all.
+            return self.block()
         leader = f'{self._quoted} timeout {tenths}00ms'
         return [
             # An element that is added again keeps its timeout on many kernels,

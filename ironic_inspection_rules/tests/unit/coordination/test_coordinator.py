@@ -63,6 +63,12 @@ class CheckTestCase(base.IronicTestCase):
     def test_a_bad_port_is_named(self):
         self.assertIn('port', self.refused('redis://192.0.2.1:none'))
 
+    def test_what_is_no_url_is_refused(self):
+        for url in ('redis://[192.0.2.1', 'redis://:secret@\u2100.example'):
+            message = self.refused(url)
+            self.assertIn('not a URL', message)
+            self.assertNotIn('secret', message)
+
     def test_a_missing_library_is_named(self):
         with mock.patch.dict(sys.modules, {'tooz.drivers.redis': None}):
             message = self.refused('redis://192.0.2.1')

@@ -63,6 +63,10 @@ class TableTestCase(base.TestCase):
              f'add element inet {NAME} leader {{ "eth1" timeout 1200ms }}'],
             self.table.pass_for(1.25, 1000.9, 1002.9))
 
+    def test_too_short_a_time_blocks(self):
+        self.assertEqual(self.table.block(),
+                         self.table.pass_for(0.09, 1000.9, 1001.0))
+
     def test_blocking_empties_both_sets(self):
         self.assertEqual(
             [f'flush set inet {NAME} leader',
