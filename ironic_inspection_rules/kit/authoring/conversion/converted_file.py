@@ -46,89 +46,155 @@ class ConvertedFile(typing.NamedTuple):
 
 def convert(path: str, ops: registry.Registry,
             stock: bool = False) -> ConvertedFile:
-    """Convert all rules of a file; those of today stay as they are.
+    """Convert all rules of a file; those of this language stay as they are.
 
-    :param stock: whether those that are not ironic-inspector's are meant for
+    :param stock: whether rules that are not ironic-inspector's are meant for
         stock Ironic.
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    :raises: :class:`.exceptions.InvalidDocument` where the file cannot be
+        read.
     """
-    lost: list[lint.Finding] = []
-    kept: list[file_rule.WrittenRule] = []
     written = file_rule.load(path)
     kinds = {rule.is_old for rule in written if isinstance(rule.entry, dict)}
+    has_old = True in kinds
     header = [_('Converted from %s.') % path]
     if stock and kinds == {True}:
         header.append(_('Its rules are those of ironic-inspector, not of '
                         'stock Ironic.'))
         stock = False
-    header += stock_rule.IN_GENERAL if stock else ()
-    header += _IN_GENERAL if True in kinds else ()
-    pieces = [_comments(header)]
+    if stock:
+        header.extend(stock_rule.IN_GENERAL)
+    if has_old:
+        header.extend(_IN_GENERAL)
+    writer = _Writer(ops)
+    writer.write(_comments(header))
     old = _convert_old(written, ops)
     for rule in written:
         if not isinstance(rule.entry, dict):
-            lost.append(_lost(rule, exceptions.Problem(
-                '', _('a rule must be a mapping'))))
-            continue
-        if not rule.is_old and not stock:
-            pieces.append(_as_yaml(rule.entry))
-            kept.append(rule)
-            continue
-        converted = (old[rule.index] if rule.is_old
-                     else stock_rule.convert(rule.entry, ops))
-        if not rule.is_old:
-            # To Ironic it is text in literal braces.
-            converted.lost += [exceptions.Problem(
-                pointer, _('"%s" is a template of Ansible, which Ironic takes '
-                           'for text; convert the rendered file') % template)
-                for pointer, template in names.templates(rule.entry)]
-        lost += [_lost(rule, problem) for problem
-                 in [*converted.lost, *converted.differences]]
-        comments = [f"{file_rule.place_name(problem.pointer) or _('rule')}: "
-                    f'{problem.sentence}'
-                    for problem in [*converted.lost, *converted.hints]]
-        if converted.rule is None:
-            pieces.append(_comments([
-                _('Rule %s is left out.') % rule.label, *comments]))
-            continue
-        uuid = rule.entry.get('uuid')
-        pieces.append(_comments(comments) + _as_yaml(
-            {**({'uuid': uuid} if uuid else {}), **converted.rule}))
-        kept.append(rule)
-    text = '\n'.join(pieces)
+            writer.lose(
+                rule, exceptions.Problem('', _('a rule must be a mapping')))
+        elif rule.is_old:
+            writer.add(rule, old[rule.index])
+        elif stock:
+            writer.add(rule, _convert_stock(rule.entry, ops))
+        else:
+            writer.keep(rule)
     if stock:
-        # What such a rule does is odd, and meant to stay so.
-        return ConvertedFile(text, lost)
-    return ConvertedFile(text, lost + list(_linted(path, text, kept, ops)))
+        # What such a rule does is odd, and meant to stay so: lint would
+        # report all of it.
+        return writer.result()
+    return writer.linted_result(path)
+
+
+class _Writer:
+    """Writes the converted rules one by one, and notes what gets lost."""
+
+    def __init__(self, ops: registry.Registry) -> None:
+        self._ops = ops
+        self._pieces: list[str] = []
+        self._kept: list[file_rule.WrittenRule] = []
+        self._lost: list[lint.Finding] = []
+
+    def write(self, text: str) -> None:
+        """Append YAML or comments to the file."""
+        self._pieces.append(text)
+
+    def lose(self, rule: file_rule.WrittenRule,
+             problem: exceptions.Problem) -> None:
+        """Note what the file does not carry over of a rule."""
+        self._lost.append(_finding(rule, problem))
+
+    def keep(self, rule: file_rule.WrittenRule) -> None:
+        """Write a rule as it is."""
+        self.write(_as_yaml(rule.entry))
+        self._kept.append(rule)
+
+    def add(self, rule: file_rule.WrittenRule,
+            converted: conversion.Conversion) -> None:
+        """Write a converted rule, with its hints as comments."""
+        for problem in [*converted.lost, *converted.differences]:
+            self.lose(rule, problem)
+        comments = []
+        for problem in [*converted.lost, *converted.hints]:
+            place = file_rule.place_name(problem.pointer) or _('rule')
+            comments.append(f'{place}: {problem.sentence}')
+        if converted.rule is None:
+            left_out = _('Rule %s is left out.') % rule.label
+            self.write(_comments([left_out, *comments]))
+            return
+        entry = dict(converted.rule)
+        uuid = rule.entry.get('uuid')
+        if uuid:
+            # A converted rule may have another UUID, which counts.
+            entry = {'uuid': uuid, **entry}
+        self.write(_comments(comments) + _as_yaml(entry))
+        self._kept.append(rule)
+
+    def result(self) -> ConvertedFile:
+        """Return the file as it was written so far."""
+        return ConvertedFile('\n'.join(self._pieces), self._lost)
+
+    def linted_result(self, path: str) -> ConvertedFile:
+        """Return the file, and what lint finds in it as lost."""
+        text = '\n'.join(self._pieces)
+        found = _linted(path, text, self._kept, self._ops)
+        return ConvertedFile(text, [*self._lost, *found])
+
+
+def _convert_stock(entry: dict[str, typing.Any],
+                   ops: registry.Registry) -> conversion.Conversion:
+    """Convert a rule of a file that is meant for stock Ironic."""
+    converted = stock_rule.convert(entry, ops)
+    # To Ironic a template of Ansible is text in literal braces.
+    for pointer, template in names.templates(entry):
+        message = _('"%s" is a template of Ansible, which Ironic takes for '
+                    'text; convert the rendered file') % template
+        converted.lost.append(exceptions.Problem(pointer, message))
+    return converted
 
 
 def _convert_old(written: typing.Iterable[file_rule.WrittenRule],
                  ops: registry.Registry) -> dict[int, conversion.Conversion]:
-    """Convert old rules by their number; of an invalid one nothing is left."""
+    """Convert the rules of ironic-inspector.
+
+    :returns: conversions by the number of the rule in the file; that of an
+        invalid rule has its problems, and no rule.
+    """
     valid: dict[int, model.Rule] = {}
-    made: dict[int, conversion.Conversion] = {}
+    conversions: dict[int, conversion.Conversion] = {}
     for rule in written:
-        if rule.is_old:
-            try:
-                valid[rule.index] = file_rule.parse(rule.entry, ops)
-            except exceptions.InvalidRule as exc:
-                made[rule.index] = conversion.Conversion()
-                made[rule.index].lost += exc.problems
-    return made | dict(zip(valid, inspector.convert([*valid.values()]),
-                           strict=True))
+        if not rule.is_old:
+            continue
+        try:
+            valid[rule.index] = file_rule.parse(rule.entry, ops)
+        except exceptions.InvalidRule as exc:
+            invalid = conversion.Conversion()
+            invalid.lost.extend(exc.problems)
+            conversions[rule.index] = invalid
+    # Together, since a rule may change what a later one looks at.
+    converted = inspector.convert(list(valid.values()))
+    conversions.update(zip(valid, converted, strict=True))
+    return conversions
 
 
 def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
             ops: registry.Registry) -> typing.Iterator[lint.Finding]:
-    """Find converted rules that are none, or never do what they did."""
-    read = document.parse(path, text)
-    for found in lint.of_documents([read], ops):
-        if found.level != lint.ERROR and found.check not in _NEVER:
+    """Find converted rules that are invalid or can never work.
+
+    :param kept: the rules that ``text`` has, in its order.
+    """
+    converted = document.parse(path, text)
+    for finding in lint.of_documents([converted], ops):
+        if finding.level != lint.ERROR and finding.check not in _NEVER:
             continue
-        later = [index for index in range(len(kept))
-                 if read.place(index) <= (found.line, found.column)]
-        if later:
-            yield _lost(kept[later[-1]], exceptions.Problem('', found.message))
+        # The finding is in the last rule that begins before it.
+        place = (finding.line, finding.column)
+        rule_of_finding = None
+        for index, rule in enumerate(kept):
+            if converted.place(index) <= place:
+                rule_of_finding = rule
+        if rule_of_finding is not None:
+            problem = exceptions.Problem('', finding.message)
+            yield _finding(rule_of_finding, problem)
 
 
 def _comments(texts: typing.Iterable[str]) -> str:
@@ -139,8 +205,8 @@ def _as_yaml(rule: typing.Any) -> str:
     return yaml_text.dump([rule], default_flow_style=None, width=_WIDTH)
 
 
-def _lost(rule: file_rule.WrittenRule,
-          problem: exceptions.Problem) -> lint.Finding:
+def _finding(rule: file_rule.WrittenRule,
+             problem: exceptions.Problem) -> lint.Finding:
     line, column = rule.place(problem.pointer)
-    return lint.Finding(rule.source.path, line, column, lint.WARNING,
-                           LOST, rule.label, problem.sentence)
+    return lint.Finding(rule.source.path, line, column, lint.WARNING, LOST,
+                        rule.label, problem.sentence)

@@ -65,54 +65,68 @@ class Conversion:
 
 
 def escape(value: typing.Any) -> typing.Any:
-    """Return a value whose texts have no fields here, but literal braces."""
+    """Escape the braces in all texts of a value, so that none is a field."""
     return data_path.replace_texts(value, interpolation.escape, keys=True)
 
 
 def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
-    """Write the field that these steps lead to.
+    """Write a field in braces.
 
+    :param steps: the root, then names and indices.
     :param suffix: what stands before the closing brace.
-    :raises: :class:`Inconvertible`.
+    :raises: :class:`Inconvertible` if a step cannot be written.
     """
     root, *inner = steps
     text = str(root)
     for step in inner:
-        if isinstance(step, str) and _DOTTED.fullmatch(step):
-            text += f'.{step}'
-        elif (isinstance(step, int) and step >= 0) or (
-                isinstance(step, str) and _BRACKETED.fullmatch(step)):
-            text += f'[{step}]'
-        else:
-            raise Inconvertible(_('a field cannot step into "%s"') % (step,))
+        text += _write_step(step)
     return f'{{{text}{suffix}}}'
 
 
+def _write_step(step: object) -> str:
+    if isinstance(step, int) and step >= 0:
+        return f'[{step}]'
+    if isinstance(step, str):
+        if _DOTTED.fullmatch(step):
+            return f'.{step}'
+        if _BRACKETED.fullmatch(step):
+            return f'[{step}]'
+    raise Inconvertible(_('a field cannot step into "%s"') % (step,))
+
+
 def suffix(spec: str | None, conversion: str | None) -> str:
-    """Return what stands behind the name of a field: ``!r:>5``."""
-    return (f'!{conversion}' if conversion else '') + (
-        f':{spec}' if spec else '')
+    """Return the end of a field with this format, such as ``!r:>5``."""
+    text = ''
+    if conversion:
+        text += f'!{conversion}'
+    if spec:
+        text += f':{spec}'
+    return text
 
 
 def anchored(regex: str) -> str:
-    """Return what is searched for where all of a text, but its end, counts.
+    """Return the regular expression that finds what the old languages match.
 
-    Both put a "$" behind it, which belongs to the last alternative.
+    They match from the beginning of the text. Both append a "$" to the
+    regular expression, which then belongs to its last alternative only.
     """
-    flags = _FLAGS.match(regex)
-    begin = flags[0] if flags else ''
-    end = '' if regex.endswith('$') else '$'
-    if 'x' in begin:
+    flags = ''
+    match = _FLAGS.match(regex)
+    if match:
+        flags = match[0]
+    pattern = regex.removeprefix(flags)
+    if not pattern.endswith('$'):
+        pattern += '$'
+    if 'x' in flags:
         # It may end in a comment, with the "$" of stock Ironic in it.
-        end += '\n'
-    return rf'{begin}\A(?:{regex[len(begin):]}{end})'
+        pattern += '\n'
+    return rf'{flags}\A(?:{pattern})'
 
 
 def is_partial(regex: str) -> bool:
-    """Return whether less than all of a text may match.
+    """Return whether a regular expression may match less than all of a text.
 
-    That is the text from its beginning, and with a "$" behind the regular
-    expression if it does not end in one.
+    It is matched from the beginning of the text, and with a "$" at its end.
     """
     return _has_alternatives(regex) or _is_open(regex)
 
@@ -121,8 +135,11 @@ def _has_alternatives(regex: str) -> bool:
     """Return whether there is a ``|`` outside of all parentheses."""
     depth = 0
     for character in _outside_of_classes(regex):
-        depth += {'(': 1, ')': -1}.get(character, 0)
-        if character == '|' and not depth:
+        if character == '(':
+            depth += 1
+        elif character == ')':
+            depth -= 1
+        elif character == '|' and not depth:
             return True
     return False
 
@@ -139,6 +156,6 @@ def _is_open(regex: str) -> bool:
 
 
 def _outside_of_classes(regex: str) -> str:
-    """Return what is neither escaped nor in square brackets."""
+    """Return the characters neither escaped nor in square brackets."""
     return re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
                   flags=re.DOTALL)

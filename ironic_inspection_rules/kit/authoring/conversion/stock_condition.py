@@ -47,156 +47,223 @@ def convert(op: str, inverted: bool, args: Args,
 
     :param args: by name, with :class:`.stock_text.Text` for what stock
         Ironic formats.
-    :returns: the condition, or what it always is.
+    :returns: the condition, or the result that it always has.
     :raises: :class:`Fails` where it fails the inspection of each machine.
     :raises: :class:`.rule.Inconvertible`.
     """
-    varying = stock_text.varying(dict(args))
-    for text in varying:
-        for remark in text.remarks:
-            notes.differ(remark)
-        for name in text.secrets:
-            notes.differ(_('{%s} reads as ****** here, where secrets are '
-                           'masked') % name)
+    texts = stock_text.varying(dict(args))
+    for text in texts:
+        _note_differences(text, notes)
     _check_kinds(op, args)
-    if not varying:
+    if not texts:
         return _decide(op, args) != inverted
-    always = _always(op, args)
-    if always is not None:
-        return always != inverted
+    constant = _constant_result(op, args)
+    if constant is not None:
+        return constant != inverted
     if op == 'in-net':
         notes.differ(_('where "%s" is no IP address or subnet, stock Ironic '
                        'fails the inspection; here the condition is false')
-                     % varying[0].literal)
+                     % texts[0].literal)
     if op == 'is-empty':
-        return _is_empty(varying[0], inverted, notes)
-    if len(varying) > 1:
-        for text in varying:
-            if text.uncertain and text.or_else() is None:
-                notes.lose(_('where a field of "%s" is missing, stock Ironic '
-                             'compares that text; here the condition is '
-                             'false') % text.literal)
-        return _inverted(_write(op, args, lambda text: (
-            text.or_else() or text.filled) if text.uncertain
-            else text.filled), inverted)
+        return _is_empty(texts[0], inverted, notes)
+    if len(texts) > 1:
+        return _with_several_texts(op, inverted, args, texts, notes)
     try:
-        otherwise = _decide(op, args)
+        result_if_missing = _decide(op, args)
     except Fails:
-        otherwise = False
-    return _with_missing(op, inverted, args, varying[0], otherwise)
+        result_if_missing = False
+    return _with_missing(op, inverted, args, texts[0], result_if_missing)
+
+
+def _note_differences(text: Text, notes: rule.Conversion) -> None:
+    for remark in text.remarks:
+        notes.differ(remark)
+    for name in text.secrets:
+        notes.differ(_('{%s} reads as ****** here, where secrets are '
+                       'masked') % name)
 
 
 def needed(condition: Operation) -> Iterator[str]:
     """Return the fields without which a converted condition does not hold."""
-    name = condition['op'].removeprefix('!')
-    if 'loop' in condition or (
-            name not in _FALSE_WHERE_MISSING and condition['op'] != 'exists'):
+    if 'loop' in condition:
         return
-    is_not_empty = condition['op'] == '!one-of' and (
-        'None' in condition['args']['values'])
-    for each in interpolation.fields(list(condition['args'].values())):
-        if not each.filters or is_not_empty:
-            yield re.split('[!:|]', each.text)[0].strip()
+    op = condition['op']
+    name = op.removeprefix('!')
+    if name not in _FALSE_WHERE_MISSING and op != 'exists':
+        return
+    is_not_empty = op == '!one-of' and 'None' in condition['args']['values']
+    for field in interpolation.fields(list(condition['args'].values())):
+        if not field.filters or is_not_empty:
+            yield re.split('[!:|]', field.text)[0].strip()
+
+
+def _with_several_texts(op: str, inverted: bool, args: Args,
+                        texts: list[Text], notes: rule.Conversion
+                        ) -> Operation:
+    for text in texts:
+        if text.uncertain and text.or_else() is None:
+            notes.lose(_('where a field of "%s" is missing, stock Ironic '
+                         'compares that text; here the condition is '
+                         'false') % text.literal)
+
+    def fill(text: Text) -> str:
+        if not text.uncertain:
+            return text.filled
+        return text.or_else() or text.filled
+
+    return _inverted(_write(op, args, fill), inverted)
 
 
 def _with_missing(op: str, inverted: bool, args: Args, text: Text,
-                  otherwise: bool) -> Operation:
-    """Write a condition; ``otherwise`` is what a missing field makes it."""
-    written = _write(op, args, lambda each: each.filled)
+                  result_if_missing: bool) -> Operation:
+    """Write a condition on one text, a field of which may be missing.
+
+    :param result_if_missing: the result that stock Ironic has without the
+        field, before it is inverted.
+    """
+    written = _write(op, args, _filled)
     if not text.uncertain:
         return _inverted(written, inverted)
-    existing = _idiom(op, args, text)
-    if existing:
-        return {'op': 'exists' if inverted else '!exists',
-                'args': {'value': existing}}
+    field = _field_of_idiom(op, args, text)
+    if field:
+        existing = {'op': '!exists', 'args': {'value': field}}
+        if inverted:
+            existing['op'] = 'exists'
+        return existing
     if op in _MISSING_IS:
-        if otherwise == _MISSING_IS[op]:
-            return _inverted(written, inverted)
-        filled = text.or_else('')
-        if filled is not None:
-            return _inverted(_write(op, args, lambda _each: str(filled)),
-                             inverted)
-        written = {'op': 'all-of', 'conditions': [*_exist(text), written]}
-        return {'op': 'none-of', 'conditions': [written]} if inverted else (
-            written)
+        return _truth(op, inverted, args, text, result_if_missing)
+    # Here a condition on a missing field is false, inverted or not.
+    if inverted and result_if_missing:
+        return _inverted(written, True)
     if inverted:
-        return _inverted(written, True) if otherwise else {
-            'op': 'none-of', 'conditions': [written]}
-    if not otherwise:
+        return {'op': 'none-of', 'conditions': [written]}
+    if not result_if_missing:
         return written
-    filled = text.or_else()
-    if filled is not None:
-        return _write(op, args, lambda each: (
-            str(filled) if each is text else each.filled))
-    return {'op': 'any-of', 'conditions': [
-        *({**each, 'op': '!exists'} for each in _exist(text)), written]}
+    replaced = text.or_else()
+    if replaced is not None:
+        def fill(other: Text) -> str:
+            # The other texts have no fields, but braces to escape.
+            if other is text:
+                return replaced
+            return other.filled
+
+        return _write(op, args, fill)
+    are_missing = [{**condition, 'op': '!exists'}
+                   for condition in _exist(text)]
+    return {'op': 'any-of', 'conditions': [*are_missing, written]}
+
+
+def _truth(op: str, inverted: bool, args: Args, text: Text,
+           result_if_missing: bool) -> Operation:
+    """Write a condition that here takes a missing field for null."""
+    written = _write(op, args, _filled)
+    if result_if_missing == _MISSING_IS[op]:
+        return _inverted(written, inverted)
+    replaced = text.or_else('')
+    if replaced is not None:
+        return _inverted(_write(op, args, lambda _text: replaced), inverted)
+    written = {'op': 'all-of', 'conditions': [*_exist(text), written]}
+    if inverted:
+        return {'op': 'none-of', 'conditions': [written]}
+    return written
 
 
 def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
-    filled = text.or_else('None') if text.uncertain else text.filled
+    value: str | None = text.filled
+    if text.uncertain:
+        value = text.or_else('None')
     name = text.fields[0]
-    if text.uncertain and (filled is None or text.source != text.literal):
+    parents = len(re.findall(r'[.\[]', name)) - 1
+    if name.startswith('node.'):
+        # The node itself is no mapping that may be null.
+        parents -= 1
+    if text.uncertain and (value is None or text.source != text.literal):
         notes.lose(_('stock Ironic takes "%s" for empty where a field is '
                      'missing; here it is not') % text.literal)
-        filled = text.filled
-    elif len(re.findall(r'[.\[]', name)) > 1 + name.startswith('node.'):
+        value = text.filled
+    elif parents > 0:
         notes.differ(_('where what {%s} is in is not a mapping, such as null, '
                        'stock Ironic takes it for not empty, and here it is '
                        'empty') % name)
-    return {'op': '!one-of' if inverted else 'one-of', 'args': {
-        'value': filled or text.filled, 'values': rule.escape(_EMPTY)}}
+    written = {'op': 'one-of', 'args': {
+        'value': value or text.filled, 'values': rule.escape(_EMPTY)}}
+    return _inverted(written, inverted)
 
 
 def _check_kinds(op: str, args: Args) -> None:
-    """Find what is an error in stock Ironic whatever the machine."""
+    """Check for an error that stock Ironic makes whatever the machine.
+
+    :raises: :class:`Fails` for one.
+    :raises: :class:`.rule.Inconvertible`.
+    """
     if op in _COMPARE:
         values = args['values']
         if not isinstance(values, list):
             raise Fails(_('it takes "values" as one list'))
         if op != 'eq':
-            for one, other in itertools.pairwise(values):
-                _check_order(one, other)
-    if op in ('matches', 'contains'):
+            for left, right in itertools.pairwise(values):
+                _check_order(left, right)
+    elif op in ('matches', 'contains'):
         regex = args['regex']
         if isinstance(regex, Text) and regex.fields:
             raise rule.Inconvertible(
                 _('a regular expression cannot take data of a machine'))
         _compile(op, stock_text.plain(regex))
-    if op == 'one-of' and not _is_text(args['value']) and (
-            stock_text.varying(args['value'])):
-        raise rule.Inconvertible(
-            _('a list or mapping with fields cannot be looked for'))
+    elif op == 'one-of':
+        value = args['value']
+        if not _is_text(value) and stock_text.varying(value):
+            raise rule.Inconvertible(
+                _('a list or mapping with fields cannot be looked for'))
 
 
-def _check_order(one: typing.Any, other: typing.Any) -> None:
-    """Find values of which neither is less or greater."""
-    if _is_text(one) != _is_text(other):
+def _check_order(left: typing.Any, right: typing.Any) -> None:
+    """Check that Python can order two values.
+
+    :raises: :class:`Fails` if it cannot.
+    """
+    if _is_text(left) and _is_text(right):
+        return
+    if _is_text(left) or _is_text(right):
         raise Fails(_('it cannot order text and something else'))
-    if isinstance(one, list) and isinstance(other, list):
-        for each, its in zip(one, other, strict=False):
-            _check_order(each, its)
-    elif not _is_text(one) and not (isinstance(one, int | float)
-                                    and isinstance(other, int | float)):
-        raise Fails(_('it orders text, numbers and lists of them only'))
+    if isinstance(left, list) and isinstance(right, list):
+        for left_item, right_item in zip(left, right, strict=False):
+            _check_order(left_item, right_item)
+        return
+    for value in (left, right):
+        if not isinstance(value, int | float):
+            raise Fails(_('it orders text, numbers and lists of them only'))
 
 
-def _always(op: str, args: Args) -> bool | None:
-    """Return what it is whatever its fields are, None where they matter."""
-    never = op == 'is-none'
+def _constant_result(op: str, args: Args) -> bool | None:
+    """Return the result that no field changes, None if one may.
+
+    The arguments have a field.
+    """
     if op in _COMPARE and len(args['values']) < 2:
         return True
-    if op == 'is-empty':
-        # Else it is the text of a list or mapping with something in it.
-        never = not isinstance(args['value'], Text)
+    is_false = False
+    if op == 'is-none':
+        # All fields become text.
+        is_false = True
+    elif op == 'is-empty':
+        # A list or mapping has the text with the field in it.
+        is_false = not isinstance(args['value'], Text)
     elif op == 'eq':
-        never = any(_is_text(one) != _is_text(other)
-                    for one, other in itertools.pairwise(args['values']))
+        is_false = any(_is_text(left) != _is_text(right) for
+                       left, right in itertools.pairwise(args['values']))
     elif op == 'one-of':
-        values = args.get('values') or []
-        never = isinstance(values, list | dict) and not any(
-            _is_text(value) if _is_text(args['value'])
-            else value == args['value'] for value in values)
-    return False if never else None
+        is_false = _is_never_one_of(args['value'], args.get('values') or [])
+    if is_false:
+        return False
+    return None
+
+
+def _is_never_one_of(value: typing.Any, values: typing.Any) -> bool:
+    if not isinstance(values, list | dict):
+        return False
+    if _is_text(value):
+        return not any(_is_text(candidate) for candidate in values)
+    return all(candidate != value for candidate in values)
 
 
 def _is_text(value: typing.Any) -> bool:
@@ -204,16 +271,20 @@ def _is_text(value: typing.Any) -> bool:
 
 
 def _decide(op: str, args: Args) -> bool:
-    """Decide as stock Ironic does where all fields are missing."""
+    """Decide as stock Ironic does where all fields are missing.
+
+    :raises: :class:`Fails` where stock Ironic fails the inspection.
+    """
     plain = stock_text.plain(dict(args))
     value = plain.get('value')
     try:
         if op in _COMPARE:
-            return all(_COMPARE[op](*pair)
-                       for pair in itertools.pairwise(plain['values']))
+            pairs = itertools.pairwise(plain['values'])
+            return all(_COMPARE[op](*pair) for pair in pairs)
         if op == 'in-net':
-            return ipaddress.ip_address(str(plain['address'])) in (
-                ipaddress.ip_network(str(plain['subnet']), strict=False))
+            address = ipaddress.ip_address(str(plain['address']))
+            return address in ipaddress.ip_network(
+                str(plain['subnet']), strict=False)
         if op == 'one-of':
             return bool(value in plain.get('values', []))
     except (TypeError, ValueError) as exc:
@@ -221,39 +292,62 @@ def _decide(op: str, args: Args) -> bool:
     if op in ('matches', 'contains'):
         return _compile(op, plain['regex']).search(str(value)) is not None
     if op == 'is-empty':
-        return str(value) in _EMPTY or (
-            isinstance(args['value'], Text) and args['value'].missing_key)
+        if isinstance(args['value'], Text) and args['value'].missing_key:
+            return True
+        return str(value) in _EMPTY
     if op == 'is-none':
         return value is None
-    words, truth = (('yes', 'true'), True) if op == 'is-true' else (
-        ('no', 'false'), False)
+    if op == 'is-true':
+        return _is_true(value)
+    return _is_false(value)
+
+
+def _is_true(value: typing.Any) -> bool:
     if isinstance(value, str):
-        return value.lower() in words
+        return value.lower() in ('yes', 'true')
+    return isinstance(value, int | float) and bool(value)
+
+
+def _is_false(value: typing.Any) -> bool:
+    if isinstance(value, str):
+        return value.lower() in ('no', 'false')
     if isinstance(value, int | float):
-        return bool(value) is truth
-    return op == 'is-false' and value is None
+        return not value
+    return value is None
 
 
 def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
+    """Compile a regular expression as stock Ironic does.
+
+    :raises: :class:`Fails` if it cannot.
+    """
     try:
+        compiled = re.compile(regex)
         if op == 'matches':
-            re.compile(regex)
             # Stock Ironic looks at its last character.
             regex[-1]
-            return re.compile(rule.anchored(regex))
-        return re.compile(regex)
+            compiled = re.compile(rule.anchored(regex))
     except (re.error, TypeError, IndexError) as exc:
         raise Fails(_('"%(regex)s" is no regular expression: %(reason)s') % {
             'regex': regex, 'reason': exc}) from exc
+    return compiled
 
 
-def _idiom(op: str, args: Args, text: Text) -> str | None:
-    """Return the field that a condition asks for by its own text."""
+def _field_of_idiom(op: str, args: Args, text: Text) -> str | None:
+    """Return the field whose absence a condition asks for.
+
+    In stock Ironic a field that is missing matches its own text, which is
+    how rules there ask for it.
+
+    :returns: the field with its braces, None if it is no such condition.
+    """
     if op != 'matches' or text.source != text.literal:
         return None
     regex = stock_text.plain(args['regex'])
-    own = stock_form.unescaped(regex)
-    if own != text.literal or re.search(rule.anchored(regex), own) is None:
+    own_text = stock_form.unescaped(regex)
+    if own_text != text.literal:
+        return None
+    if not re.search(rule.anchored(regex), own_text):
         return None
     return f'{{{text.fields[0]}}}'
 
@@ -264,11 +358,20 @@ def _exist(text: Text) -> list[Operation]:
 
 
 def _inverted(condition: Operation, inverted: bool) -> Operation:
-    return {**condition, 'op': f'!{condition["op"]}'} if inverted else (
-        condition)
+    if not inverted:
+        return condition
+    return {**condition, 'op': f'!{condition["op"]}'}
+
+
+def _filled(text: Text) -> str:
+    return text.filled
 
 
 def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
+    """Write a condition.
+
+    :param fill: makes the text of this language for one of stock Ironic.
+    """
     written = stock_text.write(dict(args), fill)
     if op == 'one-of':
         values = args.get('values')
@@ -281,7 +384,8 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     elif op in ('matches', 'contains'):
         regex = stock_text.plain(args['regex'])
         if op == 'matches':
-            op, regex = 'contains', rule.anchored(regex)
-        # No field is meant, and none is read.
+            op = 'contains'
+            regex = rule.anchored(regex)
+        # Stock Ironic fills no field into it, so it has none here.
         written['regex'] = _ROOT.sub(r'\\{', regex)
     return {'op': op, 'args': written}

@@ -77,11 +77,12 @@ class Text:
         """
         if self.source is None:
             return None
-        quoted = re.sub(r"([\\'])", r'\\\1', self.source
-                        if text is None else text).replace('\n', '\\n')
-        before, begin, after = self.filled.partition(f'{{{self.fields[0]}')
-        return (f"{before}{begin} | default('{quoted}')!s"
-                + after.removeprefix('!s'))
+        if text is None:
+            text = self.source
+        quoted = re.sub(r"([\\'])", r'\\\1', text).replace('\n', '\\n')
+        before, field, after = self.filled.partition(f'{{{self.fields[0]}')
+        after = after.removeprefix('!s')
+        return f"{before}{field} | default('{quoted}')!s{after}"
 
     @property
     def uncertain(self) -> list[str]:
@@ -91,13 +92,17 @@ class Text:
 
     @property
     def secrets(self) -> list[str]:
-        """The fields that are hidden from rules here."""
-        return [name for name in self.fields
-                if disclosure.is_secret(re.split(r'[.\[\]]', name))]
+        """The fields that read as masked here."""
+        secret_fields = []
+        for name in self.fields:
+            tokens = re.split(r'[.\[\]]', name)
+            if disclosure.is_secret(tokens):
+                secret_fields.append(name)
+        return secret_fields
 
     @property
     def remarks(self) -> typing.Iterator[str]:
-        """Yield where it may be other text than in stock Ironic."""
+        """Why the text may differ from that of stock Ironic."""
         for name in self.fields:
             if re.match(r'plugin_data(?:$|\.bmc_address\b)', name):
                 yield _('here plugin data have "bmc_address", the address '
@@ -123,38 +128,57 @@ def read(text: str, literal: str | None = None) -> Text:
     :param literal: what it was before a loop filled it in, if it was.
     :raises: :class:`.rule.Inconvertible`.
     """
-    original = text if literal is None else literal
-    filled, fields, endings = '', [], ''
+    original = text
+    if literal is not None:
+        original = literal
+    filled = ''
+    unescaped = ''
+    endings = ''
+    fields = []
     try:
-        pieces = _parse(text)
-        for before, field in pieces:
-            filled += rule.escape(before)
-            if field is not None:
-                steps = _steps(field)
-                fields.append(rule.write_field(steps)[1:-1])
-                filled += rule.write_field(steps, field.ending)
-                endings += field.ending
+        for piece in _parse(text):
+            unescaped += piece.before
+            filled += rule.escape(piece.before)
+            if piece.field is None:
+                continue
+            steps = _steps(piece.field)
+            fields.append(rule.write_field(steps)[1:-1])
+            filled += rule.write_field(steps, piece.field.ending)
+            endings += piece.field.ending
     except _StaysText as exc:
-        return Text(rule.escape(original), original,
-                    missing_key=isinstance(exc, _MissingKey))
+        return _unfilled(original, exc)
     if not fields:
-        return Text(filled, ''.join(before for before, _none in pieces))
+        return Text(filled, unescaped)
     if filled == f'{{{fields[0]}}}':
         # Alone, a field would keep the type that its value has.
         filled = f'{{{fields[0]}!s}}'
     source = None
-    if len(fields) == 1 and not endings and original == text and (
-            text.count('{') == text.count('}') == 1):
-        source = text[text.index('{'):text.index('}') + 1]
+    if original == text and not endings:
+        source = _single_field(text)
     return Text(filled, original, tuple(fields), source, ':' in endings)
+
+
+def _unfilled(text: str, reason: _StaysText) -> Text:
+    """Return text that stock Ironic never fills in."""
+    return Text(rule.escape(text), text,
+                missing_key=isinstance(reason, _MissingKey))
+
+
+def _single_field(text: str) -> str | None:
+    """Return the field of a text, None if it has other braces as well."""
+    if text.count('{') != 1 or text.count('}') != 1:
+        return None
+    return text[text.index('{'):text.index('}') + 1]
 
 
 def write(value: typing.Any, fill: typing.Callable[[Text], typing.Any],
           literal: typing.Callable[[typing.Any], typing.Any] = rule.escape
           ) -> typing.Any:
-    """Return a value with something in place of each text.
+    """Replace all texts in a value.
 
-    :param literal: makes the rest of it.
+    :param value: with :class:`Text` for the texts that are formatted.
+    :param fill: makes the replacement of a text.
+    :param literal: makes the replacement of any other scalar.
     """
     if isinstance(value, Text):
         return fill(value)
@@ -178,67 +202,112 @@ def plain(value: typing.Any) -> typing.Any:
     return write(value, lambda text: text.literal, lambda literal: literal)
 
 
-class _Field(typing.NamedTuple):
-    """A field as ``str.format`` reads it; a step may be an attribute."""
+@dataclasses.dataclass(frozen=True)
+class _Step:
+    """One step of a field: the name of an attribute, or a key."""
+
+    is_attribute: bool
+    name: str
+
+    @property
+    def key(self) -> str | int:
+        """The key that ``str.format`` looks for."""
+        if self.name.isdecimal():
+            return int(self.name)
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class _Field:
+    """A field as ``str.format`` reads it.
+
+    :param name: all of it before its format.
+    :param ending: its format, with the ``!`` or ``:`` before it.
+    """
 
     name: str
     root: str
-    steps: list[tuple[bool, str]]
+    steps: tuple[_Step, ...]
     ending: str
 
 
-def _parse(text: str) -> list[tuple[str, _Field | None]]:
-    """Split text into fields, each with the text before it.
+@dataclasses.dataclass(frozen=True)
+class _Piece:
+    """The text before a field, and the field; None behind the last one."""
 
-    :raises: :class:`_StaysText` where that is an error to ``str.format``.
+    before: str
+    field: _Field | None
+
+
+def _parse(text: str) -> list[_Piece]:
+    """Split text as ``str.format`` does.
+
+    :raises: :class:`_StaysText` if that is an error to ``str.format``.
+    :raises: :class:`.rule.Inconvertible` if a format is unknown here.
     """
     try:
-        pieces = list(string.Formatter().parse(text))
+        parsed = list(string.Formatter().parse(text))
     except ValueError as exc:
         raise _StaysText from exc
-    found: list[tuple[str, _Field | None]] = []
-    for before, name, spec, conversion in pieces:
-        if name is None:
-            found.append((before, None))
-            continue
-        match = _NAME.fullmatch(name)
-        if match is None or match['root'].isdecimal() or (
-                conversion not in (None, 's', 'r', 'a')):
-            raise _StaysText
-        if not rule.SPEC.fullmatch(spec or ''):
-            raise rule.Inconvertible(_UNKNOWN % name)
-        steps = [(bool(dot), dotted or bracketed) for dot, dotted, bracketed
-                 in _STEP.findall(match['steps'])]
-        found.append((before, _Field(name, match['root'], steps,
-                                     rule.suffix(spec, conversion))))
-    return found
+    pieces = []
+    for before, name, spec, conversion in parsed:
+        field = None
+        if name is not None:
+            field = _parse_field(name, spec or '', conversion)
+        pieces.append(_Piece(before, field))
+    return pieces
+
+
+def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
+    match = _NAME.fullmatch(name)
+    if match is None or match['root'].isdecimal():
+        raise _StaysText
+    if conversion not in (None, 's', 'r', 'a'):
+        raise _StaysText
+    if not rule.SPEC.fullmatch(spec):
+        raise rule.Inconvertible(_UNKNOWN % name)
+    steps = tuple(_Step(bool(dot), dotted or bracketed) for
+                  dot, dotted, bracketed in _STEP.findall(match['steps']))
+    return _Field(name, match['root'], steps, rule.suffix(spec, conversion))
 
 
 def _steps(field: _Field) -> tuple[str | int, ...]:
-    name, root, steps, ending = field
-    if root == 'node':
-        if not steps or steps[0][1] == 'traits' or _NO_FIELDS.fullmatch(
-                steps[0][1]):
-            raise rule.Inconvertible(
-                _('{%s} is the text of an object of Ironic') % name)
-        if steps[0][1] not in names.NODE - {'auto_discovered'}:
-            raise _StaysText
-        if steps[0][1] in _TIMES:
-            raise rule.Inconvertible(
-                _('the time in {%s} is written otherwise here') % name)
-    elif root not in ('inventory', 'plugin_data'):
+    """Return the root of a field and its steps, as they are here.
+
+    :raises: :class:`_StaysText` if it has no value in stock Ironic.
+    :raises: :class:`.rule.Inconvertible` if its text would differ here.
+    """
+    data_steps = field.steps
+    if field.root == 'node':
+        _check_attribute_of_node(field)
+        data_steps = field.steps[1:]
+    elif field.root not in ('inventory', 'plugin_data'):
         raise _MissingKey
-    for is_attribute, step in steps[root == 'node':]:
-        if is_attribute:
-            _refuse_attribute(step, name)
-    if ending.startswith('!a'):
-        raise rule.Inconvertible(_UNKNOWN % name)
-    return (root, *(int(step) if step.isdecimal() else step
-                    for _is_attribute, step in steps))
+    for step in data_steps:
+        if step.is_attribute:
+            _refuse_attribute(step.name, field.name)
+    if field.ending.startswith('!a'):
+        raise rule.Inconvertible(_UNKNOWN % field.name)
+    return (field.root, *(step.key for step in field.steps))
+
+
+def _check_attribute_of_node(field: _Field) -> None:
+    attribute = ''
+    if field.steps:
+        attribute = field.steps[0].name
+    is_object = not attribute or attribute == 'traits'
+    if is_object or _NO_FIELDS.fullmatch(attribute):
+        raise rule.Inconvertible(
+            _('{%s} is the text of an object of Ironic') % field.name)
+    if attribute not in names.NODE - {'auto_discovered'}:
+        raise _StaysText
+    if attribute in _TIMES:
+        raise rule.Inconvertible(
+            _('the time in {%s} is written otherwise here') % field.name)
 
 
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
-    """Refuse a field with an attribute, which no data has."""
+    """Refuse a field that has an attribute of data, which have none."""
     if step in _ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
             _('{%s} is the text of an object of Python') % name)
@@ -247,10 +316,10 @@ def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
 
 def read_turn(value: typing.Any, item: typing.Any,
               again: bool = True) -> typing.Any:
-    """Read all texts in a value that a loop fills in.
+    """Read all texts in a value, with the item of a loop filled in.
 
-    :param again: whether the result is formatted once more; it is but for
-        what stands in a list.
+    :param again: whether stock Ironic formats the result once more, as it
+        does with all texts but those that stand in a list.
     """
     if isinstance(value, list):
         return [read_turn(each, item, not isinstance(each, str))
@@ -261,40 +330,64 @@ def read_turn(value: typing.Any, item: typing.Any,
     if not isinstance(value, str):
         return value
     try:
-        pieces = _parse(value)
-        filled = ''.join(_fill(before, field, item, again)
-                         for before, field in pieces)
-        others = any(field and field.root != interpolation.ITEM
-                     for _before, field in pieces)
-        if again and others and any(
-                set(before) & set('{}') for before, _field in pieces):
-            raise rule.Inconvertible(
-                _('"%s" is filled in twice by stock Ironic') % value)
-        return dataclasses.replace(read(
-            filled, value if others and filled != value else None),
-            twice=again)
+        return _read_turn(value, item, again)
     except _StaysText as exc:
-        return Text(rule.escape(value), value,
-                    missing_key=isinstance(exc, _MissingKey))
+        return _unfilled(value, exc)
 
 
-def _fill(before: str, field: _Field | None, item: typing.Any,
-          again: bool) -> str:
-    """Put an item into a field; ``again`` if it is formatted once more."""
+def _read_turn(text: str, item: typing.Any, again: bool) -> Text:
+    pieces = _parse(text)
+    filled = ''
+    has_braces = False
+    has_other_fields = False
+    for piece in pieces:
+        filled += _fill(piece, item, again)
+        if '{' in piece.before or '}' in piece.before:
+            has_braces = True
+        if piece.field and piece.field.root != interpolation.ITEM:
+            has_other_fields = True
+    if again and has_other_fields and has_braces:
+        raise rule.Inconvertible(
+            _('"%s" is filled in twice by stock Ironic') % text)
+    literal = None
+    if has_other_fields and filled != text:
+        literal = text
+    return dataclasses.replace(read(filled, literal), twice=again)
+
+
+def _fill(piece: _Piece, item: typing.Any, again: bool) -> str:
+    """Put an item into a field.
+
+    :param again: whether the result is formatted once more.
+    :returns: the text before the field, and the field's.
+    """
+    before = piece.before
     if not again:
         before = rule.escape(before)
+    field = piece.field
     if field is None:
         return before
     if field.root != interpolation.ITEM:
         return f'{before}{{{field.name}{field.ending}}}'
+    text = _format(field, item)
+    if not again:
+        text = rule.escape(text)
+    return before + text
+
+
+def _format(field: _Field, item: typing.Any) -> str:
+    """Format a field over an item as ``str.format`` does.
+
+    :raises: :class:`_StaysText` if that is an error.
+    """
     value = item
     try:
-        for is_attribute, step in field.steps:
-            if is_attribute:
-                _refuse_attribute(step, field.name)
-            value = value[int(step) if step.isdecimal() else step]
-        shown = f'{{0{field.ending}}}'.format(value)
+        for step in field.steps:
+            if step.is_attribute:
+                _refuse_attribute(step.name, field.name)
+            value = value[step.key]
+        return f'{{0{field.ending}}}'.format(value)
+    except KeyError as exc:
+        raise _MissingKey from exc
     except (LookupError, TypeError, ValueError) as exc:
-        raise (_MissingKey if isinstance(exc, KeyError)
-               else _StaysText) from exc
-    return before + (shown if again else rule.escape(shown))
+        raise _StaysText from exc
