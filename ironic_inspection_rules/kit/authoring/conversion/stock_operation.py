@@ -25,7 +25,7 @@ _LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
 _MARK = re.compile(r'zqitem(\d+)qz')
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
 _OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})
-"""The attributes that Ironic's API makes of an other object."""
+"""The attributes that Ironic's API makes of another object."""
 
 
 def convert(op: str, args: Operation, there: set[str],
@@ -48,63 +48,84 @@ def convert(op: str, args: Operation, there: set[str],
     if 'unique' in written:
         written['unique'] = bool(args['unique'])
     if 'path' in args:
-        _convert_path(op, args, written, there, notes)
+        if op.endswith('plugin-data'):
+            _write_data_path(args, written, there, notes)
+        else:
+            _write_attribute(op, args, written, there, notes)
+    if op == 'unset-capability':
+        there.discard('node.properties.capabilities')
+    _note_differences(op, args, notes)
+    if op == 'log':
+        level = written.get('level', 'info')
+        if str(level).lower() not in _LEVELS:
+            raise stock_condition.Fails(_('there is no level "%s"') % level)
+    elif op == 'fail' and not isinstance(args['msg'], Text):
+        written['msg'] = rule.escape(str(_plain(args['msg'])))
+    return {'op': op, 'args': written}
+
+
+def _note_differences(op: str, args: Operation,
+                      notes: rule.Conversion) -> None:
     if op.startswith('extend-'):
         notes.differ(_('where something else than a list is there, such as '
                        'null, the two differ: in plugin data stock Ironic '
                        'takes what is empty for a list, in an attribute it '
                        'fails the inspection'))
     if op == 'set-capability':
-        if not isinstance(args['value'], str | Text):
-            raise stock_condition.Fails(
-                _('the value of a capability must be text'))
-        notes.differ(_('where the node has the capability, stock Ironic adds '
-                       'it a second time; here it is replaced'))
-        if isinstance(args['value'], Text) and args['value'].fields:
-            notes.differ(_('where the value is empty or has a comma, stock '
-                           'Ironic adds it all the same; here it is an error'))
-    if op == 'unset-capability':
-        there.discard('node.properties.capabilities')
+        _check_capability(args['value'], notes)
+    elif op == 'unset-capability':
         notes.differ(_('where the node has no other capability, stock Ironic '
                        'leaves an empty text in properties/capabilities, and '
                        'fails the inspection where null is there; here '
                        'properties/capabilities is removed, or stays'))
-    if op == 'log' and str(written.get('level', 'info')).lower() not in (
-            _LEVELS):
-        raise stock_condition.Fails(
-            _('there is no level "%s"') % written['level'])
-    if op == 'fail' and not isinstance(args['msg'], Text):
-        written['msg'] = rule.escape(str(_plain(args['msg'])))
     if op.endswith('-port-attribute'):
         notes.differ(_('stock Ironic knows a port by its UUID only'))
-    return {'op': op, 'args': written}
 
 
-def _convert_path(op: str, args: Operation, written: Operation,
-                  there: set[str], notes: rule.Conversion) -> None:
-    """Write where an action sets something, and what, into ``written``."""
-    if op.endswith('plugin-data'):
-        path = args['path']
-        tokens = list(map(_text, path if isinstance(path, list)
-                          else _text(path).split('.')))
-        written['path'] = rule.escape(data_path.pointer(tokens))
-        _check_inside(tokens[1:], notes)
-        _forget('plugin_data', tokens, there)
-        return
+def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
+    if not isinstance(value, str | Text):
+        raise stock_condition.Fails(
+            _('the value of a capability must be text'))
+    notes.differ(_('where the node has the capability, stock Ironic adds '
+                   'it a second time; here it is replaced'))
+    if isinstance(value, Text) and value.fields:
+        notes.differ(_('where the value is empty or has a comma, stock '
+                       'Ironic adds it all the same; here it is an error'))
+
+
+def _write_data_path(args: Operation, written: Operation, there: set[str],
+                     notes: rule.Conversion) -> None:
+    """Write the path of an action on plugin data into ``written``."""
+    path = args['path']
+    if not isinstance(path, list):
+        path = _text(path).split('.')
+    tokens = [_text(token) for token in path]
+    written['path'] = rule.escape(data_path.pointer(tokens))
+    _check_inside(tokens[1:], notes)
+    _forget('plugin_data', tokens, there)
+
+
+def _write_attribute(op: str, args: Operation, written: Operation,
+                     there: set[str], notes: rule.Conversion) -> None:
+    """Write path and value of an action on an attribute into ``written``."""
     text = _text(args['path'])
-    tokens = text.strip('/').split('/') if '/' in text else text.split('.')
+    if '/' in text:
+        tokens = text.strip('/').split('/')
+    else:
+        tokens = text.split('.')
     written['path'] = rule.escape(data_path.pointer(tokens))
     attributes = schema.PORT
     if not op.endswith('port-attribute'):
         attributes = schema.NODE
         _check_attribute(op, tokens, notes)
         _forget('node', tokens, there)
-    if 'value' in args:
-        _check_inside(tokens[2:], notes)
-        if len(tokens) == 1 and tokens[0] in attributes:
-            written['value'] = _attribute_value(
-                tokens[0], attributes[tokens[0]], args['value'],
-                written['value'], notes)
+    if 'value' not in args:
+        return
+    _check_inside(tokens[2:], notes)
+    if len(tokens) == 1 and tokens[0] in attributes:
+        written['value'] = _attribute_value(
+            tokens[0], attributes[tokens[0]], args['value'],
+            written['value'], notes)
 
 
 def _check_attribute(op: str, tokens: list[str],
@@ -125,15 +146,21 @@ def _check_attribute(op: str, tokens: list[str],
 
 
 def _forget(root: str, path: list[str], there: set[str]) -> None:
-    """Forget fields that are perhaps gone when something else is set."""
+    """Take out the fields that a changed value may no longer have.
+
+    :param path: tokens of the value that changes, below ``root``.
+    """
     with contextlib.suppress(rule.Inconvertible):
-        above = rule.write_field((root, *path))[1:-1]
-        there -= {name for name in there
-                  if name.startswith((f'{above}.', f'{above}['))}
+        changed = rule.write_field((root, *path))[1:-1]
+        below = (f'{changed}.', f'{changed}[')
+        there -= {name for name in there if name.startswith(below)}
 
 
 def _check_inside(tokens: list[str], notes: rule.Conversion) -> None:
-    """Note where the way to a value is followed differently here."""
+    """Note where stock Ironic follows the way to a value otherwise.
+
+    :param tokens: those of the path that lead into what may be missing.
+    """
     if tokens:
         notes.differ(_('where null is on the way there, stock Ironic fails '
                        'the inspection; here it becomes a mapping'))
@@ -149,15 +176,23 @@ def _check_inside(tokens: list[str], notes: rule.Conversion) -> None:
 def _attribute_value(name: str, attribute: schema.Attribute,
                      value: typing.Any, written: typing.Any,
                      notes: rule.Conversion) -> typing.Any:
-    varies = isinstance(value, Text) and value.fields
+    """Return what an attribute becomes as a whole.
+
+    :param value: as stock Ironic has it.
+    :param written: the same in this language.
+    """
+    varies = isinstance(value, Text) and bool(value.fields)
+    has_default = attribute.default not in (None, ..., {})
     if name in _OF_OTHERS:
         raise rule.Inconvertible(
             _('"%s" is no attribute in stock Ironic, which sets nothing')
             % name)
-    if value is None and attribute.default not in (None, ..., {}):
-        notes.differ(_('stock Ironic fails the inspection or sets null; here '
-                       '"%s" becomes its default') % name)
-    elif attribute.kind == 'true or false' and value is not None:
+    if value is None:
+        if has_default:
+            notes.differ(_('stock Ironic fails the inspection or sets null; '
+                           'here "%s" becomes its default') % name)
+        return written
+    if attribute.kind == 'true or false':
         if varies:
             raise rule.Inconvertible(
                 _('to stock Ironic all text is true, also "False"'))
@@ -181,6 +216,7 @@ def _plain(value: typing.Any) -> typing.Any:
 
 
 def _text(value: typing.Any) -> str:
+    """Return the text of a path, or of a step of one."""
     if isinstance(value, Text):
         if value.fields:
             raise rule.Inconvertible(
@@ -199,101 +235,165 @@ def _write(text: Text, there: set[str], notes: rule.Conversion) -> str:
                      'cannot be written') % name)
     if there.issuperset(text.uncertain):
         return text.filled
-    otherwise = text.or_else()
-    if otherwise is None:
+    with_default = text.or_else()
+    if with_default is None:
         notes.lose(_('where a field of "%s" is missing, stock Ironic takes '
                      'the text as it is written; here the inspection fails')
                    % text.literal)
         return text.filled
-    return otherwise
+    return with_default
 
 
 def conditions(items: Sequence[typing.Any],
-               turn: Callable[[typing.Any], Operation | bool],
-               every: bool) -> Operation | bool:
-    """Convert a condition with a loop, given what makes one for an item."""
-    turns = [turn(item) for item in items]
-    if (not every) in turns:
-        return not every
-    written = [each for each in turns if not isinstance(each, bool)]
+               convert_turn: Callable[[typing.Any], Operation | bool],
+               needs_all: bool) -> Operation | bool:
+    """Convert a condition with a loop.
+
+    :param convert_turn: converts the condition for one item.
+    :param needs_all: whether it has to hold for all items, and not for any.
+    """
+    turns = [convert_turn(item) for item in items]
+    # The result of one turn that decides on all of them.
+    deciding = not needs_all
+    if deciding in turns:
+        return deciding
+    written = [turn for turn in turns if not isinstance(turn, bool)]
     if not written:
-        return every
+        return needs_all
     if len(written) == 1:
         return written[0]
-    looped = _again(items, turns, turn)
-    if looped is not None:
-        return {**looped, 'loop': rule.escape(list(items)),
-                **({'multiple': 'all'} if every else {})}
-    return {'op': 'all-of' if every else 'any-of', 'conditions': written}
+    looped = _as_loop(items, turns, convert_turn)
+    if looped is None:
+        group = 'any-of'
+        if needs_all:
+            group = 'all-of'
+        return {'op': group, 'conditions': written}
+    if needs_all:
+        looped['multiple'] = 'all'
+    return looped
 
 
 def actions(items: Sequence[typing.Any],
-            turn: Callable[[typing.Any], Operation | None]) -> list[Operation]:
-    """Convert an action with a loop, see :func:`conditions`."""
-    turns = [turn(item) for item in items]
-    looped = _again(items, turns, turn) if len(turns) > 1 else None
-    if looped is not None:
-        return [{**looped, 'loop': rule.escape(list(items))}]
-    return [each for each in turns if each is not None]
+            convert_turn: Callable[[typing.Any], Operation | None]
+            ) -> list[Operation]:
+    """Convert an action with a loop.
+
+    :param convert_turn: converts the action for one item.
+    """
+    turns = [convert_turn(item) for item in items]
+    if len(turns) > 1:
+        looped = _as_loop(items, turns, convert_turn)
+        if looped is not None:
+            return [looped]
+    return [turn for turn in turns if turn is not None]
 
 
-def _again(items: Sequence[typing.Any], turns: Sequence[typing.Any],
-           turn: Callable[[typing.Any], typing.Any]) -> Operation | None:
-    """Return the operation over ``{item}`` that is that of each turn."""
+def _as_loop(items: Sequence[typing.Any], turns: Sequence[typing.Any],
+             convert_turn: Callable[[typing.Any], typing.Any]
+             ) -> Operation | None:
+    """Return the operation with a loop that does the same as all turns.
+
+    One more turn is converted, with marks in place of the item. What comes
+    out is the operation, if it becomes that of every turn once the marks are
+    replaced by its item.
+
+    :returns: None if there is none.
+    """
     names = _names(items[0])
     if names is None or any(_names(item) != names for item in items):
         return None
     marks = [f'zqitem{number}qz' for number in range(len(names) or 1)]
+    marked_item: typing.Any = marks[0]
+    if names:
+        marked_item = dict(zip(names, marks, strict=True))
     try:
-        marked = turn(dict(zip(names, marks, strict=True)) if names
-                      else marks[0])
+        marked = convert_turn(marked_item)
     except (rule.Inconvertible, stock_condition.Fails):
         # A mark is no level of a log, and in no name of a trait.
         return None
-    if not isinstance(marked, dict) or 'conditions' in marked and (
-            'args' in marked):
+    if not isinstance(marked, dict):
         return None
-    values = [list(item.values()) if names else [item] for item in items]
-    for each, made in zip(values, turns, strict=True):
-        texts = [rule.escape(str(value)) for value in each]
-        if _replace(marked, texts.__getitem__) != made:
+    if 'conditions' in marked and 'args' in marked:
+        return None
+    # Of every item the values that stand in place of the marks.
+    values = [[item] for item in items]
+    if names:
+        values = [list(item.values()) for item in items]
+    for values_of_item, turn in zip(values, turns, strict=True):
+        texts = [rule.escape(str(value)) for value in values_of_item]
+        if _replace(marked, texts.__getitem__) != turn:
             return None
-    fields = [f'item.{name}' for name in names] or ['item']
-    # Alone, a field would keep the type of what is no text.
-    alone = [field if all(isinstance(each, str) for each in its)
-             else f'{field}!s'
-             for field, its in zip(fields, zip(*values, strict=True),
-                                   strict=True)]
-    return typing.cast(Operation, _replace(
-        marked, lambda mark: f'{{{fields[mark]}}}',
-        lambda mark: f'{{{alone[mark]}}}'))
+    fields = ['item']
+    if names:
+        fields = [f'item.{name}' for name in names]
+    looped = _with_fields(marked, fields, list(zip(*values, strict=True)))
+    return {**looped, 'loop': rule.escape(list(items))}
+
+
+def _with_fields(marked: Operation, fields: list[str],
+                 values: list[tuple[typing.Any, ...]]) -> Operation:
+    """Replace the marks by fields.
+
+    :param fields: without braces, by number of the mark.
+    :param values: all values that a field has, by number of the mark.
+    """
+
+    def write(number: int) -> str:
+        return f'{{{fields[number]}}}'
+
+    def write_alone(number: int) -> str:
+        if all(isinstance(value, str) for value in values[number]):
+            return write(number)
+        # Alone, a field would keep the type of what is no text.
+        return f'{{{fields[number]}!s}}'
+
+    operation: Operation = _replace(marked, write, write_alone)
+    return operation
 
 
 def _names(item: typing.Any) -> list[str] | None:
-    """Return the keys of a flat item, none of plain text, else None."""
-    if isinstance(item, dict):
-        plain = all(_is_plain(value) for value in item.values()) and all(
-            _NAME.fullmatch(name) for name in item)
-        return list(item) if plain and item else None
-    return [] if _is_plain(item) else None
+    """Return the keys of an item of a loop.
+
+    :returns: none for a scalar; None for an item that is neither a scalar
+        nor a mapping of them, or has braces.
+    """
+    if not isinstance(item, dict):
+        if _is_plain(item):
+            return []
+        return None
+    if not item:
+        return None
+    for name, value in item.items():
+        if not _NAME.fullmatch(name) or not _is_plain(value):
+            return None
+    return list(item)
 
 
 def _is_plain(value: typing.Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(
-        value, bool) and not re.search(r'[{}]', str(value))
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    return not re.search(r'[{}]', str(value))
 
 
 def _replace(value: typing.Any, write: Callable[[int], str],
-             alone: Callable[[int], str] | None = None,
+             write_alone: Callable[[int], str] | None = None,
              key: str | None = None) -> typing.Any:
-    """Put something in place of the marks; ``alone`` of one that is all."""
+    """Replace the marks in a value.
+
+    :param write: makes the text for the number of a mark.
+    :param write_alone: the same for a mark that is all of a text.
+    :param key: under which the value stands.
+    """
     if isinstance(value, dict):
-        return {name: _replace(item, write, alone, name)
+        return {name: _replace(item, write, write_alone, name)
                 for name, item in value.items()}
     if isinstance(value, list):
-        return [_replace(item, write, alone) for item in value]
+        return [_replace(item, write, write_alone) for item in value]
     if not isinstance(value, str):
         return value
-    if alone and key != 'regex' and (mark := _MARK.fullmatch(value)):
-        return alone(int(mark[1]))
+    # A regular expression is always text.
+    if write_alone and key != 'regex':
+        mark = _MARK.fullmatch(value)
+        if mark:
+            return write_alone(int(mark[1]))
     return _MARK.sub(lambda mark: write(int(mark[1])), value)

@@ -44,6 +44,9 @@ _KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
 
 _COMPARISONS = ('eq', 'lt', 'gt')
 
+_FILLED_ARGUMENT = {'log': 'msg', 'api-call': 'url'}
+"""The argument of an action that is filled in, ``value`` of all others."""
+
 
 def uuid_of(name: typing.Any) -> str:
     """Return the UUID of a rule that may have any text for one."""
@@ -57,16 +60,27 @@ class _Malformed(Exception):
 
 
 class _Converter(rule.Conversion):
+    """Converts one rule.
+
+    :ivar reasons: why the rule never did what it says.
+    """
+
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
         super().__init__()
         self._ops = ops
         self._fills_values = fills_values
-        # Why the rule never did what it says.
         self.reasons: list[rule.Problem] = []
 
     def never(self, message: str) -> None:
         """Note that the rule never did what it says."""
         self.reasons.append(rule.Problem(self.pointer, message))
+
+    def refuse(self, message: str) -> rule.Conversion:
+        """Return the conversion of a rule of which nothing is left."""
+        self.hints.clear()
+        self.differences.clear()
+        self.lose(message)
+        return self
 
     def conditions(self, written: Iterable[typing.Any]) -> Iterator[Operation]:
         """Convert conditions; those that always hold are left out."""
@@ -95,22 +109,27 @@ class _Converter(rule.Conversion):
         args = stock_form.by_name(written['args'], stock_form.CONDITIONS[op])
         loop = written.get('loop')
         if not loop:
-            filled: tuple[str, ...] = ('value', 'address', 'subnet')
-            if op in _COMPARISONS:
-                filled = ('values',) if self._fills_values else ()
-            return stock_condition.convert(
-                op, inverted, _read(_forced(op, args), filled), self)
-        turns = [loop] if isinstance(loop, dict) else loop
+            read = _read(_forced(op, args), self._filled_arguments(op))
+            return stock_condition.convert(op, inverted, read, self)
+        items = _items(loop)
         if written.get('multiple') == 'last':
-            turns = turns[-1:]
+            items = items[-1:]
 
-        def turn(item: typing.Any) -> Operation | bool:
-            return stock_condition.convert(op, inverted, _forced(op, {
-                name: stock_text.read_turn(value, item)
-                for name, value in args.items()}, True), self)
+        def convert_turn(item: typing.Any) -> Operation | bool:
+            # In loops stock Ironic fills in, and makes text of, all of them.
+            read = _forced(op, _read_turn(args, item), always=True)
+            return stock_condition.convert(op, inverted, read, self)
 
         return stock_operation.conditions(
-            turns, turn, written.get('multiple') == 'all')
+            items, convert_turn, written.get('multiple') == 'all')
+
+    def _filled_arguments(self, op: str) -> tuple[str, ...]:
+        """Return the arguments that stock Ironic fills in outside of loops."""
+        if op not in _COMPARISONS:
+            return 'value', 'address', 'subnet'
+        if self._fills_values:
+            return ('values',)
+        return ()
 
     def actions(self, written: Iterable[typing.Any], there: set[str]
                 ) -> Iterator[Operation]:
@@ -130,29 +149,32 @@ class _Converter(rule.Conversion):
 
     def _action(self, written: Operation, there: set[str]) -> list[Operation]:
         _check(written, stock_form.ACTIONS)
-        op, loop = written['op'], written.get('loop')
-        given = stock_form.by_name(written['args'], stock_form.ACTIONS[op])
-        given.pop('plugin_data', None)
+        op = written['op']
+        args = stock_form.by_name(written['args'], stock_form.ACTIONS[op])
+        args.pop('plugin_data', None)
 
-        def checked(args: Operation) -> Operation | None:
-            converted = stock_operation.convert(op, args, there, self)
-            problems = list(operation_check.check_action(
-                converted, self._ops, False)) if converted else []
-            if problems:
-                raise rule.Inconvertible(problems[0].sentence)
-            return converted
+        def convert_turn(item: typing.Any) -> Operation | None:
+            return self._checked_action(op, _read_turn(args, item), there)
 
-        def turn(item: typing.Any) -> Operation | None:
-            return checked({name: stock_text.read_turn(value, item)
-                            for name, value in given.items()})
-
+        loop = written.get('loop')
         if loop:
-            return stock_operation.actions(
-                [loop] if isinstance(loop, dict) else loop, turn)
+            return stock_operation.actions(_items(loop), convert_turn)
         # Outside of loops stock Ironic fills in one argument.
-        converted = checked(_read(given, [
-            {'log': 'msg', 'api-call': 'url'}.get(op, 'value')]))
-        return [converted] if converted else []
+        filled = _FILLED_ARGUMENT.get(op, 'value')
+        converted = self._checked_action(op, _read(args, [filled]), there)
+        if converted is None:
+            return []
+        return [converted]
+
+    def _checked_action(self, op: str, args: Operation, there: set[str]
+                        ) -> Operation | None:
+        converted = stock_operation.convert(op, args, there, self)
+        if converted is None:
+            return None
+        for problem in operation_check.check_action(
+                converted, self._ops, False):
+            raise rule.Inconvertible(problem.sentence)
+        return converted
 
 
 def convert(fields: Fields, ops: registry.Registry,
@@ -165,64 +187,67 @@ def convert(fields: Fields, ops: registry.Registry,
     :returns: the rule, None where it cannot be one here, and what differs.
     """
     converter = _Converter(ops, fills_values)
-    ours = _outside(fields, converter)
-    outside = list(converter.hints)
-    written = {name: [_without_unknown(each, name, converter)
-                      for each in fields.get(name) or ()]
+    converted = _convert_fields(fields, converter)
+    hints_on_fields = list(converter.hints)
+    written = {name: [_without_unknown(operation, name, converter)
+                      for operation in fields.get(name) or ()]
                for name in _KEYS}
     try:
         conditions = list(converter.conditions(written['conditions']))
-        existing = {each for condition in conditions
-                    for each in stock_condition.needed(condition)}
-        lost = len(converter.lost)
+        existing = {field for condition in conditions
+                    for field in stock_condition.needed(condition)}
+        lost_before_actions = len(converter.lost)
         actions = list(converter.actions(written['actions'], existing))
     except rule.Inconvertible as exc:
         # Without one of its conditions it would meet other machines.
-        return _refused(converter, str(exc))
+        return converter.refuse(str(exc))
     except _Malformed as exc:
-        return _refused(
-            converter, _('stock Ironic does not take this rule: %s') % exc)
+        return converter.refuse(
+            _('stock Ironic does not take this rule: %s') % exc)
     except (KeyError, TypeError, AttributeError):
         # The arguments are those of a stranger, and read in many places.
-        return _refused(
-            converter, _('stock Ironic does not take this rule: an argument '
-                         'is missing, or is no value that it takes'))
+        return converter.refuse(
+            _('stock Ironic does not take this rule: an argument '
+              'is missing, or is no value that it takes'))
     converter.pointer = ''
     if converter.reasons:
-        # They stay as they are written, and nobody carries them out.
-        del converter.lost[lost:]
-    elif not actions:
+        # The actions stay as they are written, and nobody carries them out.
+        del converter.lost[lost_before_actions:]
+    elif not actions and len(converter.lost) > lost_before_actions:
         converter.never(
             _('none of its actions can be kept, so it is switched off and '
-              'left as it is written') if len(converter.lost) > lost else
+              'left as it is written'))
+    elif not actions:
+        converter.never(
             _('nothing of it does anything in stock Ironic, so it is '
               'switched off and left as it is written'))
-    if not converter.reasons:
-        ours.update({'conditions': conditions, 'actions': actions})
-    else:
-        converter.hints = [*outside, *converter.reasons]
+    if converter.reasons:
+        converter.hints = [*hints_on_fields, *converter.reasons]
         converter.differences.clear()
-        ours.update(mode=model.OFF, conditions=written['conditions'],
-                    actions=written['actions'])
-    problems = validation.validate(ours, ops)
+        converted['mode'] = model.OFF
+        converted.update(written)
+    else:
+        converted.update(conditions=conditions, actions=actions)
+    problems = validation.validate(converted, ops)
     for problem in problems:
         converter.pointer = problem.pointer
         converter.lose(problem.sentence)
     if problems:
-        # Nor can it be one that is switched off.
-        converter.hints = [each for each in converter.hints
-                           if each not in converter.reasons]
+        # Nor can it be a rule that is switched off.
+        converter.hints = [hint for hint in converter.hints
+                           if hint not in converter.reasons]
     else:
-        converter.rule = {name: value for name, value in ours.items() if value}
+        converter.rule = {name: value for name, value in converted.items()
+                          if value}
     return converter
 
 
-def _refused(converter: _Converter, message: str) -> rule.Conversion:
-    """Return the conversion of a rule of which nothing is left."""
-    converter.hints.clear()
-    converter.differences.clear()
-    converter.lose(message)
-    return converter
+def _items(loop: typing.Any) -> list[typing.Any]:
+    """Return the items of a loop; a mapping is a single one."""
+    if isinstance(loop, dict):
+        return [loop]
+    items: list[typing.Any] = loop
+    return items
 
 
 def _check(operation: typing.Any, known: typing.Container[str]) -> None:
@@ -247,17 +272,20 @@ def _check(operation: typing.Any, known: typing.Container[str]) -> None:
             _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]))
 
 
-def _outside(fields: Fields, converter: _Converter) -> Operation:
-    ours = {name: fields.get(name) for name in
-            ('uuid', 'description', 'priority', 'phase')}
-    ours['sensitive'] = strutils.bool_from_string(fields.get('sensitive'))
-    if unknown := sorted(map(str, set(fields) - _FIELDS)):
+def _convert_fields(fields: Fields, converter: _Converter) -> Operation:
+    """Convert the fields of a rule but its conditions and actions."""
+    converted = {name: fields.get(name) for name in
+                 ('uuid', 'description', 'priority', 'phase')}
+    converted['sensitive'] = strutils.bool_from_string(
+        fields.get('sensitive'))
+    unknown = sorted(str(name) for name in set(fields) - _FIELDS)
+    if unknown:
         converter.hint(_('%s had no effect and is dropped')
                        % ', '.join(unknown))
     name = fields.get('uuid')
     if name is not None:
-        ours['uuid'] = uuid_of(name)
-        if ours['uuid'] != name:
+        converted['uuid'] = uuid_of(name)
+        if converted['uuid'] != name:
             converter.hint(_('"%s" becomes its UUID') % name)
     if fields.get('scope'):
         converter.hint(_('the scope "%s" had no effect and is dropped: the '
@@ -266,48 +294,79 @@ def _outside(fields: Fields, converter: _Converter) -> Operation:
     if phase != model.MAIN:
         converter.never(_('stock Ironic never runs the phase "%s", so the '
                           'rule is switched off') % phase)
-        ours['phase'] = phase if phase in model.PHASES else model.MAIN
-    return ours
+        converted['phase'] = model.MAIN
+        if phase in model.PHASES:
+            converted['phase'] = phase
+    return converted
 
 
 def _without_unknown(operation: typing.Any, where: str,
                      converter: _Converter) -> typing.Any:
-    """Leave out keys that stock Ironic stores and never looks at."""
+    """Leave out the keys that stock Ironic stores and never looks at.
+
+    :param where: ``conditions`` or ``actions``.
+    """
     if not isinstance(operation, dict):
         return operation
-    if unknown := sorted(set(operation) - _KEYS[where]):
+    unknown = sorted(set(operation) - _KEYS[where])
+    if unknown:
         converter.hint(_('%(keys)s beside the arguments of "%(op)s" had no '
                          'effect and is dropped') % {
                              'keys': ', '.join(unknown),
                              'op': operation.get('op')})
-    kept = {key: value for key, value in operation.items()
-            if key in _KEYS[where] and value is not None}
-    if isinstance(kept.get('args'), dict):
+    known = {key: value for key, value in operation.items()
+             if key in _KEYS[where] and value is not None}
+    if isinstance(known.get('args'), dict):
         # Stock Ironic writes it into the rules that it stores.
-        kept['args'] = {name: value for name, value in kept['args'].items()
-                        if name != 'plugin_data'}
-    return kept
+        known['args'] = {name: value for name, value in known['args'].items()
+                         if name != 'plugin_data'}
+    return known
 
 
-def _read(args: Operation, names: Iterable[str]) -> Operation:
-    """Read the texts that stock Ironic formats, of the arguments named."""
-    return {name: data_path.replace_texts(value, stock_text.read, keys=True)
-            if name in names else value for name, value in args.items()}
+def _read(args: Operation, filled: Iterable[str]) -> Operation:
+    """Read the arguments of an operation without a loop.
+
+    :param filled: names of the arguments that stock Ironic formats.
+    """
+    read = dict(args)
+    for name in args.keys() & set(filled):
+        read[name] = data_path.replace_texts(
+            args[name], stock_text.read, keys=True)
+    return read
+
+
+def _read_turn(args: Operation, item: typing.Any) -> Operation:
+    """Read the arguments of an operation for one item of its loop."""
+    return {name: stock_text.read_turn(value, item)
+            for name, value in args.items()}
 
 
 def _forced(op: str, args: Operation, always: bool = False) -> Operation:
-    """Make text of the values where stock Ironic does."""
+    """Make text of compared values where stock Ironic does.
+
+    :param always: whether it does without ``force_strings``.
+    """
     if op not in _COMPARISONS:
         return args
     force = args.pop('force_strings', False) or always
     values = args['values']
     if not force or not isinstance(values, list):
         return args
-    if any(isinstance(value, list | dict) and '{' in json.dumps(
-            value[:1] if isinstance(value, list) else list(value),
-            default=lambda _text: '{') for value in values):
-        raise rule.Inconvertible(
-            _('a list or mapping with fields cannot be compared as text'))
-    return {**args, 'values': [
-        value if isinstance(value, str | stock_text.Text) else str(value)
-        for value in values]}
+    texts = []
+    for value in values:
+        if isinstance(value, list | dict) and _has_fields(value):
+            raise rule.Inconvertible(
+                _('a list or mapping with fields cannot be compared as text'))
+        if not isinstance(value, str | stock_text.Text):
+            value = str(value)
+        texts.append(value)
+    return {**args, 'values': texts}
+
+
+def _has_fields(value: list[typing.Any] | dict[typing.Any, typing.Any]
+                ) -> bool:
+    """Return whether there may be a field in the first item or the keys."""
+    looked_at = list(value)
+    if isinstance(value, list):
+        looked_at = value[:1]
+    return '{' in json.dumps(looked_at, default=lambda _text: '{')
