@@ -39,8 +39,8 @@ import coverage
 from coverage import parser as coverage_parser
 
 PACKAGE = 'ironic_inspection_rules'
-ROOMS = ('engine', 'conditions', 'filters', 'runs', 'kit/authoring',
-         'kit/trial')
+ROOMS = ('engine', 'plugins/conditions', 'plugins/filters', 'runs',
+         'kit/authoring', 'kit/trial')
 _SAME = ('_Is_Eq', '_Eq_Is', '_IsNot_NotEq', '_NotEq_IsNot')
 """Mutants that mean the same of what is None, true or a word."""
 

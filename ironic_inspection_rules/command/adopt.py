@@ -27,11 +27,11 @@ from ironic_inspection_rules.inspection import stock_trial
 from ironic_inspection_rules.kit.authoring.conversion import stock_rule
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import machine as machine_object
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import name as patch_name
 from ironic_inspection_rules.patches import stock_engine
+from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.rule_file import stock_form
 
 _TAKEN = _('a rule with the UUID %s is here already')

@@ -17,7 +17,7 @@ from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import stock_form
 

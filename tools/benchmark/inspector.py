@@ -22,7 +22,7 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.plugins.legacy import translate
 
 Json = dict[str, Any]
 

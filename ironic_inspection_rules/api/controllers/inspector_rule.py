@@ -20,8 +20,8 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.plugins.legacy import translate
 
 _CREATED_SINCE = (1, 6)
 

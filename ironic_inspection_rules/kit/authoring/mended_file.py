@@ -16,7 +16,6 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -33,6 +32,7 @@ from ironic_inspection_rules.kit.authoring.checks import shape
 from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
+from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.traits import names as trait_names

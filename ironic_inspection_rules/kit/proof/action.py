@@ -9,7 +9,6 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import origin
@@ -24,6 +23,7 @@ from ironic_inspection_rules.kit.proof import search
 from ironic_inspection_rules.kit.proof import secret
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.traits import names as trait_names
 
 Formula = logic.Formula

@@ -13,10 +13,10 @@ import typing
 
 import z3
 
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.plugins.actions import schema
 
 Value = values.Value
 

@@ -11,8 +11,6 @@ import typing
 
 import z3
 
-from ironic_inspection_rules.conditions import comparison
-from ironic_inspection_rules.conditions import value as value_conditions
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
@@ -21,6 +19,10 @@ from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import text as texts
 from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.plugins.conditions import comparison
+from ironic_inspection_rules.plugins.conditions import (
+    value as value_conditions,
+)
 from ironic_inspection_rules.traits import names as trait_names
 
 _MIRRORED = {operator.gt: operator.lt, operator.ge: operator.le}

@@ -9,7 +9,6 @@ import functools
 import itertools
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
@@ -23,6 +22,7 @@ from ironic_inspection_rules.kit.proof import search
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.kit.proof import witness as witnesses
+from ironic_inspection_rules.plugins.actions import schema
 
 DEAD, SHADOWED, CONFLICT = 'dead', 'shadowed', 'conflict'
 GAP, EQUIVALENT = 'gap', 'equivalent'

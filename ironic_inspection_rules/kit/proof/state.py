@@ -8,7 +8,6 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
@@ -18,6 +17,7 @@ from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value

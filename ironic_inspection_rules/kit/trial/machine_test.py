@@ -9,7 +9,6 @@ import pathlib
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
@@ -18,6 +17,7 @@ from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine import machine_file
 from ironic_inspection_rules.kit.trial import walk
+from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository

@@ -9,7 +9,7 @@ import re
 import fixtures
 
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.tests.corpus import case as corpus
 from ironic_inspection_rules.tests.corpus import checks
 from ironic_inspection_rules.tests.unit import base

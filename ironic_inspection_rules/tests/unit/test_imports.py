@@ -19,16 +19,14 @@ ROOT = pathlib.Path(ironic_inspection_rules.__file__).parent
 #: Open to every module.
 OPEN = {'exceptions', 'i18n', 'releases', 'escapes', 'engine.suggestion'}
 
-ANY_LAYER_BELOW = {'engine', 'conditions', 'actions', 'legacy', 'rule_file',
-                   'machine', 'rule_set', 'traits', 'db', 'objects', 'conf',
-                   'policies',
+ANY_LAYER_BELOW = {'engine', 'plugins', 'rule_file', 'machine', 'rule_set',
+                   'traits', 'db', 'objects', 'conf', 'policies',
                    'coordination', 'queue', 'pxe_filter', 'inspection',
                    'patches', 'runs', 'ironic'}
 
 #: What works on a machine without Ironic: the kit, and what it stands on.
-OFFLINE = {'engine', 'conditions', 'actions', 'filters', 'legacy',
-           'traits.names', 'rule_file', 'rule_set', 'machine', 'releases',
-           'escapes', 'kit'}
+OFFLINE = {'engine', 'plugins', 'traits.names', 'rule_file', 'rule_set',
+           'machine', 'releases', 'escapes', 'kit'}
 
 #: The only module of the server part that imports the kit: it takes over
 #: Ironic's own rules by the conversion of files, and tries them on machines.
@@ -48,12 +46,12 @@ MAY_IMPORT = {
     'db.node_reservation': {'db', 'ironic'},
     'conf': set(),
     'policies': set(),
-    'conditions': {'engine'},
-    'actions': {'engine'},
-    'actions.trait': {'actions', 'engine', 'traits'},
-    'filters': {'conditions', 'engine'},
-    'filters.text': {'engine', 'filters', 'traits'},
-    'legacy': {'actions', 'conditions', 'engine'},
+    'plugins.conditions': {'engine'},
+    'plugins.actions': {'engine'},
+    'plugins.actions.trait': {'engine', 'plugins.actions', 'traits'},
+    'plugins.filters': {'engine', 'plugins.conditions'},
+    'plugins.filters.text': {'engine', 'plugins.filters', 'traits'},
+    'plugins.legacy': {'engine', 'plugins.actions', 'plugins.conditions'},
     'objects': {'db', 'engine.model', 'ironic'},
     'objects.run': {'db', 'objects', 'runs', 'ironic'},
     'coordination': set(),
@@ -74,7 +72,7 @@ MAY_IMPORT = {
     'pxe_filter': {'coordination'},
     'pxe_filter.notification': {'pxe_filter', 'coordination', 'ironic'},
     'pxe_filter.watcher': {'db.transaction', 'pxe_filter', 'ironic'},
-    'rule_file': {'engine', 'legacy'},
+    'rule_file': {'engine', 'plugins.legacy'},
     'rule_set': {'engine', 'rule_file'},
     'machine': {'engine.path'},
     'patches': {'engine', 'ironic'},
@@ -99,14 +97,15 @@ MAY_IMPORT = {
         'kit.trial.machine_test'},
     'kit.machine': {'engine', 'machine', 'rule_file'},
     'kit.machine.anonymity': {'engine.secrecy'},
-    'kit.trial': {'actions', 'engine', 'kit.machine', 'rule_file',
+    'kit.trial': {'engine', 'kit.machine', 'plugins.actions', 'rule_file',
                   'rule_set'},
     'kit.trial.fleet': set(),
-    'kit.authoring': {'actions', 'conditions', 'engine', 'kit.machine',
-                      'kit.trial', 'legacy', 'rule_file', 'rule_set',
-                      'traits.names'},
-    'kit.proof': {'actions', 'conditions', 'engine', 'kit.machine',
-                  'kit.trial', 'rule_file', 'rule_set', 'traits.names'},
+    'kit.authoring': {'engine', 'kit.machine', 'kit.trial', 'plugins.actions',
+                      'plugins.conditions', 'plugins.legacy', 'rule_file',
+                      'rule_set', 'traits.names'},
+    'kit.proof': {'engine', 'kit.machine', 'kit.trial', 'plugins.actions',
+                  'plugins.conditions', 'rule_file', 'rule_set',
+                  'traits.names'},
     'kit.terminal': set(),
     'kit.report': {'engine', 'kit.authoring', 'kit.machine', 'kit.terminal',
                    'kit.trial', 'rule_file', 'rule_set'},
@@ -249,9 +248,10 @@ class ViolationsTestCase(base.TestCase):
 
     def test_the_longest_row_counts(self):
         source = 'from ironic_inspection_rules.traits import names\n'
-        self.assertEqual([], violations('actions.trait', source))
-        self.assertEqual(['actions.control imports traits.names'],
-                         violations('actions.control', source))
+        self.assertEqual([], violations('plugins.actions.trait', source))
+        self.assertEqual(
+            ['plugins.actions.control imports traits.names'],
+            violations('plugins.actions.control', source))
 
     def test_commands_of_the_kit_are_held_shorter_than_the_others(self):
         source = 'from ironic_inspection_rules.objects import rule\n'

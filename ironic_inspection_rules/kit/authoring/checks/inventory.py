@@ -15,9 +15,9 @@ from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
-from ironic_inspection_rules.legacy import document
-from ironic_inspection_rules.legacy import field as legacy_field
-from ironic_inspection_rules.legacy import text as legacy_text
+from ironic_inspection_rules.plugins.legacy import document
+from ironic_inspection_rules.plugins.legacy import field as legacy_field
+from ironic_inspection_rules.plugins.legacy import text as legacy_text
 from ironic_inspection_rules.rule_set import repository
 
 Steps = tuple[str, ...]

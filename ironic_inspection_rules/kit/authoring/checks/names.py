@@ -15,8 +15,8 @@ from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import node_names
-from ironic_inspection_rules.legacy import field as legacy_field
-from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.plugins.legacy import field as legacy_field
+from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.rule_file import file_rule
 
 # Fields of Ironic's node that rules see; a test compares the two.

@@ -6,7 +6,6 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
@@ -14,6 +13,7 @@ from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import known_values
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import writes
+from ironic_inspection_rules.plugins.actions import schema
 
 _NODE_CAPABILITIES = ('node', *schema.CAPABILITIES)
 _ROOT_DEVICE = ('properties', 'root_device')

@@ -24,7 +24,7 @@ from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import node_names
-from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.rule_file import file_rule
 
 _SHORTEST = 4

@@ -6,7 +6,6 @@ import re
 import string
 import typing
 
-from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -14,10 +13,11 @@ from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.conversion import rule
-from ironic_inspection_rules.legacy import document
-from ironic_inspection_rules.legacy import field as old_field
-from ironic_inspection_rules.legacy import text as old_text
-from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.plugins.conditions import comparison
+from ironic_inspection_rules.plugins.legacy import document
+from ironic_inspection_rules.plugins.legacy import field as old_field
+from ironic_inspection_rules.plugins.legacy import text as old_text
+from ironic_inspection_rules.plugins.legacy import translate
 
 Inconvertible = rule.Inconvertible
 Operation = rule.Operation

@@ -11,12 +11,12 @@ import contextlib
 import re
 import typing
 
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_condition
 from ironic_inspection_rules.kit.authoring.conversion import stock_text
+from ironic_inspection_rules.plugins.actions import schema
 
 Operation = rule.Operation
 Text = stock_text.Text

@@ -5,9 +5,9 @@
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
-from ironic_inspection_rules.legacy import document
-from ironic_inspection_rules.legacy import field as json_field
-from ironic_inspection_rules.legacy import text as old_text
+from ironic_inspection_rules.plugins.legacy import document
+from ironic_inspection_rules.plugins.legacy import field as json_field
+from ironic_inspection_rules.plugins.legacy import text as old_text
 from ironic_inspection_rules.tests.unit import base
 
 

@@ -3,15 +3,17 @@
 import gc
 import tracemalloc
 
-from ironic_inspection_rules.conditions import comparison
-from ironic_inspection_rules.conditions import value as value_conditions
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.engine.secrecy import masking
-from ironic_inspection_rules.legacy import action
-from ironic_inspection_rules.legacy import field
-from ironic_inspection_rules.legacy import text as legacy_text
+from ironic_inspection_rules.plugins.conditions import comparison
+from ironic_inspection_rules.plugins.conditions import (
+    value as value_conditions,
+)
+from ironic_inspection_rules.plugins.legacy import action
+from ironic_inspection_rules.plugins.legacy import field
+from ironic_inspection_rules.plugins.legacy import text as legacy_text
 from ironic_inspection_rules.tests.unit import base
 
 LENGTH = 50_000

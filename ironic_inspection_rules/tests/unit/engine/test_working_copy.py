@@ -8,13 +8,13 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import capability
-from ironic_inspection_rules.actions import trait
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.plugins.actions import capability
+from ironic_inspection_rules.plugins.actions import trait
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.engine import paid

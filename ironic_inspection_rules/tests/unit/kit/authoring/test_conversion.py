@@ -14,11 +14,11 @@ from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.conversion import converted_file
 from ironic_inspection_rules.kit.authoring.conversion import inspector
-from ironic_inspection_rules.legacy import field as old_field
+from ironic_inspection_rules.plugins.legacy import field as old_field
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.legacy import inspection
-from ironic_inspection_rules.tests.unit.legacy import test_golden
+from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
+from ironic_inspection_rules.tests.unit.plugins.legacy import test_golden
 from ironic_inspection_rules.tests.unit.rule_file import files
 
 ACTION = {'action': 'fail', 'message': 'no'}

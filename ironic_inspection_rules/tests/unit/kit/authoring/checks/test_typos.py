@@ -10,7 +10,7 @@ from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import inventory
 from ironic_inspection_rules.kit.machine import inventory_fields
-from ironic_inspection_rules.legacy import document
+from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.rule_file import files

@@ -3,11 +3,11 @@
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.plugins.actions import schema
 
 WorkingCopy = working_copy.WorkingCopy
 

@@ -4,7 +4,7 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.legacy import field
+from ironic_inspection_rules.plugins.legacy import field
 from ironic_inspection_rules.tests.unit import base
 
 DATA = {

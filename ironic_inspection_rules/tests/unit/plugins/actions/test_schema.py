@@ -9,7 +9,7 @@ from ironic.common import utils as ironic_utils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.tests.unit import base
 
 # Where a port belongs is not for a rule about this node to say.

@@ -4,7 +4,7 @@
 
 import hypothesis
 
-from ironic_inspection_rules.conditions import value as conditions
+from ironic_inspection_rules.plugins.conditions import value as conditions
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 

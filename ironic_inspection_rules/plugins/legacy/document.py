@@ -17,7 +17,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.legacy import interface
+from ironic_inspection_rules.plugins.legacy import interface
 
 Container = dict[str, typing.Any]
 Steps = tuple[typing.Any, ...]

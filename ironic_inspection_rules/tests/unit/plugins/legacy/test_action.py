@@ -4,7 +4,7 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.legacy import inspection
+from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
 
 NEVER = [{'op': 'eq', 'field': 'missing', 'value': 1}]
 

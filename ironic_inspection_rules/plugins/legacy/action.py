@@ -9,9 +9,6 @@ arguments. They fail if a field in ``{data[…]}`` does not exist.
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import capability
-from ironic_inspection_rules.actions import schema
-from ironic_inspection_rules.actions import trait
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
@@ -19,8 +16,11 @@ from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.legacy import document
-from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.plugins.actions import capability
+from ironic_inspection_rules.plugins.actions import schema
+from ironic_inspection_rules.plugins.actions import trait
+from ironic_inspection_rules.plugins.legacy import document
+from ironic_inspection_rules.plugins.legacy import text
 
 WorkingCopy = working_copy.WorkingCopy
 

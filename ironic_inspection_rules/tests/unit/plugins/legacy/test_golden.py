@@ -7,7 +7,7 @@ import ast
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.legacy import inspection
+from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
 
 INVENTORIES = {
     'inspector-functional': 'variant-inspector-functional',

@@ -24,7 +24,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.legacy import document
+from ironic_inspection_rules.plugins.legacy import document
 
 Values = list[typing.Any]
 Find = typing.Callable[[typing.Any, budget.Budget], Values]

@@ -10,7 +10,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.plugins.legacy import translate
 
 NODE = {'driver': 'fake-hardware', 'driver_info': {}, 'extra': {},
         'properties': {}, 'traits': []}

@@ -19,7 +19,7 @@ from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
-from ironic_inspection_rules.tests.unit.filters import grammar
+from ironic_inspection_rules.tests.unit.plugins.filters import grammar
 
 _JINJA = jinja2.Environment(autoescape=False)
 _NOTHING = object()

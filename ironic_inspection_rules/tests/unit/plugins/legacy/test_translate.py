@@ -5,10 +5,10 @@
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.legacy import inspection
+from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
 
 ACTION = {'action': 'fail', 'message': 'no'}
 

@@ -4,9 +4,9 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.legacy import document
-from ironic_inspection_rules.legacy import field
-from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.plugins.legacy import document
+from ironic_inspection_rules.plugins.legacy import field
+from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.tests.unit import base
 
 GIB = 2 ** 30

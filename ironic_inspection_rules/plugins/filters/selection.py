@@ -13,8 +13,8 @@ from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.filters import sequence
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.plugins.filters import sequence
 
 Test = typing.Callable[[typing.Any], bool]
 

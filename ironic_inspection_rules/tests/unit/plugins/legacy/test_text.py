@@ -3,7 +3,7 @@
 """``{data[…]}`` in old rules becomes text, and reaches nothing but data."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.tests.unit import base
 
 DATA = {'size': 7, 'name': 'x', 'none': None, 'list': ['a', 'b'],

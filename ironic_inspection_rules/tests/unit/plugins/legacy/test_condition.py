@@ -7,7 +7,7 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit import base
-from ironic_inspection_rules.tests.unit.legacy import inspection
+from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
 
 ACTIONS = [{'action': 'set-attribute', 'path': '/extra/hit', 'value': 1}]
 DATA = {'number': 5, 'text': '5', 'decimal': '3.7', 'true': True,

@@ -18,7 +18,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.legacy import field as json_field
+from ironic_inspection_rules.plugins.legacy import field as json_field
 
 MULTIPLE = ('any', 'all', 'first')
 
