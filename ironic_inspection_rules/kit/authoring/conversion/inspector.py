@@ -2,6 +2,7 @@
 
 """Rules of ironic-inspector as rules that a person would write today."""
 
+import dataclasses
 import re
 import string
 import typing
@@ -29,16 +30,30 @@ _IN_ARGUMENT = re.compile(r'[\w.:-]+')  # Names of interfaces.
 
 _CHANGED: dict[str, data_path.Path] = {
     'set-capability': ('properties', 'capabilities'),
-    'add-trait': ('traits',), 'remove-trait': ('traits',)}
+    'add-trait': ('traits',),
+    'remove-trait': ('traits',),
+}
 """The attribute of the node that an action without a path changes."""
 
 
-def convert_path(field: str) -> tuple[str, tuple[str, ...], bool]:
-    """Convert the field of a condition, which may go through lists.
+@dataclasses.dataclass(frozen=True)
+class ConvertedPath:
+    """The field of an old condition, which may go through lists.
 
-    :returns: the field, over the item of the last list if there is one; the
-        lists, each after the first over the item of the one before; and
-        whether the field goes on from that item.
+    :param field: over the item of the last list if there is one.
+    :param loops: the lists, each after the first over the item of the one
+        before.
+    :param is_in_item: whether the field goes on from the last item.
+    """
+
+    field: str
+    loops: tuple[str, ...] = ()
+    is_in_item: bool = False
+
+
+def convert_path(field: str) -> ConvertedPath:
+    """Convert the field of a condition.
+
     :raises: :class:`Inconvertible`.
     """
     scheme, _path = old_field.split(field)
@@ -47,29 +62,39 @@ def convert_path(field: str) -> tuple[str, tuple[str, ...], bool]:
         raise Inconvertible(
             _('the JSON path "%s" has more than names, indices and [*]')
             % field)
-    if scheme != 'node' and old_field.ANY not in steps:
-        return _write_field(steps), (), False
-    steps = ('node', *steps) if scheme == 'node' else document.in_ironic(steps)
+    if scheme == 'node':
+        steps = ('node', *steps)
+    elif old_field.ANY in steps:
+        steps = document.in_ironic(steps)
+    else:
+        return ConvertedPath(_write_field(steps))
     if old_field.ANY not in steps:
-        return rule.write_field(steps), (), False
-    # The steps before, between and after those through items.
+        return ConvertedPath(rule.write_field(steps))
+    first, *others = _split_at_items(steps)
+    if len(first) < 2 and first != ('inventory',):
+        raise Inconvertible(
+            _('the JSON path "%s" goes through everything') % field)
+    fields = [rule.write_field(first)]
+    for inner_steps in others:
+        fields.append(rule.write_field((interpolation.ITEM, *inner_steps)))
+    # All but the last one are lists.
+    *loops, last_field = fields
+    if len(loops) > schema.DEEPEST_GROUP:
+        raise Inconvertible(
+            _('the JSON path "%(field)s" has more than %(most)d loops')
+            % {'field': field, 'most': schema.DEEPEST_GROUP})
+    return ConvertedPath(last_field, tuple(loops), bool(others[-1]))
+
+
+def _split_at_items(steps: Steps) -> list[Steps]:
+    """Return the steps before, between and after those through items."""
     parts: list[Steps] = [()]
     for step in steps:
         if step is old_field.ANY:
             parts.append(())
         else:
             parts[-1] = (*parts[-1], step)
-    if len(parts[0]) < 2 and parts[0] != ('inventory',):
-        raise Inconvertible(
-            _('the JSON path "%s" goes through everything') % field)
-    first, *others = map(rule.write_field, (
-        parts[0], *[(interpolation.ITEM, *part) for part in parts[1:]]))
-    loops = (first, *others[:-1])
-    if len(loops) > schema.DEEPEST_GROUP:
-        raise Inconvertible(
-            _('the JSON path "%(field)s" has more than %(most)d loops')
-            % {'field': field, 'most': schema.DEEPEST_GROUP})
-    return others[-1], loops, bool(parts[-1])
+    return parts
 
 
 def _write_field(steps: Steps, suffix: str = '') -> str:
@@ -86,11 +111,11 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
             suffix = (f' | default({_GIB}) | divide({_GIB}) | int '
                       f'| subtract(1){suffix}')
         case ('interfaces' | 'all_interfaces', name, 'ip'):
-            other = rule.write_field((*now[:-1], 'ipv6_address'))[1:-1]
+            ipv6 = rule.write_field((*now[:-1], 'ipv6_address'))[1:-1]
             if not _IN_ARGUMENT.fullmatch(str(name)):
                 raise Inconvertible(
                     _('a field cannot step into "%s"') % (name,))
-            suffix = f' | default({other}, true){suffix}'
+            suffix = f' | default({ipv6}, true){suffix}'
     return rule.write_field(now, suffix)
 
 
@@ -122,85 +147,113 @@ def convert_text(text: str) -> str:
     return converted
 
 
-def convert_operator(op: str, where: str, value: typing.Any
-                     ) -> tuple[str, dict[str, typing.Any]]:
+def convert_operator(op: str, field: str, value: typing.Any
+                     ) -> tuple[str, Operation]:
     """Find the op that tests the same, and its arguments by name.
 
     :param op: the old name, without the prefix; ``net`` in blueprint 000.
+    :param field: the converted field, with its braces.
     :param value: what the old op had beside the field.
     """
     if op in ('in-net', 'net'):
-        return 'in-net', {'address': where, 'subnet': value}
+        return 'in-net', {'address': field, 'subnet': value}
     if op == 'is-empty':
-        return op, {'value': where}
+        return op, {'value': field}
     if op == 'matches' and rule.is_partial(value):
-        return 'contains', {'value': where, 'regex': rule.anchored(value)}
+        return 'contains', {'value': field, 'regex': rule.anchored(value)}
     if op in ('contains', 'matches'):
-        return op, {'value': where, 'regex': value}
-    if op in ('eq', 'ne') and isinstance(value, str) and (
-            comparison.as_number(value) is not None):
+        return op, {'value': field, 'regex': value}
+    if op in ('eq', 'ne') and _is_text_of_number(value):
         # Text was never equal to a number: with its quotes it is not.
-        return op, {'values': [f'{where[:-1]}!r}}', repr(value)]}
-    return op, {'values': [where, rule.escape(value)]}
+        return op, {'values': [f'{field[:-1]}!r}}', repr(value)]}
+    return op, {'values': [field, rule.escape(value)]}
+
+
+def _is_text_of_number(value: typing.Any) -> bool:
+    return isinstance(value, str) and comparison.as_number(value) is not None
 
 
 class _Converter(rule.Conversion):
-    def operations(self, name: str, written: typing.Sequence[Written],
-                   convert: typing.Callable[[Written, Operation], Operation]
+    """Converts one rule."""
+
+    def conditions(self, written: typing.Sequence[Written]
                    ) -> list[Operation | None]:
+        """Convert all conditions; None stands for one that is lost."""
+        return self._operations('conditions', written, self._condition)
+
+    def actions(self, written: typing.Sequence[Written]) -> list[Operation]:
+        """Convert the actions that can be."""
+        converted = self._operations('actions', written, self._action)
+        return [action for action in converted if action is not None]
+
+    def _operations(self, name: str, written: typing.Sequence[Written],
+                    convert_one: typing.Callable[[Written], Operation]
+                    ) -> list[Operation | None]:
         converted: list[Operation | None] = []
         for index, operation in enumerate(written):
             self.pointer = f'/{name}/{index}'
             try:
-                converted.append(convert(operation, operation['args']))
+                converted.append(convert_one(operation))
             except Inconvertible as exc:
                 self.lose(str(exc))
                 converted.append(None)
         return converted
 
-    def condition(self, written: Written, args: Operation) -> Operation:
-        field, loops, in_item = convert_path(args['field'])
+    def _condition(self, written: Written) -> Operation:
+        args = written['args']
+        path = convert_path(args['field'])
         op = written['op'].removeprefix(translate.PREFIX)
         multiple = args.get('multiple', 'any')
+        no_address = None
         scheme, _path = old_field.split(args['field'])
-        nothing = None
         if scheme == 'data':
             name = str(old_field.steps(args['field'])[0])
-            nothing = document.NO_ADDRESS.get(name)
-            self.hint_at(name)
-        if loops and op == 'is-empty':
-            self.lose(_('if %s is empty or does not exist, this condition '
-                        'does not hold here') % loops[0])
-        if in_item and op == 'is-empty':
-            self.lose(_('an item without %s counts as empty here, and did '
-                        'not count before') % field)
-        for lacking in (*loops[1:], *([field] if in_item and (
-                op != 'is-empty') else [])):
-            if multiple == 'all':
-                self.lose(_('an item without %s makes the condition false '
-                            'here, and did not count before') % lacking)
-            elif multiple == 'first':
-                self.lose(_('only the first item is asked here, before it '
-                            'was the first one that has %s') % lacking)
-        name, arguments = convert_operator(op, field, args.get('value'))
-        if op == 'is-empty' and nothing:
+            no_address = document.NO_ADDRESS.get(name)
+            self._hint_at(name)
+        self._lose_of_loops(op, path, multiple)
+        new_op, arguments = convert_operator(
+            op, path.field, args.get('value'))
+        if op == 'is-empty' and no_address:
             # The ramdisk says so where ironic-inspector had null.
-            name, arguments = 'one-of', {
-                'value': f"{field[:-1]} | default('')}}",
-                'values': ['', None, nothing]}
+            new_op = 'one-of'
+            arguments = {'value': f"{path.field[:-1]} | default('')}}",
+                         'values': ['', None, no_address]}
         if args.get('invert'):
-            name = f'!{name}'.removeprefix('!!')
-        converted: Operation = {'op': name, 'args': arguments}
-        for loop in reversed(loops):
+            new_op = f'!{new_op}'.removeprefix('!!')
+        converted: Operation = {'op': new_op, 'args': arguments}
+        for loop in reversed(path.loops):
             if 'loop' in converted:
-                group = 'all-of' if multiple == 'all' else 'any-of'
+                # A condition has one loop, so the next is around a group.
+                group = 'any-of'
+                if multiple == 'all':
+                    group = 'all-of'
                 converted = {'op': group, 'conditions': [converted]}
             converted['loop'] = loop
             if multiple != 'any':
                 converted['multiple'] = multiple
         return converted
 
-    def hint_at(self, name: str) -> None:
+    def _lose_of_loops(self, op: str, path: ConvertedPath, multiple: str
+                       ) -> None:
+        """Note what a condition that goes through lists does otherwise."""
+        if path.loops and op == 'is-empty':
+            self.lose(_('if %s is empty or does not exist, this condition '
+                        'does not hold here') % path.loops[0])
+        if path.is_in_item and op == 'is-empty':
+            self.lose(_('an item without %s counts as empty here, and did '
+                        'not count before') % path.field)
+        fields_of_items = list(path.loops[1:])
+        if path.is_in_item and op != 'is-empty':
+            fields_of_items.append(path.field)
+        for field in fields_of_items:
+            if multiple == 'all':
+                self.lose(_('an item without %s makes the condition false '
+                            'here, and did not count before') % field)
+            elif multiple == 'first':
+                self.lose(_('only the first item is asked here, before it '
+                            'was the first one that has %s') % field)
+
+    def _hint_at(self, name: str) -> None:
         """Note where Ironic has what a hook of ironic-inspector added."""
         if name in document.NOW:
             self.hint(
@@ -210,48 +263,41 @@ class _Converter(rule.Conversion):
             self.hint(_('the root disk that root device hints choose is '
                         'known only if the hook root-device is enabled'))
 
-    def action(self, written: Written, args: Operation) -> Operation:
+    def _action(self, written: Written) -> Operation:
+        args = written['args']
         op = written['op'].removeprefix(translate.PREFIX)
         if op in ('set-attribute', 'extend-attribute', 'append-attribute'):
-            converted = self.attribute(op.replace('append', 'extend'), args)
+            converted = self._attribute(op.replace('append', 'extend'), args)
         elif op == 'set-capability':
-            value = args.get('value')
-            if not isinstance(value, str | int | float | None):
-                raise Inconvertible(_('the value of a capability is text'))
-            converted = {'op': op, 'args': {
-                'name': rule.escape(args['name']),
-                'value': data_path.replace_texts(value, convert_text,
-                                                 keys=True)}}
-            if interpolation.fields(converted['args']['value']):
-                self.hint(_('where the value is empty or has a comma, '
-                            'inspection fails here'))
-            if value is None:
-                converted = {'op': 'unset-capability', 'args': {
-                    'name': rule.escape(args['name'])}}
+            converted = self._capability(args)
         elif op == 'fail':
             converted = {'op': op, 'args': {
-                'msg': rule.escape(str(args['message'])),
-                **({'maintenance': True} if args.get('maintenance') else {})}}
+                'msg': rule.escape(str(args['message']))}}
+            if args.get('maintenance'):
+                converted['args']['maintenance'] = True
         else:
             converted = {'op': op, 'args': {'name': args['name']}}
         if written.get('revert'):
             converted['revert'] = True
         return converted
 
-    def attribute(self, op: str, args: Operation) -> Operation:
+    def _capability(self, args: Operation) -> Operation:
+        value = args.get('value')
+        name = rule.escape(args['name'])
+        if not isinstance(value, str | int | float | None):
+            raise Inconvertible(_('the value of a capability is text'))
+        if value is None:
+            return {'op': 'unset-capability', 'args': {'name': name}}
+        value = data_path.replace_texts(value, convert_text, keys=True)
+        if interpolation.fields(value):
+            self.hint(_('where the value is empty or has a comma, '
+                        'inspection fails here'))
+        return {'op': 'set-capability', 'args': {'name': name, 'value': value}}
+
+    def _attribute(self, op: str, args: Operation) -> Operation:
         path = '/' + str(args['path']).removeprefix('/')
         tokens = data_path.parse(path)
-        if op == 'set-attribute' and len(tokens) > 2 and (
-                tokens[-1].isdecimal()):
-            self.lose(_('an item of a list is replaced here; before, one '
-                        'was inserted'))
-        elif op == 'extend-attribute' and len(tokens) > 2:
-            self.lose(_('a list is extended here; before, one this far '
-                        'inside an attribute was replaced'))
-        if op == 'set-attribute' and tokens == ('driver',) and args.get(
-                'reset_interfaces', True):
-            self.hint(_('only interfaces that the new driver lacks become '
-                        'its defaults here; before, all did'))
+        self._compare_attribute(op, tokens, args)
         converted = {
             'path': rule.escape(path),
             'value': data_path.replace_texts(args['value'], convert_text,
@@ -262,6 +308,21 @@ class _Converter(rule.Conversion):
             converted['unique'] = True
         return {'op': op, 'args': converted}
 
+    def _compare_attribute(self, op: str, tokens: data_path.Path,
+                           args: Operation) -> None:
+        """Note what setting or extending this path does otherwise."""
+        if op == 'extend-attribute':
+            if len(tokens) > 2:
+                self.lose(_('a list is extended here; before, one this far '
+                            'inside an attribute was replaced'))
+            return
+        if len(tokens) > 2 and tokens[-1].isdecimal():
+            self.lose(_('an item of a list is replaced here; before, one '
+                        'was inserted'))
+        if tokens == ('driver',) and args.get('reset_interfaces', True):
+            self.hint(_('only interfaces that the new driver lacks become '
+                        'its defaults here; before, all did'))
+
 
 def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
     """Convert rules that were translated from the old language.
@@ -270,46 +331,62 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
     """
     conversions: list[rule.Conversion] = []
     for index, old in enumerate(rules):
-        made = _Converter()
-        conditions = made.operations('conditions', old.conditions,
-                                     made.condition)
-        actions = [action for action in made.operations(
-            'actions', old.actions, made.action) if action]
+        converter = _Converter()
+        conditions = converter.conditions(old.conditions)
+        actions = converter.actions(old.actions)
         # Without one of its conditions it would meet other machines.
         if actions and None not in conditions:
+            is_sensitive = any(map(disclosure.has_secrets, actions))
             fields = {
-                'description': old.description, 'scope': old.scope,
-                'sensitive': any(map(disclosure.has_secrets, actions)),
-                'conditions': conditions, 'actions': actions}
-            made.rule = {name: value for name, value in fields.items()
-                         if value}
+                'description': old.description,
+                'scope': old.scope,
+                'sensitive': is_sensitive,
+                'conditions': conditions,
+                'actions': actions,
+            }
+            converter.rule = {name: value for name, value in fields.items()
+                              if value}
         else:
-            made.hints.clear()
-        made.lost += _decided_late(rules[:index], old)
-        conversions.append(made)
+            converter.hints.clear()
+        converter.lost += _decided_late(rules[:index], old)
+        conversions.append(converter)
     return conversions
 
 
 def _decided_late(earlier: typing.Sequence[model.Rule],
                   later: model.Rule) -> typing.Iterator[rule.Problem]:
-    """Find conditions on what earlier rules may have changed by then."""
+    """Find conditions on what an earlier rule may have changed.
+
+    ironic-inspector checked all conditions before any action.
+    """
     for index, condition in enumerate(later.conditions):
         field = condition['args']['field']
         if old_field.split(field)[0] != 'node':
             continue
-        looked_at = [str(step) for step in old_field.steps(field)]
-        for number, other in enumerate(earlier, 1):
-            for action in other.actions:
-                changed = _CHANGED.get(
-                    action['op'].removeprefix(translate.PREFIX), ())
-                if 'path' in action['args']:
-                    changed = data_path.parse(
-                        '/' + str(action['args']['path']).removeprefix('/'))
-                length = min(len(changed), len(looked_at))
-                if changed and list(changed[:length]) == looked_at[:length]:
+        steps = tuple(str(step) for step in old_field.steps(field))
+        for number, changing in enumerate(earlier, 1):
+            for action in changing.actions:
+                changed = _changed_path(action)
+                if _overlap(changed, steps):
                     yield rule.Problem(
                         f'/conditions/{index}',
                         _('rule %(number)d may have set %(path)s before this '
                           'is checked; before, all conditions were checked '
                           'first') % {'number': number,
                                       'path': data_path.pointer(changed)})
+
+
+def _changed_path(action: Written) -> data_path.Path:
+    """Return what an action changes of the node, empty for nothing."""
+    path = action['args'].get('path')
+    if path is not None:
+        return data_path.parse('/' + str(path).removeprefix('/'))
+    return _CHANGED.get(action['op'].removeprefix(translate.PREFIX), ())
+
+
+def _overlap(changed: data_path.Path, read: data_path.Path) -> bool:
+    """Return whether one of two paths is the other one, or inside of it."""
+    if not changed:
+        return False
+    length = min(len(changed), len(read))
+    return changed[:length] == read[:length]

@@ -210,7 +210,7 @@ class ConditionTestCase(base.TestCase):
                       'all_interfaces.eth0.mac', 'interfaces.eth0.pxe'):
             view = budget.View({'inventory': inventory,
                                 'plugin_data': plugin_data})
-            new, _loops, _in_item = inspector.convert_path(field)
+            new = inspector.convert_path(field).field
             self.assertEqual(
                 old_field.compile_field(field)(view),
                 [template.compile_value(new).render(view)], field)
