@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mend files of rules in place, where there is exactly one right mending.
+"""Mend files of rules in place, where only one correction is possible.
 
 A name is mended where it can only be a slip: no rule, op, filter or machine
 has it, and exactly one known name is one letter away.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 import contextlib
 import os
 import re
@@ -48,7 +48,7 @@ _MARK = '\ufeff'  # The mark that editors of Windows begin a file with.
 
 
 class Mended(typing.NamedTuple):
-    """Mending of a file; ``line`` counts from one."""
+    """One change that was made in a file; ``line`` counts from one."""
 
     path: str
     line: int
@@ -56,9 +56,9 @@ class Mended(typing.NamedTuple):
 
 
 def mend(path: str, ops: registry.Registry) -> list[Mended]:
-    """Mend what has exactly one right mending in a file.
+    """Mend all in a file for which only one correction is possible.
 
-    All else in it stays as it is, and a file with nothing to mend is not
+    The rest of it stays as it is, and a file with nothing to mend is not
     written.
 
     :raises: OSError where it cannot be written.
@@ -82,66 +82,86 @@ def mend_text(path: str, text: str,
 
     :raises: :class:`.exceptions.InvalidDocument` where it is no file of rules.
     """
-    mark = _MARK if text.startswith(_MARK) else ''
+    mark = ''
+    if text.startswith(_MARK):
+        mark = _MARK
     text = text.removeprefix(_MARK)
     mended: list[Mended] = []
     for _round in range(_ROUNDS):
         read = document.parse(path, text)
         places = mended_text.Text(text)
-        wanted = [(rule, each) for rule in file_rule.rules(read)
-                  for each in dict.fromkeys(changes(rule, ops))
-                  if places.has_room(rule.index, each)]
+        wanted = []
+        for rule in file_rule.rules(read):
+            for change in dict.fromkeys(changes(rule, ops)):
+                if places.has_room(rule.index, change):
+                    wanted.append((rule, change))
         text, made = _make(text, read, wanted)
         if not made:
             break
-        mended += [Mended(path, rule.place(each.pointer)[0], str(each))
-                   for rule, each in made]
+        for rule, change in made:
+            line, _column = rule.place(change.pointer)
+            mended.append(Mended(path, line, str(change)))
     return mark + text, mended
 
 
 def _make(text: str, read: document.Document,
           wanted: Wanted) -> tuple[str, Wanted]:
-    """Make the changes after which the file reads as wanted.
+    """Make changes in the text of a file.
 
-    Where all together do not, each half is tried on its own.
+    The text is changed only if it then reads as the changed rules. If all
+    changes together do not, either half is tried on its own.
+
+    :returns: the text, and the changes that were made.
     """
     if not wanted:
         return text, []
-    by_entry: dict[int, list[Change]] = {}
-    for rule, each in wanted:
-        by_entry.setdefault(rule.index, []).append(each)
-    with contextlib.suppress(
-            yaml.YAMLError, exceptions.InvalidDocument, LookupError,
-            ValueError, TypeError, AttributeError):
-        expected = [mended_text.apply(entry, by_entry.get(index, ()))
-                    for index, entry in enumerate(read.entries)]
-        edited = mended_text.Text(text).edited(
-            (rule.index, each) for rule, each in wanted)
-        entries = document.parse(read.path, edited).entries
-        if edited != text and data_path.same(list(entries), expected):
-            return edited, wanted
+    edited = _make_all(text, read, wanted)
+    if edited is not None:
+        return edited, wanted
     if len(wanted) == 1:
         return text, []
     half = len(wanted) // 2
     first, made = _make(text, read, wanted[:half])
     read = document.parse(read.path, first)
-    second, more = _make(first, read, [
-        (file_rule.WrittenRule(read, rule.index), each)
-        for rule, each in wanted[half:]])
-    return second, made + more
+    others = [(file_rule.WrittenRule(read, rule.index), change)
+              for rule, change in wanted[half:]]
+    second, also_made = _make(first, read, others)
+    return second, made + also_made
+
+
+def _make_all(text: str, read: document.Document,
+              wanted: Wanted) -> str | None:
+    """Return the text with all changes, None if it reads otherwise."""
+    by_entry: dict[int, list[Change]] = {}
+    for rule, change in wanted:
+        by_entry.setdefault(rule.index, []).append(change)
+    try:
+        expected = [mended_text.apply(entry, by_entry.get(index, ()))
+                    for index, entry in enumerate(read.entries)]
+        edited = mended_text.Text(text).edited(
+            (rule.index, change) for rule, change in wanted)
+        entries = document.parse(read.path, edited).entries
+    except (yaml.YAMLError, exceptions.InvalidDocument, LookupError,
+            ValueError, TypeError, AttributeError):
+        # Rules may have any form: one change may have no place any more
+        # after another.
+        return None
+    if edited == text or not data_path.same(list(entries), expected):
+        return None
+    return edited
 
 
 def changes(rule: file_rule.WrittenRule,
             ops: registry.Registry) -> Iterator[Change]:
-    """Yield what mends a rule in this language; what is good stays."""
+    """Yield the changes that mend a rule of this language."""
     entry = rule.entry
     if not isinstance(entry, dict) or rule.is_old:
         return
     yield from _keys('', entry, model.WRITABLE)
-    for name, choices in (('phase', model.PHASES), ('mode', model.MODES)):
-        yield from _choice(f'/{name}', entry.get(name), choices)
-    for name, inside in (('conditions', 'conditions'), ('actions', 'when')):
-        yield from _operations(f'/{name}', entry.get(name), ops, inside)
+    yield from _choice('/phase', entry.get('phase'), model.PHASES)
+    yield from _choice('/mode', entry.get('mode'), model.MODES)
+    yield from _conditions('/conditions', entry.get('conditions'), ops)
+    yield from _actions('/actions', entry.get('actions'), ops)
     checked = checked_rule.of(rule, ops)
     yield from scalars.mendings(checked)
     yield from shape.mendings(checked)
@@ -150,7 +170,7 @@ def changes(rule: file_rule.WrittenRule,
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
             yield mended_text.Rewrite(pointer, f'{{{field.text}}}',
-                                    f'{{{meant}}}')
+                                      f'{{{meant}}}')
     for use in reach.uses(checked):
         wrong = _wrong_step(use)
         if wrong:
@@ -161,10 +181,11 @@ def changes(rule: file_rule.WrittenRule,
 def _keys(pointer: str, mapping: dict[str, typing.Any],
           known: Iterable[str]) -> Iterator[Change]:
     free = set(known) - mapping.keys()
-    found = [(key, suggestion.slip(key, free)) for key in mapping
-             if key not in known]
-    meant = [new for _old, new in found]
-    for old, new in found:
+    slips = {key: suggestion.slip(key, free) for key in mapping
+             if key not in known}
+    meant = list(slips.values())
+    for old, new in slips.items():
+        # Two keys cannot both become the same one.
         if new is not None and meant.count(new) == 1:
             yield mended_text.Rename(pointer, old, new)
 
@@ -177,90 +198,124 @@ def _choice(pointer: str, value: typing.Any,
             yield mended_text.Rewrite(pointer, value, meant)
 
 
-def _operations(pointer: str, operations: typing.Any, ops: registry.Registry,
-                inside: str) -> Iterator[Change]:
-    """Yield what mends operations and the conditions in them.
+def _conditions(pointer: str, conditions: typing.Any,
+                ops: registry.Registry) -> Iterator[Change]:
+    keys = {**form.CONDITION['properties'], **form.GROUP['properties']}
+    for place, condition in _mappings(pointer, conditions):
+        yield from _operation(place, condition, ops.conditions, keys)
+        yield from _conditions(f'{place}/conditions',
+                               condition.get('conditions'), ops)
 
-    :param inside: under which key they have conditions.
+
+def _actions(pointer: str, actions: typing.Any,
+             ops: registry.Registry) -> Iterator[Change]:
+    for place, action in _mappings(pointer, actions):
+        yield from _operation(place, action, ops.actions,
+                              form.ACTION['properties'])
+        yield from _conditions(f'{place}/when', action.get('when'), ops)
+
+
+def _mappings(pointer: str, items: typing.Any
+              ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
+    """Yield pointer and value of the items that are mappings."""
+    if not isinstance(items, list):
+        return
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            yield f'{pointer}/{index}', item
+
+
+def _operation(pointer: str, operation: dict[str, typing.Any],
+               known: Mapping[str, registry.Op], keys: Iterable[str]
+               ) -> Iterator[Change]:
+    """Yield what mends one operation, but the conditions in it.
+
+    :param known: the ops that may be there.
+    :param keys: the keys that the operation may have.
     """
-    known = ops.actions if inside == 'when' else ops.conditions
-    keys = form.ACTION['properties'] if inside == 'when' else {
-        **form.CONDITION['properties'], **form.GROUP['properties']}
-    for index, operation in enumerate(
-            operations if isinstance(operations, list) else ()):
-        if not isinstance(operation, dict):
-            continue
-        place = f'{pointer}/{index}'
-        yield from _keys(place, operation, keys)
-        yield from _choice(f'{place}/multiple', operation.get('multiple'),
-                           model.MULTIPLE)
-        for key in ('args', 'loop'):
-            yield from _filters(f'{place}/{key}', operation.get(key))
-        if isinstance(operation.get('op'), str):
-            name, _inverted = model.split_op(operation['op'])
-            if name not in known:
-                yield from _choice(f'{place}/op', name, known)
-            elif not isinstance(known[name].plugin, plugin.Group):
-                yield from _arguments(f'{place}/args', operation.get('args'),
-                                      known[name])
-        yield from _operations(f'{place}/{inside}', operation.get(inside),
-                               ops, 'conditions')
+    yield from _keys(pointer, operation, keys)
+    yield from _choice(f'{pointer}/multiple', operation.get('multiple'),
+                       model.MULTIPLE)
+    for key in ('args', 'loop'):
+        yield from _filters(f'{pointer}/{key}', operation.get(key))
+    if not isinstance(operation.get('op'), str):
+        return
+    name, _inverted = model.split_op(operation['op'])
+    if name not in known:
+        yield from _choice(f'{pointer}/op', name, known)
+    elif not isinstance(known[name].plugin, plugin.Group):
+        yield from _arguments(f'{pointer}/args', operation.get('args'),
+                              known[name])
 
 
 def _arguments(pointer: str, args: typing.Any,
                op: registry.Op) -> Iterator[Change]:
-    if isinstance(args, dict):
+    if isinstance(args, list):
+        yield from _names_of_arguments(pointer, args, op)
+    elif isinstance(args, dict):
         yield from _keys(pointer, args, op.signature.by_name)
-        name = args.get('name')
-        if op.name in ('add-trait', 'remove-trait') and isinstance(name, str):
-            form = re.sub('[^A-Z0-9_]+', '_', name.upper())
-            if trait_names.problem(name) and trait_names.problem(
-                    form) is None and not interpolation.fields(name):
-                yield mended_text.Rewrite(f'{pointer}/name', name, form)
-    elif isinstance(args, list):
-        bound, problems = op.signature.bind(args)
-        if not problems:
-            first = op.signature.arguments[:1]
-            whole = bool(bound) and first[0].variadic and (
-                bound[first[0].name] == args)
-            yield mended_text.Name(pointer, tuple(bound), whole)
+        if op.name in ('add-trait', 'remove-trait'):
+            yield from _trait(f'{pointer}/name', args.get('name'))
+
+
+def _names_of_arguments(pointer: str, args: list[typing.Any],
+                        op: registry.Op) -> Iterator[Change]:
+    bound, problems = op.signature.bind(args)
+    if problems:
+        return
+    is_whole = False
+    if bound:
+        first = op.signature.arguments[0]
+        is_whole = first.variadic and bound[first.name] == args
+    yield mended_text.Name(pointer, tuple(bound), is_whole)
+
+
+def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
+    if not isinstance(name, str) or interpolation.fields(name):
+        return
+    meant = re.sub('[^A-Z0-9_]+', '_', name.upper())
+    if trait_names.problem(name) and not trait_names.problem(meant):
+        yield mended_text.Rewrite(pointer, name, meant)
 
 
 def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
     known = registry.filters()
+    roots = (*interpolation.ROOTS, interpolation.ITEM)
     for field in interpolation.fields(value):
-        slips = [(call.name, suggestion.slip(call.name, known))
-                 for call in field.filters if call.name not in known]
-        if field.root is not None and field.root not in (
-                *interpolation.ROOTS, interpolation.ITEM):
-            slips.append((field.root, suggestion.slip(
-                field.root, interpolation.ROOTS)))
-        for old, new in slips:
-            yield from _rewrite(pointer, field.text, old, new)
+        for call in field.filters:
+            if call.name not in known:
+                meant = suggestion.slip(call.name, known)
+                yield from _rewrite(pointer, field.text, call.name, meant)
+        if field.root is not None and field.root not in roots:
+            meant = suggestion.slip(field.root, interpolation.ROOTS)
+            yield from _rewrite(pointer, field.text, field.root, meant)
 
 
 def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
+    attributes = {'node': schema.NODE, 'port': schema.PORT}
     for action in rule.actions:
-        for each, (name, *_others) in writes.placed(action):
-            meant = suggestion.slip(name, {
-                'node': schema.NODE, 'port': schema.PORT}.get(each.kind, ()))
-            if meant and each.name.count(name) == 1:
+        for path, (name, *_others) in writes.placed(action):
+            meant = suggestion.slip(name, attributes.get(path.kind, ()))
+            if meant and path.name.count(name) == 1:
                 yield mended_text.Rewrite(
-                    action.pointer_to(each.argument), each.name,
-                    each.name.replace(name, meant))
+                    action.pointer_to(path.argument), path.name,
+                    path.name.replace(name, meant))
 
 
 def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
+    """Return a name in a field that no machine has, and the one meant."""
     unknown = names.unknown(use)
     if unknown:
         return unknown[0], suggestion.slip(*unknown)
-    steps = use.from_roots
-    found = steps and inventory_fields.find(inventory_fields.known(), steps)
-    if isinstance(found, inventory_fields.Unknown) and found.steps not in (
-            (), ('plugin_data',)):
+    if not use.from_roots:
+        return None
+    found = inventory_fields.find(inventory_fields.known(), use.from_roots)
+    if not isinstance(found, inventory_fields.Unknown):
+        return None
+    if found.steps in ((), ('plugin_data',)):
         # Beside plugin data of Ironic a site may have some of its own.
-        return found.name, suggestion.slip(found.name, found.above.names)
-    return None
+        return None
+    return found.name, suggestion.slip(found.name, found.above.names)
 
 
 def _rewrite(pointer: str, text: str, old: str,
@@ -268,6 +323,8 @@ def _rewrite(pointer: str, text: str, old: str,
     """Yield the change of a name in the text of a field, if it is clear.
 
     A name with another unit was not meant: the value beside it would be wrong.
+
+    :param text: of the field, without braces.
     """
     if new is None or _UNIT.findall(old) != _UNIT.findall(new):
         return

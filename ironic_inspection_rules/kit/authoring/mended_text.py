@@ -94,17 +94,27 @@ _ORDER = (Rewrite, Replace, Rename, Name)
 def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
     """Return an entry with changes made; the entry itself stays."""
     entry = copy.deepcopy(entry)
-    # None may move what another one points to.
-    for each in sorted(changes, key=lambda each: (
-            _ORDER.index(type(each)), -each.pointer.count('/'))):
-        tokens = tuple(map(data_path.unescape, each.pointer.split('/')[1:]))
+    for change in sorted(changes, key=_order):
+        tokens = _tokens(change.pointer)
         if not tokens:
-            entry = each.apply(entry)
+            entry = change.apply(entry)
             continue
-        above = data_path.get(entry, tokens[:-1])
-        key = int(tokens[-1]) if isinstance(above, list) else tokens[-1]
-        above[key] = each.apply(above[key])
+        parent = data_path.get(entry, tuple(tokens[:-1]))
+        key: str | int = tokens[-1]
+        if isinstance(parent, list):
+            key = int(key)
+        parent[key] = change.apply(parent[key])
     return entry
+
+
+def _order(change: Change) -> tuple[int, int]:
+    # Names of keys change last and from the inside out, so that no change
+    # moves what another one points to.
+    return _ORDER.index(type(change)), -change.pointer.count('/')
+
+
+def _tokens(pointer: str) -> list[str]:
+    return [data_path.unescape(token) for token in pointer.split('/')[1:]]
 
 
 class Edit(typing.NamedTuple):
@@ -124,79 +134,81 @@ class Text:
     def __init__(self, text: str) -> None:
         self._text = text
         self._entries = document.entry_nodes(text)
-        places: dict[type[yaml.Token], list[int]] = {}
+        self._dashes: list[int] = []
+        self._tags: list[int] = []
         for token in yaml.scan(yaml_text.readable(text), yaml_text.Loader):
-            places.setdefault(type(token), []).append(token.start_mark.index)
-        self._dashes = places.get(yaml.BlockEntryToken, [])
-        self._tags = places.get(yaml.TagToken, [])
-        seen, self._shared = set[int](), set[int]()
-        ahead: list[typing.Any] = [*self._entries]
-        while ahead:
-            node = ahead.pop()
-            # Aliases share one.
-            (self._shared if id(node) in seen else seen).add(id(node))
-            if isinstance(node, yaml.CollectionNode) and (
-                    id(node) not in self._shared):
-                for item in node.value:
-                    ahead += item if isinstance(item, tuple) else [item]
+            if isinstance(token, yaml.BlockEntryToken):
+                self._dashes.append(token.start_mark.index)
+            elif isinstance(token, yaml.TagToken):
+                self._tags.append(token.start_mark.index)
+        self._shared = _shared_nodes(self._entries)
 
-    def has_room(self, index: int, each: Change) -> bool:
-        """Return whether a change can be made in the text."""
-        return any(True for _edit in self._edits(index, each))
+    def has_room(self, index: int, change: Change) -> bool:
+        """Return whether a change can be made in the text.
+
+        :param index: number of the entry that changes, from zero.
+        """
+        return any(True for _edit in self._edits(index, change))
 
     def edited(self, changes: typing.Iterable[tuple[int, Change]]) -> str:
         """Return the text with changes made, as far as they can be.
 
-        :param changes: each with the number of its entry.
+        :param changes: every change with the number of its entry.
         """
-        edits = [edit for index, each in changes
-                 for edit in self._edits(index, each)]
-        text, last = self._text, len(self._text) + 1
-        for edit in sorted(set(edits), key=lambda each: (
-                each.start, each.end), reverse=True):
+        edits: set[Edit] = set()
+        for index, change in changes:
+            edits.update(self._edits(index, change))
+        text = self._text
+        # From the end, since an edit moves all that is behind it.
+        last = len(text) + 1
+        for edit in sorted(edits, reverse=True,
+                           key=lambda edit: (edit.start, edit.end)):
             if edit.end <= last:
                 text = text[:edit.start] + edit.new + text[edit.end:]
                 last = edit.start
         return text
 
-    def _edits(self, index: int, each: Change) -> typing.Iterator[Edit]:
-        found = self._find(self._entries[index], each.pointer)
+    def _edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
+        found = self._find(self._entries[index], change.pointer)
         if found is None:
             return
         key, node = found
-        if isinstance(each, Rename):
+        if isinstance(change, Rename):
             for name, _value in node.value:
-                if name.value == each.old:
-                    yield from self._replace(name, each.old, each.new)
-        elif isinstance(each, Rewrite):
+                if name.value == change.old:
+                    yield from self._replace(name, change.old, change.new)
+        elif isinstance(change, Rewrite):
             for scalar in self._scalars(node):
-                yield from self._replace(scalar, each.old, each.new)
-        elif isinstance(each, Replace):
-            if isinstance(node, yaml.ScalarNode) and node.style not in (
-                    '|', '>'):
-                text = json.dumps(each.new, ensure_ascii=False)
-                if node.style == "'" and isinstance(each.new, str):
-                    text = "'" + each.new.replace("'", "''") + "'"
-                yield Edit(node.start_mark.index, node.end_mark.index, text)
-        elif key is None or any(
-                key.end_mark.index <= place < min(
-                    (item.start_mark.index for item in node.value),
-                    default=node.end_mark.index)
-                for place in self._tags):
-            # A tag says of the list that it is one.
+                yield from self._replace(scalar, change.old, change.new)
+        elif isinstance(change, Replace):
+            yield from _replace_value(node, change.new)
+        elif key is None or self._has_tag(key, node):
+            # A tag says that the value is a list, which it no longer is.
             return
         elif node.flow_style:
-            yield from self._name_flow(key, node, each)
+            yield from self._name_flow(key, node, change)
         else:
-            yield from self._name_block(key, node, each)
+            yield from self._name_block(key, node, change)
+
+    def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
+        begin = key.end_mark.index
+        end = node.end_mark.index
+        if node.value:
+            end = min(item.start_mark.index for item in node.value)
+        return any(begin <= place < end for place in self._tags)
 
     def _find(self, node: typing.Any, pointer: str
               ) -> tuple[typing.Any, typing.Any] | None:
-        """Return the key and the value at a pointer, None if shared."""
+        """Return the key and the value at a pointer.
+
+        :returns: None as key for an item of a list; None if the value is
+            shared, or its key is there twice.
+        """
         key = None
-        for token in map(data_path.unescape, pointer.split('/')[1:]):
+        for token in _tokens(pointer):
             if isinstance(node, yaml.SequenceNode):
-                key, node = None, node.value[int(token)]
+                key = None
+                node = node.value[int(token)]
             else:
                 pairs = [pair for pair in node.value if pair[0].value == token]
                 if len(pairs) != 1:
@@ -220,66 +232,133 @@ class Text:
 
     def _replace(self, node: yaml.ScalarNode, old: str,
                  new: str) -> typing.Iterator[Edit]:
-        start, end = node.start_mark.index, node.end_mark.index
+        """Replace text in a scalar, unless an escape hides some of it."""
+        start = node.start_mark.index
+        end = node.end_mark.index
         raw = self._text[start:end]
         if old in node.value and raw.count(old) == node.value.count(old):
             yield Edit(start, end, raw.replace(old, new))
 
     def _name_flow(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                   each: Name) -> typing.Iterator[Edit]:
-        start, end = node.start_mark.index, node.end_mark.index
-        first = self._text.index('[', start)
-        if each.whole:
-            yield Edit(first, first, f'{{{_key(each.names[0], key)} ')
+                   change: Name) -> typing.Iterator[Edit]:
+        """Name arguments in ``args: [a, b]``."""
+        start = node.start_mark.index
+        end = node.end_mark.index
+        bracket = self._text.index('[', start)
+        if change.whole:
+            name = _key(change.names[0], key)
+            yield Edit(bracket, bracket, f'{{{name} ')
             yield Edit(end, end, '}')
             return
-        yield Edit(first, first + 1, '{')
+        yield Edit(bracket, bracket + 1, '{')
         yield Edit(end - 1, end, '}')
-        for name, item in zip(each.names, node.value, strict=True):
+        for name, item in zip(change.names, node.value, strict=True):
             place = item.start_mark.index
             yield Edit(place, place, f'{_key(name, key)} ')
 
     def _name_block(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                    each: Name) -> typing.Iterator[Edit]:
+                    change: Name) -> typing.Iterator[Edit]:
+        """Name arguments in a list with a dash before every item."""
         column = node.start_mark.column
-        shift = 0 if column > key.start_mark.column else _STEP
-        if shift:
-            start = node.start_mark.index - node.start_mark.column
-            last: yaml.Node = node
-            while isinstance(last, yaml.CollectionNode) and last.value and (
-                    not last.flow_style):
-                # The mark of the node that ends last is exact.
-                item = last.value[-1]
-                last = item[1] if isinstance(item, tuple) else item
-            end = last.end_mark.index - (last.end_mark.column == 0)
-            while start <= end:
-                stop = self._text.find('\n', start)
-                stop = len(self._text) if stop < 0 else stop
-                if self._text[start:stop].strip():
-                    yield Edit(start, start, ' ' * _STEP)
-                start = stop + 1
-        line_end = '\r\n' if '\r\n' in self._text else '\n'
-        if each.whole:
+        shift = 0
+        if column <= key.start_mark.column:
+            # A list may begin in the column of its key, a mapping must not.
+            shift = _STEP
+            yield from self._indent(node)
+        line_end = '\n'
+        if '\r\n' in self._text:
+            line_end = '\r\n'
+        if change.whole:
             start = node.start_mark.index
-            yield Edit(start, start, _key(each.names[0], key)
-                       + line_end + ' ' * (column + shift))
+            indent = ' ' * (column + shift)
+            name = _key(change.names[0], key)
+            yield Edit(start, start, f'{name}{line_end}{indent}')
             return
-        for name, item in zip(each.names, node.value, strict=True):
+        for name, item in zip(change.names, node.value, strict=True):
             start = item.start_mark.index
             dash = max(place for place in self._dashes if place < start)
             between = self._text[dash + 1:start]
             is_empty = start == item.end_mark.index
+            is_block = (isinstance(item, yaml.CollectionNode)
+                        and not item.flow_style)
             if is_empty or '\n' in between or '\r' in between:
                 yield Edit(dash, dash + 1, _key(name, key))
-            elif isinstance(item, yaml.CollectionNode) and (
-                    not item.flow_style):
+            elif is_block:
+                # It cannot stand behind a key in the same line.
                 indent = ' ' * (item.start_mark.column + shift)
                 yield Edit(dash, start, f'{_key(name, key)}{line_end}{indent}')
             else:
                 yield Edit(dash, start, f'{_key(name, key)} ')
 
+    def _indent(self, node: yaml.SequenceNode) -> typing.Iterator[Edit]:
+        """Indent the lines of a list, but those that are empty."""
+        start = node.start_mark.index - node.start_mark.column
+        last = _last_node(node)
+        end = last.end_mark.index
+        if last.end_mark.column == 0:
+            # It ends at the end of the line before.
+            end -= 1
+        while start <= end:
+            stop = self._text.find('\n', start)
+            if stop < 0:
+                stop = len(self._text)
+            if self._text[start:stop].strip():
+                yield Edit(start, start, ' ' * _STEP)
+            start = stop + 1
+
+
+def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
+    """Return the ids of nodes that stand in several places.
+
+    Aliases share the node of their anchor.
+    """
+    seen: set[int] = set()
+    shared: set[int] = set()
+    ahead = list(entries)
+    while ahead:
+        node = ahead.pop()
+        if id(node) in seen:
+            shared.add(id(node))
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            ahead += node.value
+        elif isinstance(node, yaml.MappingNode):
+            for pair in node.value:
+                ahead += pair
+    return shared
+
+
+def _last_node(node: yaml.Node) -> yaml.Node:
+    """Return the node that ends a list in block style.
+
+    The parser reports the end of that node exactly, and that of the list
+    only behind empty lines and comments.
+    """
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        if not node.value:
+            break
+        node = node.value[-1]
+        if isinstance(node, tuple):
+            _key, node = node
+    return node
+
+
+def _replace_value(node: yaml.Node, new: typing.Any
+                   ) -> typing.Iterator[Edit]:
+    """Replace a scalar by the JSON of a value, or by text in its quotes."""
+    if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
+        return
+    text = json.dumps(new, ensure_ascii=False)
+    if node.style == "'" and isinstance(new, str):
+        doubled = new.replace("'", "''")
+        text = f"'{doubled}'"
+    yield Edit(node.start_mark.index, node.end_mark.index, text)
+
 
 def _key(name: str, like: yaml.ScalarNode) -> str:
-    """Return a new key, in quotes where one beside it is."""
-    quote = like.style if like.style in ('"', "'") else ''
+    """Return a new key, in the quotes of one beside it."""
+    quote = ''
+    if like.style in ('"', "'"):
+        quote = like.style
     return f'{quote}{name}{quote}:'
