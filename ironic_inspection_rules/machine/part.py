@@ -29,6 +29,7 @@ class Part(typing.NamedTuple):
         be empty.
     :param label: the first of them as it was reported; empty without any.
     :param slot: where in the machine it is, None if that is not known.
+    :param what: its attributes by name.
     :param source: who reported it, and where.
     :param unidentified: the last report of the source has it without identity.
     """
@@ -47,7 +48,7 @@ class Part(typing.NamedTuple):
         return [(self.kind, name) for name in self.ids]
 
     @property
-    def is_named(self) -> bool:
+    def is_identified(self) -> bool:
         """Whether the last report of its source says which one it is."""
         return bool(self.ids) and not self.unidentified
 
@@ -55,20 +56,38 @@ class Part(typing.NamedTuple):
         """Return it without identities that belong to several parts."""
         ids = tuple(name for kind, name in self.identities
                     if (kind, name) not in shared)
-        return self if ids == self.ids else self._replace(
-            ids=ids, label=self.label_of(ids), unidentified=self.unidentified
-            and bool(ids))
+        if ids == self.ids:
+            return self
+        return self._replace(
+            ids=ids, label=self.label_of(ids),
+            unidentified=self.unidentified and bool(ids))
 
     def label_of(self, ids: tuple[str, ...]) -> str:
         """Return the label of the part if it had these identities."""
         if part_identity.normalised(self.label) in ids:
             return self.label
-        return ids[0] if ids else ''
+        if ids:
+            return ids[0]
+        return ''
 
-    def place(self) -> tuple[str, ...]:
-        """Return what to sort parts by."""
+    def sort_key(self) -> tuple[str, ...]:
+        """Return the key of an order that does not depend on reports."""
         return (self.kind, self.label, self.slot or '', self.source,
                 str(sorted(self.what.items())))
+
+
+class Announced(typing.NamedTuple):
+    """Changes that a silent source must not announce once more.
+
+    It has not been heard while other sources announced them. Parts without
+    an identity cannot be recognized, so they are counted.
+
+    :param gone: number of its parts without identity that are gone.
+    :param new: number of parts that are new.
+    """
+
+    gone: int = 0
+    new: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +98,7 @@ class Parts:
 
     :param sources: when those that reported a list of parts, perhaps an empty
         one, were last heard, as text; None stands for the last inspection.
-    :param told: how many parts without a known identity have ``gone`` and
-        are ``new`` by other sources since a source was last heard, by source.
+    :param announced: by source.
     :param shared: identities that the report gives to several parts; only of
         parts that were just read.
     :param texts: identities as they were reported, by their normalised form;
@@ -89,7 +107,7 @@ class Parts:
 
     parts: tuple[Part, ...]
     sources: Mapping[str, str | None]
-    told: Mapping[str, tuple[int, int]] = dataclasses.field(
+    announced: Mapping[str, Announced] = dataclasses.field(
         default_factory=dict)
     shared: frozenset[Identity] = dataclasses.field(
         default=frozenset(), compare=False)
@@ -98,11 +116,13 @@ class Parts:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, which :meth:`from_dict` reads."""
-        return {'parts': [[kind, list(ids), *others]
-                          for kind, ids, *others in self.parts],
+        parts = [[kind, list(ids), *others]
+                 for kind, ids, *others in self.parts]
+        announced = {source: list(counts)
+                     for source, counts in sorted(self.announced.items())}
+        return {'parts': parts,
                 'sources': dict(sorted(self.sources.items())),
-                'told': {source: list(counts) for source, counts in sorted(
-                    self.told.items())}}
+                'announced': announced}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
@@ -110,22 +130,27 @@ class Parts:
         parts = []
         for kind, ids, *others in plain['parts']:
             parts.append(Part(kind, tuple(ids), *others))
-        return cls(tuple(sorted(parts, key=Part.place)), plain['sources'],
-                   {source: (gone, new) for source, (gone, new)
-                    in plain['told'].items()})
+        announced = {source: Announced(*counts)
+                     for source, counts in plain['announced'].items()}
+        return cls(in_order(parts), plain['sources'], announced)
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:
         """The parts by what identifies them, not those of all machines."""
-        found: dict[Identity, list[Part]] = {}
+        parts: dict[Identity, list[Part]] = {}
         for part in self.parts:
             for identity in part.identities:
                 if identity[1] not in part_source.GIVEN_IDS:
-                    found.setdefault(identity, []).append(part)
-        return found
+                    parts.setdefault(identity, []).append(part)
+        return parts
 
 
 NOTHING = Parts((), {})
+
+
+def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Sort parts, so that equal machines have equal :class:`Parts`."""
+    return tuple(sorted(parts, key=Part.sort_key))
 
 
 def read(inventory: Mapping[str, typing.Any],
@@ -136,29 +161,28 @@ def read(inventory: Mapping[str, typing.Any],
     """
     data = {'inventory': inventory, 'plugin_data': plugin_data}
     sources: dict[str, str | None] = {}
-    found: list[Part] = []
+    parts: list[Part] = []
     texts: dict[str, str] = {}
     for source in part_source.SOURCES:
+        has_parts = False
         items = list(source.items(data))
-        parts = []
-        for name, item in items[:MOST - len(found)]:
+        for name, item in items[:MOST - len(parts)]:
             identities = _identities(source, item)
             part = _part(source, name, item, reporter, identities)
             if part is not None:
+                has_parts = True
                 parts.append(part)
                 texts.update(identities)
-        found += parts
-        if parts or source.is_reported(data):
-            sources[_named(source, reporter, source.kind)] = None
-            if source.kind == part_source.PCI_DEVICE:
-                sources[_named(source, reporter,
-                               part_source.ACCELERATOR)] = None
-    shared = _shared(found)
-    distinct = [part.without(shared) for part in _without_summed_up(found)]
-    named = [part._replace(label=texts.get(part.label, part.label))
-             for part in distinct]
-    return Parts(tuple(sorted(named, key=Part.place)), sources,
-                 shared=shared, texts=texts)
+        if has_parts or source.is_reported(data):
+            for kind in source.kinds:
+                sources[_source_name(source, reporter, kind)] = None
+    shared = _shared(parts)
+    labelled = []
+    for part in _without_summed_up(parts):
+        distinct = part.without(shared)
+        label = texts.get(distinct.label, distinct.label)
+        labelled.append(distinct._replace(label=label))
+    return Parts(in_order(labelled), sources, shared=shared, texts=texts)
 
 
 def _identities(source: part_source.Source, item: part_source.Item
@@ -170,52 +194,63 @@ def _identities(source: part_source.Source, item: part_source.Item
     """
     if source.given_id:
         return {source.given_id: source.given_id}
-    named = [text for field in source.ids
-             if (text := part_identity.written(item.get(field))) is not None]
-    if 'wwn_with_extension' in item and len(named) > 1 and item.get('wwn'):
-        # Units of one array share the rest of it.
-        named = [text for text in named
-                 if text != item['wwn'] or text == named[0]]
+    texts = []
+    for field in source.ids:
+        text = part_identity.written(item.get(field))
+        if text is not None:
+            texts.append(text)
+    wwn = item.get('wwn')
+    if wwn and 'wwn_with_extension' in item and len(texts) > 1:
+        # All units of one array have this WWN, only the extension differs.
+        texts = [texts[0], *(text for text in texts[1:] if text != wwn)]
     identities: dict[str, str] = {}
-    for text in named:
+    for text in texts:
         identities.setdefault(part_identity.normalised(text), text)
     return identities
 
 
 def _part(source: part_source.Source, name: str, item: part_source.Item,
           reporter: str, identities: Mapping[str, str]) -> Part | None:
+    """Make a part of an item, None if the item says nothing of it."""
     what = source.describe(item)
     if not what and (source.given_id or not identities):
         return None
     kind = source.kind_of(item)
     slot = source.slot_of(name, item)
-    return Part(kind, tuple(identities), next(iter(identities.values()), ''),
-                slot and slot[:part_identity.LONGEST], what,
-                _named(source, reporter, kind))
+    if slot is not None:
+        slot = slot[:part_identity.LONGEST]
+    label = next(iter(identities.values()), '')
+    return Part(kind, tuple(identities), label, slot, what,
+                _source_name(source, reporter, kind))
 
 
 def kind_of(source: str) -> str:
-    """Return the kind of parts that a source reports."""
+    """Return the kind of parts that a source reports.
+
+    :param source: as :attr:`Part.source`.
+    """
     return source.split()[-2]
 
 
-def _named(source: part_source.Source, reporter: str, kind: str) -> str:
+def _source_name(source: part_source.Source, reporter: str, kind: str) -> str:
     return f'{reporter} {kind} {source.path}'
 
 
-def _shared(found: Iterable[Part]) -> frozenset[Identity]:
+def _shared(parts: Iterable[Part]) -> frozenset[Identity]:
     """Return the identities that a source gives to several parts."""
-    count = collections.Counter(
-        (part.source, identity) for part in found
-        if not part_source.GIVEN_IDS.intersection(part.ids)
-        for identity in part.identities)
-    return frozenset(identity for (_source, identity), times in count.items()
-                     if times > 1)
+    counts: collections.Counter[tuple[str, Identity]] = collections.Counter()
+    for part in parts:
+        if part_source.GIVEN_IDS.intersection(part.ids):
+            continue
+        for identity in part.identities:
+            counts[part.source, identity] += 1
+    return frozenset(identity for (_source, identity), count in counts.items()
+                     if count > 1)
 
 
-def _without_summed_up(found: list[Part]) -> list[Part]:
+def _without_summed_up(parts: list[Part]) -> list[Part]:
     """Leave out parts without identity that one entry sums up."""
-    summed_up = {part.kind for part in found
+    summed_up = {part.kind for part in parts
                  if part_source.GIVEN_IDS.intersection(part.ids)}
-    return [part for part in found
+    return [part for part in parts
             if part.ids or part.kind not in summed_up]

@@ -3,8 +3,9 @@
 """Differences between the parts of a machine at two times.
 
 What each source reported last is remembered. A source is compared with
-itself; identities say which parts of two sources are one, so that what one of
-them has told, or still sees, is not told by another.
+itself. Identities connect the parts of two sources, so that a change that one
+of them announces is not announced by the other, nor is a part gone that the
+other still reports.
 """
 
 from collections.abc import Collection, Iterator
@@ -39,15 +40,15 @@ class Change:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return it as the API shows it."""
-        found = typing.cast(part.Part, self.after or self.before)
+        present = typing.cast(part.Part, self.after or self.before)
         before = _as_dict(self.before)
         after = _as_dict(self.after)
         identity = None
         for side in (after, before):
             if side is not None and identity is None:
                 identity = side['id']
-        return {'kind': found.kind, 'what': self.what, 'id': identity,
-                'slot': found.slot, 'before': before, 'after': after}
+        return {'kind': present.kind, 'what': self.what, 'id': identity,
+                'slot': present.slot, 'before': before, 'after': after}
 
 
 def _as_dict(found: part.Part | None) -> dict[str, typing.Any] | None:
@@ -82,15 +83,14 @@ class Comparison:
         self._before = before
         self._after = after
         # What two parts share now identifies neither, nor did it before.
-        self._old = [each.without(after.shared) for each in before.parts]
+        self._old = [old.without(after.shared) for old in before.parts]
         self._groups = part_group.Groups([*self._old, *after.parts])
-        self._known_groups = self._groups.of(self._old)
-        self._reported_groups = self._groups.of(after.parts)
+        self._known_groups = self._groups.of_parts(self._old)
+        self._reported_groups = self._groups.of_parts(after.parts)
         self._pairings = self._pair()
-        self._gone = self._groups.distinct(self._lost())
-        self._new = self._groups.distinct(self._found(is_first=False))
-        self._moved = self._groups.distinct_pairs(
-            pair for pair in self._pairs() if _has_moved(*pair))
+        self._gone = self._groups.distinct(self._missing())
+        self._new = self._groups.distinct(self._additional(is_first=False))
+        self._moved = self._groups.distinct_pairs(self._moves())
         self._changed = self._groups.distinct_pairs(
             pair for pair in self._pairs() if _has_changed(*pair))
         self.changes = [
@@ -98,7 +98,8 @@ class Comparison:
             *(Change(NEW, None, new) for new in self._new),
             *(Change(MOVED, old, new) for old, new in self._moved),
             *(Change(CHANGED, old, new) for old, new in self._changed),
-            *self._unreported()]
+            *self._unreported(),
+        ]
 
     def _pair(self) -> dict[str, part_pair.Pairing]:
         """Pair the parts of each source of the report with its last ones."""
@@ -112,101 +113,158 @@ class Comparison:
         for pairing in self._pairings.values():
             yield from pairing.same
 
-    def _lost(self) -> Iterator[part.Part]:
-        """Return what sources of the report do not report any more."""
+    def _moves(self) -> Iterator[part_pair.Pair]:
+        """Return the pairs of parts that have moved to another slot."""
+        stayed = self._groups.of_parts(
+            old for old, new in self._pairs()
+            if old.ids and new.ids and not _has_moved(old, new))
+        elsewhere = stayed | self._groups.of_parts(self._gone)
+        for old, new in self._pairs():
+            # A part without an identity was taken for the old one, but a
+            # source that identifies the old one knows better where it is.
+            is_refuted = (
+                not new.ids and self._groups.of_part(old) in elsewhere)
+            if _has_moved(old, new) and not is_refuted:
+                yield old, new
+
+    def _announced(self, source: str) -> part.Announced:
+        return self._before.announced.get(source, part.Announced())
+
+    def _missing(self) -> Iterator[part.Part]:
+        """Return parts that a source of the report does not report any more.
+
+        A part that another source still reports is not missing.
+        """
         for source, pairing in self._pairings.items():
-            told, _new = self._before.told.get(source, (0, 0))
-            yield from (old for old in pairing.before if old.ids
-                        and self._groups.at(old) not in self._reported_groups)
-            yield from [old for old in pairing.before if not old.ids][told:]
+            unidentified = []
+            for old in pairing.before:
+                if not old.ids:
+                    unidentified.append(old)
+                elif self._groups.of_part(old) not in self._reported_groups:
+                    yield old
+            yield from unidentified[self._announced(source).gone:]
 
-    def _found(self, is_first: bool) -> Iterator[part.Part]:
-        """Return parts of the report that nobody has reported before.
+    def _additional(self, is_first: bool) -> Iterator[part.Part]:
+        """Return parts that were not known before.
 
-        :param is_first: those of sources that report for the first time, or
-            those of the others.
+        :param is_first: whether they are those of sources that report for the
+            first time, or those of all others.
         """
         for source, pairing in self._pairings.items():
             if is_first is (source in self._before.sources):
                 continue
-            _gone, told = self._before.told.get(source, (0, 0))
+            announced = self._announced(source).new
+            unidentified = []
             for new in pairing.after:
-                if new.ids and self._groups.at(new) in self._known_groups:
-                    told -= 1
-                elif new.ids:
+                if not new.ids:
+                    unidentified.append(new)
+                elif self._groups.of_part(new) in self._known_groups:
+                    # Another source has announced it.
+                    announced -= 1
+                else:
                     yield new
-            nameless = [new for new in pairing.after if not new.ids]
-            yield from nameless[max(0, told):]
+            yield from unidentified[max(0, announced):]
 
     def _unreported(self) -> Iterator[Change]:
-        """Return what one side has of which the other one says nothing."""
-        told = self._groups.of([*self._gone, *self._new,
-                                *(old for old, _new in self._moved)])
-        for old, new in self._pairs():
-            # The side that says which part it is.
-            named = new if new.ids else old
-            if old.is_named == bool(new.ids) or new.ids and old.ids:
-                continue
-            there = (self._known_groups if new.ids
-                     else self._reported_groups) | told
-            if self._groups.at(named) not in there:
-                told.add(self._groups.at(named))
-                yield Change(UNREPORTED, old, new)
+        """Return the parts that only one side can know."""
+        mentioned = self._groups.of_parts(
+            [*self._gone, *self._new, *(old for old, _new in self._moved)])
+        yield from self._unidentified_now(mentioned)
+        reported = mentioned | self._reported_groups
         silent = self._groups.distinct(
-            old for old in self._old
-            if old.source not in self._after.sources
-            and self._before.sources.get(old.source) is None
-            and self._groups.at(old) not in told | self._reported_groups)
+            old for old in self._silent_since_last()
+            if self._groups.of_part(old) not in reported)
         for old in self._groups.uncovered(silent, self._old,
                                           self._after.parts):
             yield Change(UNREPORTED, old, None)
         first = self._groups.distinct(
-            new for new in self._found(is_first=True)
-            if self._groups.at(new) not in told)
+            new for new in self._additional(is_first=True)
+            if self._groups.of_part(new) not in mentioned)
         for new in self._groups.uncovered(first, self._after.parts,
                                           self._old):
             yield Change(UNREPORTED, None, new)
+
+    def _silent_since_last(self) -> Iterator[part.Part]:
+        """Return parts of sources that only the last inspection heard."""
+        for old in self._old:
+            was_heard = self._before.sources.get(old.source) is None
+            if was_heard and old.source not in self._after.sources:
+                yield old
+
+    def _unidentified_now(self, mentioned: set[part_group.Group | None]
+                          ) -> Iterator[Change]:
+        """Return pairs of which only one side says which part it is.
+
+        :param mentioned: groups of parts with another change; the groups of
+            the pairs are added.
+        """
+        for old, new in self._pairs():
+            if old.ids and new.ids:
+                continue
+            if old.is_identified == bool(new.ids):
+                continue
+            identified = old
+            groups_of_other_side = self._reported_groups
+            if new.ids:
+                identified = new
+                groups_of_other_side = self._known_groups
+            group = self._groups.of_part(identified)
+            # Another source may identify the part on the other side.
+            if group not in groups_of_other_side and group not in mentioned:
+                mentioned.add(group)
+                yield Change(UNREPORTED, old, new)
 
     def known(self, heard: str = '') -> part.Parts:
         """Return all that is known of the parts after the report.
 
         :param heard: when the last inspection before was made.
         """
-        gone = self._groups.of(self._gone)
-        gone = self._groups.of(self._gone)
-        lost = {identity for each in self._old
-                if self._groups.at(each) in gone
-                for identity in each.identities}
+        gone = self._groups.of_parts(self._gone)
+        identities_of_gone = {
+            identity for old in self._old
+            if self._groups.of_part(old) in gone
+            for identity in old.identities}
         parts = []
         for pairing in self._pairings.values():
             reported = [*(new for _old, new in pairing.same), *pairing.after]
-            taken = lost.union(identity for each in reported
-                               for identity in each.identities)
-            parts += [_renewed(old, new, taken) for old, new in pairing.same]
+            taken = set(identities_of_gone)
+            for new in reported:
+                taken.update(new.identities)
+            for old, new in pairing.same:
+                parts.append(_renewed(old, new, taken))
             parts += pairing.after
-        updated = self._groups.updater(self._moved, self._changed)
-        parts += [updated(old) for old in self._old
-                  if old.source not in self._after.sources
-                  and self._groups.at(old) not in gone]
-        silent = {source: since or heard
-                  for source, since in self._before.sources.items()
-                  if source not in self._after.sources}
-        told = {source: counts for source in silent
-                if any(counts := self._told(source))}
-        return part.Parts(tuple(sorted(parts, key=part.Part.place)),
-                          {**silent, **self._after.sources}, told)
+        update = self._groups.updater(self._moved, self._changed)
+        for old in self._old:
+            is_silent = old.source not in self._after.sources
+            if is_silent and self._groups.of_part(old) not in gone:
+                parts.append(update(old))
+        silent_sources = {source: since or heard
+                          for source, since in self._before.sources.items()
+                          if source not in self._after.sources}
+        announced = {}
+        for source in silent_sources:
+            counts = self._announced_now(source)
+            if any(counts):
+                announced[source] = counts
+        return part.Parts(part.in_order(parts),
+                          {**silent_sources, **self._after.sources},
+                          announced)
 
-    def _told(self, source: str) -> tuple[int, int]:
-        """Return how much a source that is silent will not tell again."""
-        gone, new = self._before.told.get(source, (0, 0))
+    def _announced_now(self, source: str) -> part.Announced:
+        """Return what a silent source must not announce later."""
+        before = self._announced(source)
         kind = part.kind_of(source)
         own = [old for old in self._old if old.source == source]
-        groups = self._groups.of(own)
-        gone += sum(each.kind == kind and self._groups.at(each) not in groups
-                    for each in self._gone)
-        new += sum(each.kind == kind for each in self._new)
-        return (min(gone, sum(not each.ids for each in own)),
-                min(new, part.MOST))
+        unidentified = [old for old in own if not old.ids]
+        groups = self._groups.of_parts(own)
+        # The others are taken out of its parts by their identity.
+        gone = [old for old in self._gone
+                if old.kind == kind
+                and self._groups.of_part(old) not in groups]
+        new = [found for found in self._new if found.kind == kind]
+        return part.Announced(
+            min(before.gone + len(gone), len(unidentified)),
+            min(before.new + len(new), part.MOST))
 
 
 def _has_moved(old: part.Part, new: part.Part) -> bool:
@@ -226,9 +284,12 @@ def _renewed(old: part.Part, new: part.Part,
 
     :param taken: what identifies another part, or one that is gone.
     """
-    ids = (*new.ids, *(name for kind, name in old.identities
-                       if (kind, name) not in taken))
-    named = new if new.ids else old
+    known_ids = [name for kind, name in old.identities
+                 if (kind, name) not in taken]
+    ids = (*new.ids, *known_ids)
+    identified = old
+    if new.ids:
+        identified = new
     return new._replace(
-        ids=ids, label=named.label_of(ids), slot=new.slot or old.slot,
+        ids=ids, label=identified.label_of(ids), slot=new.slot or old.slot,
         what={**old.what, **new.what}, unidentified=bool(ids) and not new.ids)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts that are one: a machine has each, several sources report it."""
+"""Parts that are one: the machine has it once, several sources report it."""
 
 import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,20 +9,23 @@ import typing
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_pair
 
+Group = part.Identity
+"""A group of parts, which is known by one of its identities."""
 
-class _Told(typing.NamedTuple):
-    """A part, and the sources that tell something of it."""
+
+class _Reported(typing.NamedTuple):
+    """A part, and the sources that report it."""
 
     part: part.Part
     sources: set[str]
 
 
 def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
-    """Return the parts of each source."""
-    found: dict[str, list[part.Part]] = {}
-    for each in parts:
-        found.setdefault(each.source, []).append(each)
-    return found
+    """Return the parts by their source."""
+    parts_of_source: dict[str, list[part.Part]] = {}
+    for found in parts:
+        parts_of_source.setdefault(found.source, []).append(found)
+    return parts_of_source
 
 
 class Groups:
@@ -32,66 +35,77 @@ class Groups:
     """
 
     def __init__(self, parts: Iterable[part.Part]) -> None:
-        self._above: dict[part.Identity, part.Identity] = {}
-        for each in parts:
-            for identity in each.identities:
-                self._above.setdefault(identity, identity)
-                self._above[self._top(identity)] = self._top(
-                    each.identities[0])
+        # A forest of identities; the root of a tree stands for its group.
+        self._parents: dict[part.Identity, part.Identity] = {}
+        for found in parts:
+            for identity in found.identities:
+                self._parents.setdefault(identity, identity)
+                root = self._root(identity)
+                self._parents[root] = self._root(found.identities[0])
 
-    def _top(self, identity: part.Identity) -> part.Identity:
-        while self._above[identity] != identity:
-            # A shorter way for the next one.
-            self._above[identity] = self._above[self._above[identity]]
-            identity = self._above[identity]
+    def _root(self, identity: part.Identity) -> part.Identity:
+        while self._parents[identity] != identity:
+            # Shorten the way for the next search.
+            parent = self._parents[identity]
+            self._parents[identity] = self._parents[parent]
+            identity = self._parents[identity]
         return identity
 
-    def at(self, each: part.Part) -> part.Identity | None:
-        """Return what stands for the group of a part, None without any."""
-        return self._top(each.identities[0]) if each.ids else None
+    def of_part(self, found: part.Part) -> Group | None:
+        """Return the group of a part, None if it has no identity."""
+        if not found.ids:
+            return None
+        return self._root(found.identities[0])
 
-    def of(self, parts: Iterable[part.Part]) -> set[part.Identity | None]:
-        """Return what stands for the groups of parts."""
-        return {self.at(each) for each in parts if each.ids}
+    def of_parts(self, parts: Iterable[part.Part]) -> set[Group | None]:
+        """Return the groups of the parts that have an identity."""
+        return {self.of_part(found) for found in parts if found.ids}
 
     def distinct(self, parts: Iterable[part.Part]) -> list[part.Part]:
-        """Leave out parts of which another source tells the same.
+        """Leave out parts that another source reports as well.
 
         A part without an identity is taken for one of another source, if
         possible for one in the same slot.
         """
-        told: dict[part.Identity | None, _Told] = {}
-        nameless = []
-        for each in parts:
-            if each.ids:
-                told.setdefault(self.at(each), _Told(each, set())
-                                ).sources.add(each.source)
+        reported: dict[Group | None, _Reported] = {}
+        unidentified = []
+        for found in parts:
+            if found.ids:
+                first = _Reported(found, set())
+                group = self.of_part(found)
+                reported.setdefault(group, first).sources.add(found.source)
             else:
-                nameless.append(each)
-        distinct = list(told.values())
-        for source, found in by_source(nameless).items():
-            distinct += [_Told(each, {source}) for each in _others(
-                found, [each for each in distinct
-                        if each.part.kind == found[0].kind
-                        and source not in each.sources])]
-        return [each.part for each in distinct]
+                unidentified.append(found)
+        distinct = list(reported.values())
+        for source, parts_of_source in by_source(unidentified).items():
+            kind = parts_of_source[0].kind
+            candidates = [entry for entry in distinct
+                          if entry.part.kind == kind
+                          and source not in entry.sources]
+            for found in _without_reported(parts_of_source, candidates):
+                distinct.append(_Reported(found, {source}))
+        return [entry.part for entry in distinct]
 
     def distinct_pairs(self, pairs: Iterable[part_pair.Pair]
                        ) -> list[part_pair.Pair]:
-        """Leave out pairs of which another source tells the same.
+        """Leave out pairs that another source reports as well.
 
         A part without an identity is taken for the one of another source that
         has left the same slot, or is in the same slot now.
         """
         distinct: dict[typing.Any, part_pair.Pair] = {}
+        # The sources that have reported a part in a slot, by kind and slot.
         claims: dict[tuple[typing.Any, ...], set[str]] = {}
         # Parts with an identity first.
         for old, new in sorted(pairs, key=lambda pair: not pair[0].ids):
             slots = [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
-            name: typing.Any = self.at(old)
-            if name is None:
-                others = set().union(*(claims.get(slot, ()) for slot in slots))
-                name = None if others - {new.source} else len(distinct)
+            name: typing.Any = self.of_part(old)
+            sources = set()
+            for slot in slots:
+                sources |= claims.get(slot, set())
+            is_reported = bool(sources - {new.source})
+            if name is None and not is_reported:
+                name = len(distinct)
             if name is not None:
                 distinct.setdefault(name, (old, new))
             for slot in slots:
@@ -105,56 +119,73 @@ class Groups:
         :param own: all that is known of the time of the parts.
         :param others: all that is known of the other time.
         """
-        most: collections.Counter[str] = collections.Counter()
-        for found in by_source(others).values():
-            most[found[0].kind] = max(most[found[0].kind], len(found))
-        groups = self.of(others)
-        room = {source: most[found[0].kind] - sum(
-            self.at(each) in groups for each in found)
-            for source, found in by_source(own).items()}
-        for each in parts:
-            if each.ids or room[each.source] <= 0:
-                yield each
+        # As many parts of a kind as the source that reports most of them.
+        count_of_kind: collections.Counter[str] = collections.Counter()
+        for parts_of_source in by_source(others).values():
+            kind = parts_of_source[0].kind
+            count_of_kind[kind] = max(count_of_kind[kind],
+                                      len(parts_of_source))
+        # How many parts of the other time a source has no part for yet.
+        groups = self.of_parts(others)
+        left: dict[str, int] = {}
+        for source, parts_of_source in by_source(own).items():
+            left[source] = count_of_kind[parts_of_source[0].kind]
+            for found in parts_of_source:
+                if self.of_part(found) in groups:
+                    left[source] -= 1
+        for found in parts:
+            if found.ids or left[found.source] <= 0:
+                yield found
             else:
-                room[each.source] -= 1
+                left[found.source] -= 1
 
     def updater(self, moved: Iterable[part_pair.Pair],
                 changed: Iterable[part_pair.Pair]
                 ) -> Callable[[part.Part], part.Part]:
         """Return a function that brings a part of another source up to date.
 
-        What has been told once is not told again by that source.
+        So that source does not announce the same change again.
         """
         slots: dict[typing.Any, str | None] = {}
         for old, new in moved:
+            # A part without an identity is only known by its slot.
             slots[old.kind, None, old.slot] = new.slot
-            slots[old.kind, self.at(old), old.slot] = new.slot
-        values = {(self.at(old), name, old.what[name]): value
-                  for old, new in changed if old.ids
-                  for name, value in new.what.items() if name in old.what}
+            slots[old.kind, self.of_part(old), old.slot] = new.slot
+        values: dict[typing.Any, typing.Any] = {}
+        for old, new in changed:
+            if not old.ids:
+                continue
+            for name in old.what.keys() & new.what.keys():
+                values[self.of_part(old), name, old.what[name]] = (
+                    new.what[name])
 
-        def updated(each: part.Part) -> part.Part:
-            group = self.at(each)
-            return each._replace(
-                slot=slots.get((each.kind, group, each.slot), each.slot),
-                what={name: values.get((group, name, value), value)
-                      for name, value in each.what.items()})
-        return updated
+        def update(found: part.Part) -> part.Part:
+            group = self.of_part(found)
+            slot = slots.get((found.kind, group, found.slot), found.slot)
+            what = {name: values.get((group, name, value), value)
+                    for name, value in found.what.items()}
+            return found._replace(slot=slot, what=what)
+        return update
 
 
-def _others(found: Sequence[part.Part], told: Sequence[_Told]
-            ) -> Sequence[part.Part]:
-    """Return the parts of a source that none of the others may be."""
-    slots: dict[str | None, list[_Told]] = {}
-    for entry in told:
-        slots.setdefault(entry.part.slot, []).append(entry)
-    left = []
-    for each in found:
-        if each.slot and slots.get(each.slot):
-            slots[each.slot].pop().sources.add(each.source)
+def _without_reported(parts: Sequence[part.Part],
+                      reported: Sequence[_Reported]) -> Sequence[part.Part]:
+    """Return the parts of a source that none of the reported ones may be.
+
+    The source is noted with every reported one that may be one of its parts.
+    """
+    in_slot: dict[str | None, list[_Reported]] = {}
+    for entry in reported:
+        in_slot.setdefault(entry.part.slot, []).append(entry)
+    elsewhere = []
+    for found in parts:
+        if found.slot and in_slot.get(found.slot):
+            entry = in_slot[found.slot].pop()
+            entry.sources.add(found.source)
         else:
-            left.append(each)
-    free = [entry for entries in slots.values() for entry in entries]
-    for entry, each in zip(free, left, strict=False):
-        entry.sources.add(each.source)
-    return left[len(free):]
+            elsewhere.append(found)
+    # Parts in unknown or other slots take any that is left.
+    free = [entry for entries in in_slot.values() for entry in entries]
+    for entry, found in zip(free, elsewhere, strict=False):
+        entry.sources.add(found.source)
+    return elsewhere[len(free):]

@@ -7,7 +7,14 @@ they are and where they are; which of several equal ones is which, nobody can
 know.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 import typing
 
 from ironic_inspection_rules.machine import part
@@ -36,95 +43,111 @@ class Pairing(typing.NamedTuple):
 
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     """Pair the parts that one source reported at two times."""
-    found = Pairing([], list(before), list(after))
-    for keys, fits in _STEPS:
-        if not found.before or not found.after:
+    pairing = Pairing([], list(before), list(after))
+    for keys, fit in _STEPS:
+        if not pairing.before or not pairing.after:
             break
-        found = _step(found, keys, fits)
-    return found
+        pairing = _step(pairing, keys, fit)
+    return pairing
 
 
-def _identities(each: part.Part) -> Iterable[Hashable]:
-    return each.identities
+def _identities(found: part.Part) -> Iterable[Hashable]:
+    return found.identities
 
 
-def _slot_and_make(each: part.Part) -> Iterable[Hashable]:
-    return [(each.kind, each.slot, _make(each))] if each.slot else []
+def _slot_and_make(found: part.Part) -> Iterable[Hashable]:
+    if not found.slot:
+        return []
+    return [(found.kind, found.slot, _make(found))]
 
 
-def _make_alone(each: part.Part) -> Iterable[Hashable]:
-    return [(each.kind, _make(each))]
+def _make_alone(found: part.Part) -> Iterable[Hashable]:
+    return [(found.kind, _make(found))]
 
 
-def _slot_alone(each: part.Part) -> Iterable[Hashable]:
-    return [(each.kind, each.slot)] if each.slot else []
+def _slot_alone(found: part.Part) -> Iterable[Hashable]:
+    if not found.slot:
+        return []
+    return [(found.kind, found.slot)]
 
 
-def _kind_alone(each: part.Part) -> Iterable[Hashable]:
-    return [each.kind]
+def _kind_alone(found: part.Part) -> Iterable[Hashable]:
+    return [found.kind]
 
 
-def _make(each: part.Part) -> Hashable:
-    return tuple(sorted(map(str, each.what.items())))
+def _make(found: part.Part) -> Hashable:
+    return tuple(sorted(map(str, found.what.items())))
 
 
 def _always(_old: part.Part, _new: part.Part) -> bool:
     return True
 
 
-def _are_nameless(old: part.Part, new: part.Part) -> bool:
-    return not old.is_named and not new.ids and _may_be(old, new)
+def _neither_is_identified(old: part.Part, new: part.Part) -> bool:
+    return not old.is_identified and not new.ids and _may_be(old, new)
 
 
-def _one_is_nameless(old: part.Part, new: part.Part) -> bool:
-    return not (old.ids and new.ids) and _may_be(old, new)
+def _one_is_unidentified(old: part.Part, new: part.Part) -> bool:
+    if old.ids and new.ids:
+        return False
+    return _may_be(old, new)
 
 
 def _may_be(old: part.Part, new: part.Part) -> bool:
-    """Check that nothing that is reported of two parts is different."""
+    """Check that no attribute that both have differs."""
     return all(new.what.get(name, value) == value
                for name, value in old.what.items())
 
 
 _STEPS: tuple[tuple[_Keys, _Fits], ...] = (
     (_identities, _always),
-    # Two parts without identity rather than one of each: the other one may
-    # have been replaced by a part with another identity.
-    (_slot_and_make, _are_nameless),
-    (_make_alone, _are_nameless),
-    (_slot_and_make, _one_is_nameless),
-    (_make_alone, _one_is_nameless),
-    # A collector that tells less than before.
-    (_slot_alone, _are_nameless),
-    (_slot_alone, _one_is_nameless),
-    (_kind_alone, _are_nameless),
-    (_kind_alone, _one_is_nameless),
+    # Two parts without identity rather than one of them and one with: the
+    # latter may have replaced another part.
+    (_slot_and_make, _neither_is_identified),
+    (_make_alone, _neither_is_identified),
+    (_slot_and_make, _one_is_unidentified),
+    (_make_alone, _one_is_unidentified),
+    # A collector that reports fewer attributes than before.
+    (_slot_alone, _neither_is_identified),
+    (_slot_alone, _one_is_unidentified),
+    (_kind_alone, _neither_is_identified),
+    (_kind_alone, _one_is_unidentified),
 )
+"""Which parts are paired, the surest first: a key in common, and a test."""
 
 
-def _step(found: Pairing, keys: _Keys, fits: _Fits) -> Pairing:
+def _step(pairing: Pairing, keys: _Keys, fit: _Fits) -> Pairing:
     """Pair the parts that have a key in common and fit."""
+    # Positions of the later parts by key. They are taken from the end, so
+    # the first part of the report stands there.
     waiting: dict[Hashable, list[int]] = {}
-    for place in reversed(range(len(found.after))):
-        for key in keys(found.after[place]):
-            waiting.setdefault(key, []).append(place)
-    same = list(found.same)
+    for position in reversed(range(len(pairing.after))):
+        for key in keys(pairing.after[position]):
+            waiting.setdefault(key, []).append(position)
+    same = list(pairing.same)
     before = []
     taken = set()
-    for old in found.before:
-        free = (place for key in keys(old)
-                # The last ones are the first of the report.
-                for place in waiting.get(key, [])[:-_MOST - 1:-1]
-                if fits(old, found.after[place]))
-        match = next(free, None)
+    for old in pairing.before:
+        match = None
+        for position in _candidates(old, keys, waiting):
+            if fit(old, pairing.after[position]):
+                match = position
+                break
         if match is None:
             before.append(old)
             continue
-        new = found.after[match]
+        new = pairing.after[match]
         taken.add(match)
         same.append((old, new))
         for key in keys(new):
             waiting[key].remove(match)
-    after = [new for place, new in enumerate(found.after)
-             if place not in taken]
+    after = [new for position, new in enumerate(pairing.after)
+             if position not in taken]
     return Pairing(same, before, after)
+
+
+def _candidates(old: part.Part, keys: _Keys,
+                waiting: Mapping[Hashable, Sequence[int]]) -> Iterator[int]:
+    for key in keys(old):
+        positions = waiting.get(key, [])
+        yield from reversed(positions[-_MOST:])

@@ -35,6 +35,11 @@ _NO_MODULE = ('no module installed', 'not installed', '0 mb', '0')
 _PLAIN = frozenset((str, int, float, bool))
 
 
+def _is_plain(value: typing.Any) -> bool:
+    # By type, as a machine may have hundreds of PCI devices.
+    return type(value) in _PLAIN and value != ''
+
+
 def _is_any(_name: str, _item: Item) -> bool:
     return True
 
@@ -93,32 +98,54 @@ class Source:
 
         :param data: ``inventory`` and ``plugin_data`` of the machine.
         """
-        above, star, below = self.path.partition('.*.')
-        for _name, place in listed(at(data, above)) if star else [('', data)]:
-            found = at(place, below if star else self.path)
-            for name, item in listed([found] if self.whole else found):
+        for place in self._places(data):
+            items = listed(place)
+            if self.whole:
+                items = [('', place)]
+            for name, item in items:
                 if isinstance(item, Mapping) and self.is_part(name, item):
                     yield name, item
 
+    def _places(self, data: Item) -> Iterator[typing.Any]:
+        above, star, below = self.path.partition('.*.')
+        if not star:
+            yield at(data, self.path)
+            return
+        for _name, item in listed(at(data, above)):
+            yield at(item, below)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its items; some PCI devices are accelerators."""
+        if self.kind == PCI_DEVICE:
+            return PCI_DEVICE, ACCELERATOR
+        return (self.kind,)
+
     def is_reported(self, data: Item) -> bool:
         """Check that a machine without such parts reports that it has none."""
-        # None runs without memory: a list of no modules could not be read.
-        return not self.whole and self.kind != DIMM and isinstance(
-            at(data, self.path.partition('.*.')[0]), dict | list)
+        # No machine runs without memory: a list of no modules means that they
+        # could not be read.
+        if self.whole or self.kind == DIMM:
+            return False
+        above = self.path.partition('.*.')[0]
+        return isinstance(at(data, above), dict | list)
 
     def kind_of(self, item: Item) -> str:
-        """Return the kind of an item: some PCI devices are accelerators."""
-        if self.kind == PCI_DEVICE and ACCELERATOR_CLASS.fullmatch(
-                str(item.get('class'))):
+        """Return the kind of an item, one of :attr:`kinds`."""
+        if self.kind != PCI_DEVICE:
+            return self.kind
+        if ACCELERATOR_CLASS.fullmatch(str(item.get('class'))):
             return ACCELERATOR
-        return self.kind
+        return PCI_DEVICE
 
     def describe(self, item: Item) -> dict[str, typing.Any]:
         """Return the attributes of a part."""
-        # A machine may have hundreds of PCI devices.
-        return {name.lower().replace(' ', '_'): value
-                for name in self.attributes
-                if type(value := item.get(name)) in _PLAIN and value != ''}
+        what = {}
+        for name in self.attributes:
+            value = item.get(name)
+            if _is_plain(value):
+                what[name.lower().replace(' ', '_')] = value
+        return what
 
     def slot_of(self, name: str, item: Item) -> str | None:
         """Return where in the machine a part is, None if that is not known.
@@ -127,7 +154,7 @@ class Source:
         """
         for field in self.slots:
             value = item.get(field)
-            if type(value) in _PLAIN and value != '':
+            if _is_plain(value):
                 return str(value)
         return name or None
 
@@ -204,10 +231,14 @@ def listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
     """Return the items of a mapping with their names, or those of a list."""
     if isinstance(value, Mapping):
         return [(str(name), item) for name, item in value.items()]
-    return [('', item) for item in value] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [('', item) for item in value]
+    return []
 
 
 def at(data: typing.Any, path: str) -> typing.Any:
     """Return what is at a path with dots, None where nothing is."""
-    found = data_path.get(data, tuple(path.split('.')))
-    return None if found is data_path.ABSENT else found
+    value = data_path.get(data, tuple(path.split('.')))
+    if value is data_path.ABSENT:
+        return None
+    return value

@@ -234,7 +234,7 @@ def _make_runs() -> None:
                 'created_at': began, 'interface': 'agent', 'changed': True,
                 'content': content.store(document),
                 'parts': content.store({'parts': [], 'sources': {},
-                                        'told': {}}), 'patch': patch},
+                                        'announced': {}}), 'patch': patch},
             'began': [{'identity': f's{number + 1}', 'kind': 'disk',
                        'label': f'S{number + 1}', 'node_uuid': NODES[0],
                        'began_at': began, 'ended_at': None}],

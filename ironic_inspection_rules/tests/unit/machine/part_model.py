@@ -296,7 +296,8 @@ class Machine:
             self.parts.remove(part)
         elif event == 'move':
             free = set(range(SLOTS)) - {each.slot for each in self.of(kind)}
-            part.slot = self.draw.choice(sorted(free))
+            if free:
+                part.slot = self.draw.choice(sorted(free))
         elif event == 'paths' and kind == DISK and self.draw.random() < .3:
             part.paths = 3 - part.paths
         self.draw.shuffle(self.parts)

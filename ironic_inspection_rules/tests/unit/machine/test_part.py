@@ -143,4 +143,44 @@ class StoredTestCase(base.TestCase):
                 known, part.read({'disks': disks}, {}, reporter))
             known = comparison.known('2026-01-01')
             self.assertEqual(known, part.Parts.from_dict(known.as_dict()))
-        self.assertTrue(known.told)
+        self.assertTrue(known.announced)
+
+
+class GuessTestCase(base.TestCase):
+    """One source identifies modules of memory, another one not any more."""
+
+    def read(self, extra, dmi):
+        """Read modules by slot, with their serial numbers or None."""
+        banks = {}
+        for number, (slot, serial) in enumerate(extra.items()):
+            banks[f'bank:{number}'] = {
+                'slot': slot, 'serial': serial, 'size': 8, 'vendor': 'S'}
+        devices = []
+        for slot, serial in dmi.items():
+            devices.append({'Locator': slot, 'Serial Number': serial,
+                            'Size': '8 GB'})
+        return part.read({}, {'extra': {'memory': banks},
+                              'dmi': {'memory': {'devices': devices}}},
+                         'agent')
+
+    def changes(self, *reports):
+        known = part.NOTHING
+        for report in reports:
+            comparison = part_difference.Comparison(known, report)
+            known = comparison.known()
+        return [(change.what, change.as_dict()['id'])
+                for change in comparison.changes]
+
+    def test_a_part_that_is_gone_has_not_moved(self):
+        modules = {'A': 'AB01', 'B': 'AB02'}
+        self.assertEqual([('gone', 'AB01')], self.changes(
+            self.read({'A': 'AB01'}, modules),
+            self.read({'A': None}, modules),
+            self.read({'B': None}, {'B': 'AB02'})))
+
+    def test_a_part_that_stays_has_not_moved(self):
+        modules = {'A': 'AB01', 'B': 'AB02'}
+        self.assertEqual([], self.changes(
+            self.read({'A': 'AB01'}, modules),
+            self.read({'A': None}, modules),
+            self.read({'B': None}, modules)))
