@@ -26,10 +26,13 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
-OF_NODE = ('node', 'ports', 'port_groups', 'previous')
+NODE, PORTS, PLUGIN_DATA = 'node', 'ports', 'plugin_data'
+"""The roots that actions change."""
+
+OF_NODE = (NODE, PORTS, 'port_groups', 'previous')
 """The roots that the early phase does not have."""
 
-ROOTS = (*OF_NODE, 'inventory', 'plugin_data', 'vars')
+ROOTS = (*OF_NODE, 'inventory', PLUGIN_DATA, 'vars')
 ITEM = 'item'
 
 _PATH = re.compile(

@@ -9,16 +9,20 @@ Third parties subclass these and register the class under its name in
 """
 
 import abc
+import dataclasses
 import functools
 import typing
 
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 
-__all__ = ('Action', 'Condition', 'Fact', 'Filter', 'Write')
+__all__ = ('NODE', 'PLUGIN_DATA', 'PORTS', 'Action', 'Condition', 'Fact',
+           'Filter', 'Target', 'Write')
 
-if typing.TYPE_CHECKING:
-    from ironic_inspection_rules.engine import working_copy
+NODE = interpolation.NODE
+PORTS = interpolation.PORTS
+PLUGIN_DATA = interpolation.PLUGIN_DATA
 
 Arguments = typing.Mapping[str, typing.Any]
 Schema = dict[str, typing.Any]
@@ -67,6 +71,91 @@ class Write(typing.NamedTuple):
     extends: bool = False
     owner: typing.Any = None
     argument: str = 'path'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    """A GET request; ``timeout`` and ``backoff_factor`` are seconds."""
+
+    url: str
+    headers: dict[str, str] | None = None
+    proxies: dict[str, str] | None = None
+    timeout: float = 5.0
+    retries: int = 3
+    backoff_factor: float = 0.3
+
+
+class Target(typing.Protocol):
+    """What actions read and write: the data of a machine in a phase.
+
+    A root is :data:`NODE`, :data:`PORTS` or :data:`PLUGIN_DATA`; a path of a
+    port begins with its index. Methods that write raise
+    :class:`.exceptions.OperationError` if a path leads through a plain value.
+    """
+
+    @property
+    def roots(self) -> budget.View:
+        """The data by root name, with secrets."""
+
+    @property
+    def traits(self) -> list[str]:
+        """The names of the node's traits."""
+
+    def get(self, root: str, path: data_path.Path) -> typing.Any:
+        """Return the unmasked value at a path, or :data:`.path.ABSENT`."""
+
+    def set(self, root: str, path: data_path.Path, value: typing.Any,
+            part: data_path.Path = ()) -> None:
+        """Set a value; missing parents are created.
+
+        :param part: the part of it that the rule has set, as a path below it.
+        """
+
+    def confirm(self, root: str, path: data_path.Path,
+                value: typing.Any) -> None:
+        """Record that a value that the rule sets is already there."""
+
+    def extend(self, root: str, path: data_path.Path, value: typing.Any,
+               unique: bool = False) -> None:
+        """Append to a list, which is created if there is none.
+
+        :param unique: do nothing if the list has the same item.
+        """
+
+    def unset(self, root: str, path: data_path.Path) -> None:
+        """Remove the value at a path, if there is one."""
+
+    def discard(self, root: str, path: data_path.Path,
+                value: typing.Any) -> None:
+        """Remove the last item of a list that is the same, if it has one."""
+
+    def port(self, port_id: str) -> data_path.Path:
+        """Find a port by MAC address in any case, or by UUID.
+
+        :returns: the path of the port below :data:`PORTS`.
+        :raises: :class:`.exceptions.OperationError` if there is none.
+        """
+
+    def has_port(self, port_id: str) -> bool:
+        """Return whether the node has a port with this MAC address or UUID."""
+
+    def set_traits(self, names: typing.Iterable[str]) -> None:
+        """Replace the node's traits."""
+
+    def confirm_traits(self, names: typing.Iterable[str]) -> None:
+        """Record the given traits that the node already has."""
+
+    def log(self, level: str, message: str) -> None:
+        """Write a line to the log of the service."""
+
+    def call(self, request: Request) -> None:
+        """Send a GET request.
+
+        :raises: :class:`.exceptions.OperationError` if it fails.
+        """
+
+    def release(self, value: typing.Any) -> None:
+        """Share a value that was read: it is copied before it changes."""
 
 
 Problems = typing.Iterator[tuple[str, str]]
@@ -272,7 +361,7 @@ class Action(Plugin):
     revert: typing.ClassVar[typing.Callable[..., None] | None] = None
 
     @abc.abstractmethod
-    def __call__(self, target: 'working_copy.WorkingCopy', *args: typing.Any,
+    def __call__(self, target: Target, *args: typing.Any,
                  **kwargs: typing.Any) -> None:
         """Carry the action out on the target.
 

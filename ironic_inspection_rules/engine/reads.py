@@ -7,7 +7,6 @@ import typing
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import views
 
 Place = tuple[str, data_path.Path]
 """The name of a root, and where in it."""
@@ -33,10 +32,10 @@ def places(written: typing.Any) -> tuple[Place, ...]:
     """Return the places that fields anywhere in a value read."""
     found: dict[Place, None] = {}
     for field in fields(written):
-        if field.root == views.PORTS and field.steps and (
+        if field.root == interpolation.PORTS and field.steps and (
                 data_path.index(field.steps[0]) is None):
             # By an address: any of the ports.
-            found[views.PORTS, ()] = None
+            found[interpolation.PORTS, ()] = None
         elif field.root:
             found[field.root, field.steps] = None
     return tuple(found)

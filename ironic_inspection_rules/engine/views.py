@@ -11,12 +11,15 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
-NODE, PORTS, PLUGIN_DATA = 'node', 'ports', 'plugin_data'
+NODE = interpolation.NODE
+PORTS = interpolation.PORTS
+PLUGIN_DATA = interpolation.PLUGIN_DATA
 
 Container = dict[str, typing.Any] | list[typing.Any]
 CONTAINERS = frozenset((dict, list))

@@ -7,13 +7,13 @@ ones. Nothing else changes until the caller saves the result, which a dry run
 does not.
 """
 
-import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.engine.secrecy import journal
@@ -26,18 +26,7 @@ PLUGIN_DATA = views.PLUGIN_DATA
 TRAITS = engine_change.TRAITS
 
 Facts = views.Facts
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Request:
-    """A GET request; ``timeout`` and ``backoff_factor`` are seconds."""
-
-    url: str
-    headers: dict[str, str] | None = None
-    proxies: dict[str, str] | None = None
-    timeout: float = 5.0
-    retries: int = 3
-    backoff_factor: float = 0.3
+Request = plugin.Request
 
 
 class Effects:
@@ -221,6 +210,11 @@ class WorkingCopy:
                     (root, (name, each)) for each in sorted(below)]
         return [(root, path, data_path.get(self.roots[root], path))
                 for root, path in places]
+
+    def confirm(self, root: str, path: data_path.Path,
+                value: typing.Any) -> None:
+        """Record that a value that a rule sets is already there."""
+        self.journal.confirm(root, path, value)
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
         """Record the given traits that the node already has."""

@@ -11,11 +11,10 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.actions import schema
 
-WorkingCopy = working_copy.WorkingCopy
+Target = plugin.Target
 
 
 class AttributeAction(plugin.Action):
@@ -46,7 +45,7 @@ class AttributeAction(plugin.Action):
         :raises: :class:`.exceptions.OperationError` if it is invalid there.
         """
 
-    def place(self, target: WorkingCopy, path: data_path.Path,
+    def place(self, target: Target, path: data_path.Path,
               port_id: str | None = None) -> tuple[str, data_path.Path]:
         """Return the root and the path in it.
 
@@ -55,9 +54,9 @@ class AttributeAction(plugin.Action):
         """
         base = () if port_id is None else target.port(port_id)
         schema.check_path(path, self.TABLE)
-        return working_copy.PORTS if base else working_copy.NODE, base + path
+        return plugin.PORTS if base else plugin.NODE, base + path
 
-    def _remove(self, target: WorkingCopy, path: data_path.Path,
+    def _remove(self, target: Target, path: data_path.Path,
                 port_id: str | None = None) -> None:
         root, where = self.place(target, path, port_id)
         if len(path) == 1:
@@ -86,7 +85,7 @@ class _Set(AttributeAction):
         if name == 'value' or name == 'cleanup' and value is not None:
             schema.read_value(path, value, self.TABLE)
 
-    def _set(self, target: WorkingCopy, path: data_path.Path,
+    def _set(self, target: Target, path: data_path.Path,
              value: typing.Any, port_id: str | None = None) -> None:
         place = self.place(target, path, port_id)
         read = schema.read_value(path, value, self.TABLE)
@@ -94,7 +93,7 @@ class _Set(AttributeAction):
             schema.check_capabilities(path, read)
         target.set(*place, read)
 
-    def _undo(self, target: WorkingCopy, path: data_path.Path,
+    def _undo(self, target: Target, path: data_path.Path,
               cleanup: typing.Any, port_id: str | None = None) -> None:
         if cleanup is not None:
             self._set(target, path, cleanup, port_id)
@@ -109,11 +108,11 @@ class SetAttribute(_Set):
 
     SCHEMAS = schema.path_schemas(schema.NODE, schema.NODE)
 
-    def __call__(self, target: WorkingCopy, path: data_path.Path,
+    def __call__(self, target: Target, path: data_path.Path,
                  value: typing.Any, cleanup: typing.Any = None) -> None:
         self._set(target, path, value)
 
-    def revert(self, target: WorkingCopy, path: data_path.Path,
+    def revert(self, target: Target, path: data_path.Path,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove the value."""
         self._undo(target, path, cleanup)
@@ -125,11 +124,11 @@ class SetPortAttribute(_Set):
     TABLE = schema.PORT
     SCHEMAS = schema.path_schemas(schema.PORT, schema.PORT)
 
-    def __call__(self, target: WorkingCopy, port_id: str, path: data_path.Path,
+    def __call__(self, target: Target, port_id: str, path: data_path.Path,
                  value: typing.Any, cleanup: typing.Any = None) -> None:
         self._set(target, path, value, port_id)
 
-    def revert(self, target: WorkingCopy, port_id: str, path: data_path.Path,
+    def revert(self, target: Target, port_id: str, path: data_path.Path,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove the value."""
         if target.has_port(port_id):
@@ -148,7 +147,7 @@ class _Extend(AttributeAction):
             raise exceptions.OperationError(
                 _('attribute "%s" is not a list') % path[0])
 
-    def _extend(self, target: WorkingCopy, path: data_path.Path,
+    def _extend(self, target: Target, path: data_path.Path,
                 value: typing.Any, unique: bool,
                 port_id: str | None = None) -> None:
         place = self.place(target, path, port_id)
@@ -163,11 +162,11 @@ class ExtendAttribute(_Extend):
 
     SCHEMAS = schema.path_schemas(schema.NODE, ())
 
-    def __call__(self, target: WorkingCopy, path: data_path.Path,
+    def __call__(self, target: Target, path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
         self._extend(target, path, value, unique)
 
-    def revert(self, target: WorkingCopy, path: data_path.Path,
+    def revert(self, target: Target, path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         target.discard(*self.place(target, path), value)
@@ -179,11 +178,11 @@ class ExtendPortAttribute(_Extend):
     TABLE = schema.PORT
     SCHEMAS = schema.path_schemas(schema.PORT, ())
 
-    def __call__(self, target: WorkingCopy, port_id: str, path: data_path.Path,
+    def __call__(self, target: Target, port_id: str, path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
         self._extend(target, path, value, unique, port_id)
 
-    def revert(self, target: WorkingCopy, port_id: str, path: data_path.Path,
+    def revert(self, target: Target, port_id: str, path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         if target.has_port(port_id):
@@ -206,7 +205,7 @@ class DeleteAttribute(_Delete):
 
     SCHEMAS = schema.path_schemas(schema.NODE, schema.removable(schema.NODE))
 
-    def __call__(self, target: WorkingCopy, path: data_path.Path) -> None:
+    def __call__(self, target: Target, path: data_path.Path) -> None:
         self._remove(target, path)
 
 
@@ -216,6 +215,6 @@ class DeletePortAttribute(_Delete):
     TABLE = schema.PORT
     SCHEMAS = schema.path_schemas(schema.PORT, schema.removable(schema.PORT))
 
-    def __call__(self, target: WorkingCopy, port_id: str,
+    def __call__(self, target: Target, port_id: str,
                  path: data_path.Path) -> None:
         self._remove(target, path, port_id)

@@ -5,18 +5,17 @@
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.actions import schema
 
-WorkingCopy = working_copy.WorkingCopy
+Target = plugin.Target
 
 PATH = schema.CAPABILITIES
 
 
-def read(target: WorkingCopy) -> dict[str, str]:
+def read(target: Target) -> dict[str, str]:
     """Return the node's capabilities by name."""
-    text = target.get(working_copy.NODE, PATH)
+    text = target.get(plugin.NODE, PATH)
     if text is data_path.ABSENT or not text:
         return {}
     if not isinstance(text, str):
@@ -31,16 +30,16 @@ def _as_text(capabilities: dict[str, str]) -> str:
     return ','.join(f'{name}:{value}' for name, value in capabilities.items())
 
 
-def _write(target: WorkingCopy, capabilities: dict[str, str],
+def _write(target: Target, capabilities: dict[str, str],
            name: str) -> None:
     """Write the text of all capabilities.
 
     :param name: the one that was changed.
     """
     if capabilities:
-        target.set(working_copy.NODE, PATH, _as_text(capabilities), (name,))
+        target.set(plugin.NODE, PATH, _as_text(capabilities), (name,))
     else:
-        target.unset(working_copy.NODE, PATH)
+        target.unset(plugin.NODE, PATH)
 
 
 class SetCapability(plugin.Action):
@@ -60,18 +59,18 @@ class SetCapability(plugin.Action):
             if ',' in text or not text or argument == 'name' and ':' in text:
                 yield argument, _('"%s" cannot be part of a capability') % text
 
-    def __call__(self, target: WorkingCopy, name: str, value: str) -> None:
+    def __call__(self, target: Target, name: str, value: str) -> None:
         for _argument, problem in self.problems({'name': name,
                                                  'value': value}):
             raise exceptions.OperationError(problem)
         capabilities = {**read(target), name: value}
-        if target.get(working_copy.NODE, PATH) == _as_text(capabilities):
+        if target.get(plugin.NODE, PATH) == _as_text(capabilities):
             # The rule only sets this part of the text.
-            target.journal.confirm(working_copy.NODE, (*PATH, name), value)
+            target.confirm(plugin.NODE, (*PATH, name), value)
         else:
             _write(target, capabilities, name)
 
-    def revert(self, target: WorkingCopy, name: str) -> None:
+    def revert(self, target: Target, name: str) -> None:
         """Remove the capability."""
         UnsetCapability()(target, name)
 
@@ -82,7 +81,7 @@ class UnsetCapability(plugin.Action):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('capability', arguments['name'], argument='name')
 
-    def __call__(self, target: WorkingCopy, name: str) -> None:
+    def __call__(self, target: Target, name: str) -> None:
         capabilities = read(target)
         if capabilities.pop(name, None) is not None:
             _write(target, capabilities, name)

@@ -13,7 +13,6 @@ from urllib import parse as urlparse
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import schema
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 _STRINGS = [{'type': 'object', 'additionalProperties': {'type': 'string'}},
@@ -33,7 +32,7 @@ class Fail(plugin.Action):
         if arguments.get('maintenance'):
             yield 'maintenance'
 
-    def __call__(self, target: working_copy.WorkingCopy, msg: typing.Any,
+    def __call__(self, target: plugin.Target, msg: typing.Any,
                  maintenance: bool = False) -> None:
         raise exceptions.FailRequested(str(msg), maintenance)
 
@@ -49,7 +48,7 @@ class Log(plugin.Action):
         if arguments.get('level', 'info').lower() not in LEVELS:
             yield 'level', _('must be one of %s') % ', '.join(LEVELS)
 
-    def __call__(self, target: working_copy.WorkingCopy, msg: typing.Any,
+    def __call__(self, target: plugin.Target, msg: typing.Any,
                  level: str = 'info') -> None:
         if level.lower() not in LEVELS:
             raise exceptions.OperationError(
@@ -87,11 +86,11 @@ class ApiCall(plugin.Action):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from ()
 
-    def __call__(self, target: working_copy.WorkingCopy, url: str,
+    def __call__(self, target: plugin.Target, url: str,
                  headers: typing.Any = None, proxies: typing.Any = None,
                  timeout: float = 5.0, retries: int = 3,
                  backoff_factor: float = 0.3) -> None:
-        request = working_copy.Request(
+        request = plugin.Request(
             url, headers, proxies, timeout, retries, backoff_factor)
         for name, message in self.problems(dataclasses.asdict(request)):
             raise exceptions.OperationError(f'{name} {message}')

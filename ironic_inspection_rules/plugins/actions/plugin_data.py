@@ -6,7 +6,6 @@ import typing
 
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import working_copy
 
 
 class PluginDataAction(plugin.Action):
@@ -22,14 +21,14 @@ class SetPluginData(PluginDataAction):
         yield plugin.Write('plugin_data', arguments['path'],
                            arguments['value'])
 
-    def __call__(self, target: working_copy.WorkingCopy, path: data_path.Path,
+    def __call__(self, target: plugin.Target, path: data_path.Path,
                  value: typing.Any) -> None:
-        target.set(working_copy.PLUGIN_DATA, path, value)
+        target.set(plugin.PLUGIN_DATA, path, value)
 
-    def revert(self, target: working_copy.WorkingCopy,
+    def revert(self, target: plugin.Target,
                path: data_path.Path) -> None:
         """Remove the value."""
-        target.unset(working_copy.PLUGIN_DATA, path)
+        target.unset(plugin.PLUGIN_DATA, path)
 
 
 class ExtendPluginData(PluginDataAction):
@@ -39,14 +38,14 @@ class ExtendPluginData(PluginDataAction):
         yield plugin.Write('plugin_data', arguments['path'],
                            arguments['value'], extends=True)
 
-    def __call__(self, target: working_copy.WorkingCopy, path: data_path.Path,
+    def __call__(self, target: plugin.Target, path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
-        target.extend(working_copy.PLUGIN_DATA, path, value, unique)
+        target.extend(plugin.PLUGIN_DATA, path, value, unique)
 
-    def revert(self, target: working_copy.WorkingCopy, path: data_path.Path,
+    def revert(self, target: plugin.Target, path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
-        target.discard(working_copy.PLUGIN_DATA, path, value)
+        target.discard(plugin.PLUGIN_DATA, path, value)
 
 
 class UnsetPluginData(PluginDataAction):
@@ -55,6 +54,6 @@ class UnsetPluginData(PluginDataAction):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('plugin_data', arguments['path'])
 
-    def __call__(self, target: working_copy.WorkingCopy,
+    def __call__(self, target: plugin.Target,
                  path: data_path.Path) -> None:
-        target.unset(working_copy.PLUGIN_DATA, path)
+        target.unset(plugin.PLUGIN_DATA, path)

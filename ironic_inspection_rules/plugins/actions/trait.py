@@ -6,16 +6,15 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names as trait_names
 
-WorkingCopy = working_copy.WorkingCopy
+Target = plugin.Target
 
 _NAME = {'$ref': '#/definitions/trait'}
 
 
-def _set(target: WorkingCopy, names: list[str]) -> None:
+def _set(target: Target, names: list[str]) -> None:
     try:
         trait_names.validate_count(names)
     except exceptions.Invalid as exc:
@@ -44,12 +43,12 @@ class AddTrait(plugin.Action):
             if problem:
                 yield 'name', problem
 
-    def __call__(self, target: WorkingCopy, name: str) -> None:
+    def __call__(self, target: Target, name: str) -> None:
         _check([name])
         target.confirm_traits([name])
         _set(target, [*target.traits, name])
 
-    def revert(self, target: WorkingCopy, name: str) -> None:
+    def revert(self, target: Target, name: str) -> None:
         """Remove the trait."""
         RemoveTrait()(target, name)
 
@@ -60,7 +59,7 @@ class RemoveTrait(plugin.Action):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('trait', arguments['name'], argument='name')
 
-    def __call__(self, target: WorkingCopy, name: str) -> None:
+    def __call__(self, target: Target, name: str) -> None:
         target.set_traits(each for each in target.traits if each != name)
 
 
@@ -86,7 +85,7 @@ class SetTraits(plugin.Action):
             yield 'names', problem
         yield from self._outside(names, arguments.get('prefix', ''))
 
-    def __call__(self, target: WorkingCopy, names: typing.Any,
+    def __call__(self, target: Target, names: typing.Any,
                  prefix: str = '') -> None:
         if not isinstance(names, list):
             raise exceptions.OperationError(_('names must be a list'))
@@ -97,7 +96,7 @@ class SetTraits(plugin.Action):
         kept = [name for name in target.traits if not name.startswith(prefix)]
         _set(target, [*kept, *names])
 
-    def revert(self, target: WorkingCopy, names: typing.Any,
+    def revert(self, target: Target, names: typing.Any,
                prefix: str = '') -> None:
         """Remove these traits."""
         target.set_traits(name for name in target.traits if name not in names)

@@ -13,7 +13,6 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.actions import capability
@@ -22,9 +21,9 @@ from ironic_inspection_rules.plugins.actions import trait
 from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.plugins.legacy import text
 
-WorkingCopy = working_copy.WorkingCopy
+Target = plugin.Target
 
-_NODE = working_copy.NODE
+_NODE = plugin.NODE
 _DRIVER = ('driver',)
 
 
@@ -62,7 +61,7 @@ class SetAttribute(AttributeAction):
     ``reset_interfaces`` is false.
     """
 
-    def __call__(self, target: WorkingCopy, view: budget.View, path: str,
+    def __call__(self, target: Target, view: budget.View, path: str,
                  value: typing.Any, reset_interfaces: bool = True,
                  cleanup: typing.Any = None) -> None:
         where = _read_path(path)
@@ -73,7 +72,7 @@ class SetAttribute(AttributeAction):
                     target.set(_NODE, (name,), None)
         _add(target, where, _fill(target, view, value))
 
-    def revert(self, target: WorkingCopy, view: budget.View, path: str,
+    def revert(self, target: Target, view: budget.View, path: str,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
         where = _read_path(path)
@@ -91,7 +90,7 @@ class ExtendAttribute(AttributeAction):
 
     EXTENDS = True
 
-    def __call__(self, target: WorkingCopy, view: budget.View, path: str,
+    def __call__(self, target: Target, view: budget.View, path: str,
                  value: typing.Any, unique: bool = False) -> None:
         where = _read_path(path)
         # ironic-inspector replaced lists further down: it did not find them.
@@ -105,7 +104,7 @@ class ExtendAttribute(AttributeAction):
         if not unique or value not in items:
             _add(target, where, [*items, value])
 
-    def revert(self, target: WorkingCopy, view: budget.View, path: str,
+    def revert(self, target: Target, view: budget.View, path: str,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         try:
@@ -124,7 +123,7 @@ class SetCapability(FormattedAction):
             'capability', arguments['name'],
             data_path.ABSENT if value is None else value, argument='name')
 
-    def __call__(self, target: WorkingCopy, view: budget.View, name: str,
+    def __call__(self, target: Target, view: budget.View, name: str,
                  value: typing.Any = None) -> None:
         formatted = _fill(target, view, value)
         if str(formatted).count(',') > str(value).count(','):
@@ -137,7 +136,7 @@ class SetCapability(FormattedAction):
             f'{name}:{value}' for name, value in capabilities.items()
             if value is not None))
 
-    def revert(self, target: WorkingCopy, view: budget.View,
+    def revert(self, target: Target, view: budget.View,
                name: str) -> None:
         """Remove the capability."""
         capability.UnsetCapability()(target, name)
@@ -162,12 +161,12 @@ class Fail(plugin.Action):
 
     LITERAL = frozenset({'message'})
 
-    def __call__(self, target: WorkingCopy, message: typing.Any,
+    def __call__(self, target: Target, message: typing.Any,
                  maintenance: bool = False) -> None:
         raise exceptions.FailRequested(str(message), maintenance)
 
 
-def _fill(target: WorkingCopy, view: budget.View,
+def _fill(target: Target, view: budget.View,
           value: typing.Any) -> typing.Any:
     """Return a value with its fields filled in.
 
@@ -210,7 +209,7 @@ def _parse_path(text: str) -> data_path.Path:
     return path
 
 
-def _add(target: WorkingCopy, path: data_path.Path, value: typing.Any) -> None:
+def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
     """Apply ``add`` of a JSON patch, as ironic-inspector sent it.
 
     :raises: :class:`.exceptions.OperationError` if the parent does not

@@ -7,7 +7,6 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import working_copy
 
 _NAME = re.compile(r'(r[0-9]+)-u([0-9]+)')
 
@@ -43,16 +42,16 @@ class SetRack(plugin.Action):
         if 'name' in arguments and not _NAME.fullmatch(arguments['name']):
             yield 'name', 'must be like r12-u07'
 
-    def __call__(self, target: working_copy.WorkingCopy, name: str,
+    def __call__(self, target: plugin.Target, name: str,
                  with_unit: bool = True) -> None:
         match = _NAME.fullmatch(name)
         if match is None:
             raise exceptions.OperationError(f'"{name}" tells no rack')
-        target.set(working_copy.NODE, ('extra', 'rack'), match[1])
+        target.set(plugin.NODE, ('extra', 'rack'), match[1])
         if with_unit:
-            target.set(working_copy.NODE, ('extra', 'unit'), int(match[2]))
+            target.set(plugin.NODE, ('extra', 'unit'), int(match[2]))
 
-    def revert(self, target: working_copy.WorkingCopy) -> None:
+    def revert(self, target: plugin.Target) -> None:
         """Forget where the machine is."""
         for name in ('rack', 'unit'):
-            target.unset(working_copy.NODE, ('extra', name))
+            target.unset(plugin.NODE, ('extra', name))
