@@ -12,21 +12,21 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition as engine_condition
 from ironic_inspection_rules.engine import loop as engine_loop
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.engine.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 
 Operation = typing.Mapping[str, typing.Any]
-WorkingCopy = working_copy.WorkingCopy
+Target = plugin.Target
 
 Asked = typing.Callable[[int, bool, budget.View], None]
 """Takes the number of a condition of an action, its result, and the data."""
 
 CLEANUP = 'cleanup'  # The argument with the value that is set to undo it.
-_NO_ITEMS = trace.Idle(trace.EMPTY_LOOP, engine_loop.NO_ITEMS)
+_NO_ITEMS = reasons.Idle(reasons.EMPTY_LOOP, engine_loop.NO_ITEMS)
 
 
 class Action:
@@ -64,9 +64,9 @@ class Action:
         self._items = None if loop is None else (
             engine_loop.compile_items(operation['loop']))
 
-    def apply(self, target: WorkingCopy, roots: budget.View,
+    def apply(self, target: Target, roots: budget.View,
               asked: Asked = lambda number, holds, roots: None
-              ) -> trace.Idle | None:
+              ) -> reasons.Idle | None:
         """Carry the action out on the target where its conditions hold.
 
         :param asked: called for each of its conditions that is checked.
@@ -78,7 +78,7 @@ class Action:
             return None
         holds_once = False
 
-        def step(target: WorkingCopy, roots: budget.View) -> None:
+        def step(target: Target, roots: budget.View) -> None:
             nonlocal holds_once
             for number, condition in enumerate(self.when):
                 holds = engine_condition.check_part(condition, roots)
@@ -96,13 +96,13 @@ class Action:
         self._for_each(items, step if self.when else self._apply_once,
                        target, roots)
         if self.when and not holds_once:
-            return trace.Idle(
-                trace.WHEN, _('its conditions do not hold') if items is None
+            return reasons.Idle(
+                reasons.WHEN, _('its conditions do not hold') if items is None
                 else _('its conditions hold for no item'))
         return None
 
-    def revert(self, target: WorkingCopy,
-               roots: budget.View) -> trace.Idle | None:
+    def revert(self, target: Target,
+               roots: budget.View) -> reasons.Idle | None:
         """Undo the action on the target, unless a field is missing.
 
         :returns: why it was undone for no item, None if it was for one.
@@ -110,7 +110,7 @@ class Action:
         missing: rendering.Missing | None = None
         undone = False
 
-        def step(target: WorkingCopy, roots: budget.View) -> None:
+        def step(target: Target, roots: budget.View) -> None:
             nonlocal missing, undone
             rendered = self._undo.render(roots)
             if isinstance(rendered, rendering.Missing):
@@ -130,13 +130,13 @@ class Action:
             self._for_each(items, step, target, roots)
         if missing is not None and not undone:
             error = exceptions.MissingField(missing.field)
-            return trace.Idle(trace.ERROR, str(error))
+            return reasons.Idle(reasons.ERROR, str(error))
         return None
 
     @staticmethod
     def _for_each(items: list[typing.Any] | None,
-                  step: typing.Callable[[WorkingCopy, budget.View], None],
-                  target: WorkingCopy, roots: budget.View) -> None:
+                  step: typing.Callable[[Target, budget.View], None],
+                  target: Target, roots: budget.View) -> None:
         if items is None:
             step(target, roots)
             return
@@ -148,7 +148,7 @@ class Action:
             for _item in each:
                 step(target, roots)
 
-    def _apply_once(self, target: WorkingCopy, roots: budget.View) -> None:
+    def _apply_once(self, target: Target, roots: budget.View) -> None:
         # A masked value may be of no use for a filter or an argument, which
         # would be another error.
         self._refuse_masked(target, roots)
@@ -158,7 +158,7 @@ class Action:
         self._carry_out(target, *self._call.op.context(roots),
                         **self._call.literals, **rendered)
 
-    def _refuse_masked(self, target: WorkingCopy, roots: budget.View,
+    def _refuse_masked(self, target: Target, roots: budget.View,
                        undoes: bool = False) -> None:
         """Check that no masked value is written or part of a path."""
         if roots is target.roots:

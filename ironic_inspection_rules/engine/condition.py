@@ -13,9 +13,9 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import loop as engine_loop
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
 Missing = rendering.Missing
@@ -46,12 +46,12 @@ class Condition(abc.ABC):
     def check(self, roots: budget.View) -> bool:
         """Return whether it holds for the data, given by root name."""
 
-    def decide(self, roots: budget.View) -> trace.ConditionTrace:
+    def decide(self, roots: budget.View) -> reasons.Decision:
         """Return whether it holds, and why.
 
         :returns: without a reason if that takes a second look at the data.
         """
-        return trace.ConditionTrace(self.written_op, self.check(roots))
+        return reasons.Decision(self.written_op, self.check(roots))
 
     @abc.abstractmethod
     def reason(self, view: budget.View, shown: budget.View) -> str:
@@ -175,7 +175,7 @@ class Looped(Condition):
         items = found.items if shown is view else self.items(shown)
         if isinstance(items, Missing) or len(items) != count:
             return _('the items are hidden')
-        reasons = []
+        parts = []
         for number in numbers:
             each = slice(number, number + 1)
             with (engine_loop.iterate(found.items[each], view, number) as seen,
@@ -183,13 +183,13 @@ class Looped(Condition):
                 # Each makes the item known in its data.
                 next(seen)
                 next(masked)
-                reasons.append(
+                parts.append(
                     _('item %(number)d of %(count)d: %(reason)s') % {
                         'number': number + 1, 'count': count,
                         'reason': self.condition.reason(view, shown)})
         if found.decisive is None and count > _MOST_ITEMS:
-            reasons.append(_('%d more') % (count - _MOST_ITEMS))
-        return '; '.join(reasons)
+            parts.append(_('%d more') % (count - _MOST_ITEMS))
+        return '; '.join(parts)
 
 
 class Found(typing.NamedTuple):

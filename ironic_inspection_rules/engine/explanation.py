@@ -8,13 +8,13 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import condition as engine_condition
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import reasons
 
-Traces = tuple[trace.ConditionTrace, ...]
+Traces = tuple[reasons.Decision, ...]
 
 
 def is_complete(plan: compiler.CompiledRule,
-                traces: list[trace.ConditionTrace]) -> bool:
+                traces: list[reasons.Decision]) -> bool:
     """Return whether all conditions of a rule have a trace with a reason."""
     if len(traces) < len(plan.conditions) or plan.unexplained:
         return False
@@ -25,7 +25,7 @@ def is_complete(plan: compiler.CompiledRule,
 
 
 def explain(plan: compiler.CompiledRule, view: budget.View,
-            known: typing.Iterable[trace.ConditionTrace] = ()) -> Traces:
+            known: typing.Iterable[reasons.Decision] = ()) -> Traces:
     """Return a trace of every condition of a rule, also after a false one.
 
     :param known: traces of the first conditions.
@@ -35,13 +35,13 @@ def explain(plan: compiler.CompiledRule, view: budget.View,
         try:
             traces.append(condition.decide(view))
         except Exception as exc:
-            traces.append(trace.ConditionTrace(condition.written_op, None,
+            traces.append(reasons.Decision(condition.written_op, None,
                                                exceptions.reason_of(exc)))
     if plan.unexplained:
         return tuple(each._replace(reason=None) for each in traces)
     return tuple([
         each if each.reason is not None
-        else trace.ConditionTrace(each.op, each.result,
+        else reasons.Decision(each.op, each.result,
                                   reason(condition, view, view))
         for condition, each in zip(plan.conditions, traces, strict=True)])
 
@@ -55,7 +55,7 @@ def explain_match(plan: compiler.CompiledRule, view: budget.View,
     """
     if plan.masked:
         return explain(plan, view)
-    return tuple([trace.ConditionTrace(each.written_op, True,
+    return tuple([reasons.Decision(each.written_op, True,
                                        reason(each, view, shown))
                   for each in plan.conditions])
 

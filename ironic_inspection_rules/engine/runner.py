@@ -12,16 +12,16 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import step
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.engine.secrecy import journal as engine_journal
 
 _PAID_AT_ONCE = 16
 """Rules that are paid for together; one by one is slow."""
 
-Why = tuple[trace.ConditionTrace, ...]
+Why = tuple[reasons.Decision, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class _Phase:
 
     def _decide_explained(self, plan: compiler.CompiledRule,
                           view: budget.View) -> bool:
-        traces: list[trace.ConditionTrace] = []
+        traces: list[reasons.Decision] = []
         try:
             if plan.rule.mode == model.AUDIT:
                 return self._audit_conditions(plan, view)
@@ -203,15 +203,15 @@ class _Phase:
         """Return the outcome of the phase."""
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
-        done = {plan: disclosure.traced(made, self._why.get(plan))
+        done = {plan: made.disclosed(self._why.get(plan))
                 for plan, made in self._traces.items()}
-        audited = {plan: disclosure.traced(made, self._why.get(plan))
+        audited = {plan: made.disclosed(self._why.get(plan))
                    for plan, made in self._audited.items()}
         traces = list(done.values())
         if self._explain:
             traces = [done.get(plan) or audited.get(plan)
-                      or disclosure.traced(trace.RuleTrace(plan.rule, False),
-                                           self._why[plan])
+                      or trace.RuleTrace(plan.rule, False).disclosed(
+                          self._why[plan])
                       for plan in plans if plan in self._why]
         return Outcome(tuple(traces), error, tuple(audited.values()),
                        self._timings, self._target.journal)

@@ -13,10 +13,10 @@ from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
 _FREE = budget.SHORT
@@ -77,9 +77,9 @@ class OfValue(_Single):
         # share a plan: with three attributes one could read the value of its
         # own machine and the trace of another. So it is one tuple in one
         # attribute, read once and replaced as a whole.
-        self._last = ('', '', trace.ConditionTrace(self.written_op, None))
+        self._last = ('', '', reasons.Decision(self.written_op, None))
 
-    def decide(self, roots: budget.View) -> trace.ConditionTrace:
+    def decide(self, roots: budget.View) -> reasons.Decision:
         sentence = self._sentence or self.sentence
         describe, source = sentence.describe_value, sentence.source
         if describe is None or not self._describes_value:
@@ -94,7 +94,7 @@ class OfValue(_Single):
             last, last_seen, known = self._last
             if value == last and seen == last_seen and known.result is holds:
                 return known
-        decided = trace.ConditionTrace(self.written_op, holds,
+        decided = reasons.Decision(self.written_op, holds,
                                        describe(roots, value))
         if is_text and len(value) <= _KEPT and len(seen) <= _KEPT:
             self._last = value, seen, decided
@@ -236,7 +236,7 @@ class Sentence:
             self._gaps.append((self._after, value))
             self._after = ''
         else:
-            self._after += trace.show(value)
+            self._after += reasons.show(value)
 
     def _of_value(self, before: str, gap: rendering.Template) -> None:
         """Prepare for the only gap, which nearly every condition has."""
@@ -248,7 +248,7 @@ class Sentence:
                 return f'{before}{value!r}{after}'
             if value.__class__ is Missing:
                 return _('field {%s} does not exist') % value.field
-            return f'{before}{trace.show(value)}{after}'
+            return f'{before}{reasons.show(value)}{after}'
 
         if not self._filtered:
             self.describe_value = describe
@@ -269,7 +269,7 @@ class Sentence:
             if value.__class__ is Missing:
                 text = _('field {%s} does not exist') % value.field
                 break
-            text += before + trace.show(value)
+            text += before + reasons.show(value)
         else:
             text += self._after
         return text + ''.join(_filter_description(each)(view, made[each])
@@ -285,17 +285,17 @@ class Sentence:
             arguments[name] = value
         reason = self._explains(view, arguments)
         return (self._describe(view) if reason is None
-                else trace.shorten(reason))
+                else reasons.shorten(reason))
 
 
 def _filter_description(field: template.Filtered) -> DescribeValue:
     """Build a function that describes what the filters of a field did."""
     frame = _('; {%(field)s} makes %(after)s of %(before)s')
-    text, source = trace.shorten(field.missing.field), field.source
+    text, source = reasons.shorten(field.missing.field), field.source
 
     def shown(value: typing.Any) -> str:
         return (_('nothing') if isinstance(value, Missing)
-                else trace.show(value))
+                else reasons.show(value))
 
     return lambda view, value: frame % {
         'field': text, 'before': shown(source.render(view)),

@@ -13,6 +13,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
@@ -75,7 +76,7 @@ def matches(plan: compiler.CompiledRule,
 
 
 def decide(plan: compiler.CompiledRule, view: budget.View,
-           traces: list[trace.ConditionTrace]) -> bool:
+           traces: list[reasons.Decision]) -> bool:
     """Return the same as :func:`matches`, and trace the conditions.
 
     :param traces: gets the trace of each condition that was checked.
@@ -181,14 +182,14 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
 
 
 def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
-               step: collections.abc.Callable[..., trace.Idle | None],
+               step: collections.abc.Callable[..., reasons.Idle | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
                asked: _Asked | None = None, reverted: bool = False) -> None:
     journal = target.journal
     journal.enter(plan.rule, action.name, plan.masked)
     changes, notes = len(journal.changes), len(journal.notes)
     confirmed = len(journal.confirmed)
-    idle: trace.Idle | None = None
+    idle: reasons.Idle | None = None
     try:
         target.roots.budget.spend()
         idle = step(target, target.view(plan.masked))
@@ -196,7 +197,7 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
         error = disclosure.error_of(plan.rule, action.name, exc)
         # To fail the inspection is what "fail" does.
         if not isinstance(exc, exceptions.FailRequested):
-            idle = trace.Idle(trace.ERROR, error.reason)
+            idle = reasons.Idle(reasons.ERROR, error.reason)
         raise error from error.__cause__
     finally:
         done.append(trace.ActionTrace(

@@ -6,58 +6,12 @@ import typing
 
 from ironic_inspection_rules.engine import change as engine_change
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import reasons
+from ironic_inspection_rules.engine.secrecy import disclosure
+
+Described = dict[str, typing.Any]
 
 KEY = 'inspection_rules'  # Key of plugin data with what rules did, by phase.
-_LONGEST = 200
-_SHORT = 20
-
-
-def show(value: typing.Any) -> str:
-    """Return the text of a value, cut to a readable length."""
-    if value.__class__ is str:
-        if len(value) <= _SHORT:
-            return repr(value)
-        return shorten(repr(value[:_LONGEST + 1]))
-    if value.__class__ not in (list, dict):
-        return shorten(repr(value))
-    text = ''
-    for piece in _write(value):
-        text += piece
-        if len(text) > _LONGEST:
-            break
-    return shorten(text)
-
-
-def _write(value: typing.Any) -> typing.Iterator[str]:
-    """Yield the text of a value piece by piece: it may be large."""
-    is_list = value.__class__ is list
-    if not is_list and value.__class__ is not dict:
-        yield show(value)
-        return
-    yield '[' if is_list else '{'
-    for index, each in enumerate(value):
-        yield ', ' if index else ''
-        if not is_list:
-            yield f'{show(each)}: '
-        yield from _write(each if is_list else value[each])
-    yield ']' if is_list else '}'
-
-
-def shorten(text: str) -> str:
-    """Cut text to a readable length."""
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
-
-
-class ConditionTrace(typing.NamedTuple):
-    """The trace of one condition.
-
-    ``result`` is None after an error. ``reason`` is one phrase, None where
-    no reasons are given.
-    """
-
-    op: str
-    result: bool | None
-    reason: str | None = None
 
 
 class AskedTrace(typing.NamedTuple):
@@ -71,21 +25,6 @@ class AskedTrace(typing.NamedTuple):
     true: int = 0
     false: int = 0
     reason: str | None = None
-
-
-EMPTY_LOOP, WHEN, ERROR = 'empty_loop', 'when', 'error'
-"""Why an action did not run: its loop has no items, its conditions hold for
-none, or it ended in an error, for whatever item."""
-
-
-class Idle(typing.NamedTuple):
-    """Why an action did not run.
-
-    ``cause`` is one of the above. ``reason`` is one phrase.
-    """
-
-    cause: str
-    reason: str | None
 
 
 class ActionTrace(typing.NamedTuple):
@@ -105,7 +44,7 @@ class ActionTrace(typing.NamedTuple):
     reverted: bool = False
     confirmed: tuple[engine_change.Change, ...] = ()
     when: tuple[AskedTrace, ...] = ()
-    idle: Idle | None = None
+    idle: reasons.Idle | None = None
     earlier: int = 0
 
     @property
@@ -139,42 +78,69 @@ class RuleTrace(typing.NamedTuple):
 
     rule: model.Rule
     matched: bool
-    conditions: tuple[ConditionTrace, ...] = ()
+    conditions: tuple[reasons.Decision, ...] = ()
     actions: tuple[ActionTrace, ...] = ()
     error: str | None = None
     reverted: bool = False
 
-    def as_dict(self) -> dict[str, typing.Any]:
+    def disclosed(self, why: tuple[reasons.Decision, ...] | None
+                  ) -> 'RuleTrace':
+        """Return the trace as everybody may see it.
+
+        All that is told of a rule comes from here: records, statistics, logs,
+        answers and reports.
+
+        :param why: what its conditions decided, if that is known.
+        """
+        if not disclosure.gives_reasons(self.rule):
+            return RuleTrace(disclosure.shown(self.rule), self.matched,
+                             error=self.error, reverted=self.reverted)
+        if why is not None:
+            return self._replace(conditions=why)
+        return self
+
+    def as_dict(self) -> Described:
         """Return the full explanation as plain JSON data."""
-        return {
+        return self.described(RuleTrace._explanation)
+
+    def as_audit(self) -> Described:
+        """Return what the rule would do, as plain JSON data."""
+        return self.described(RuleTrace._audit)
+
+    def described(self, describe: 'Describe') -> Described:
+        """Return what a function makes of the trace, if it may be told."""
+        return disclosure.described(self.rule, lambda _rule: describe(self),
+                                    matched=self.matched)
+
+    def summary(self) -> Described:
+        """Return what is stored with a machine's inventory."""
+        return disclosure.described(self.rule, lambda rule: {
+            'uuid': rule.uuid,
+            'description': rule.description,
+            'actions': [action.op for action in self.actions
+                        if action.ran and not action.reverted]})
+
+    def _explanation(self) -> Described:
+        explanation = {
             'uuid': self.rule.uuid,
             'description': self.rule.description,
             'phase': self.rule.phase,
             'mode': self.rule.mode,
             'matched': self.matched,
-            'conditions': [each._asdict() for each in self.conditions],
-            'actions': [each.as_dict() for each in self.actions],
-            **({'error': self.error} if self.rule.mode == model.AUDIT else {}),
+            'conditions': [decision._asdict() for decision
+                           in self.conditions],
+            'actions': [action.as_dict() for action in self.actions],
         }
+        if self.rule.mode == model.AUDIT:
+            explanation['error'] = self.error
+        return explanation
 
-    def as_audit(self) -> dict[str, typing.Any]:
-        """Return what the rule would do, as plain JSON data."""
+    def _audit(self) -> Described:
         return {'uuid': self.rule.uuid, 'matched': self.matched,
                 'description': self.rule.description,
                 'error': self.error,
                 'changes': [change.as_dict() for action in self.actions
                             for change in action.changes]}
 
-    def described(self, describe: 'Describe') -> dict[str, typing.Any]:
-        """Return what a function makes of the trace, if it may be told."""
-        return describe(self)
 
-    def summary(self) -> dict[str, typing.Any]:
-        """Return what is stored with a machine's inventory."""
-        return {'uuid': self.rule.uuid,
-                'description': self.rule.description,
-                'actions': [each.op for each in self.actions
-                            if each.ran and not each.reverted]}
-
-
-Describe = typing.Callable[[RuleTrace], dict[str, typing.Any]]
+Describe = typing.Callable[[RuleTrace], Described]

@@ -12,7 +12,6 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine.secrecy import masking
 
 WITHHELD = 'withheld'
@@ -182,40 +181,4 @@ def error_of(rule: model.Rule, op: str, exc: Exception
     else:
         made = exceptions.RuleError(rule.uuid, label(rule), op, reason)
     made.__cause__ = cause
-    return made
-
-
-class WithheldTrace(trace.RuleTrace):
-    """The trace of a sensitive rule: whether it matched."""
-
-    __slots__ = ()
-
-    def as_dict(self) -> Told:
-        return {'uuid': self.rule.uuid, 'matched': self.matched,
-                WITHHELD: True}
-
-    def as_audit(self) -> Told:
-        return self.as_dict()
-
-    def described(self, describe: trace.Describe) -> Told:
-        return self.as_dict()
-
-    def summary(self) -> Told:
-        return {'uuid': self.rule.uuid, WITHHELD: True}
-
-
-def traced(made: trace.RuleTrace,
-           why: tuple[trace.ConditionTrace, ...] | None) -> trace.RuleTrace:
-    """Return the trace of a rule as everybody may see it.
-
-    All that is told of a rule comes from here: records, statistics, logs,
-    answers and reports.
-
-    :param why: the traces of its conditions, if there are any.
-    """
-    if made.rule.sensitive:
-        return WithheldTrace(shown(made.rule), made.matched,
-                              error=made.error, reverted=made.reverted)
-    if why is not None:
-        return made._replace(conditions=why)
     return made

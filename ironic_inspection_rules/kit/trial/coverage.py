@@ -11,7 +11,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
@@ -20,9 +20,9 @@ from ironic_inspection_rules.kit.trial import walk
 
 TRUE, FALSE, RAN = 'true', 'false', 'ran'
 
-CAUSES = {trace.EMPTY_LOOP: engine_loop.NO_ITEMS,
-          trace.WHEN: _('its conditions do not hold'),
-          trace.ERROR: _('it ends in an error')}
+CAUSES = {reasons.EMPTY_LOOP: engine_loop.NO_ITEMS,
+          reasons.WHEN: _('its conditions do not hold'),
+          reasons.ERROR: _('it ends in an error')}
 """Why an action did not run, in words."""
 
 Place = tuple[str | int, ...]

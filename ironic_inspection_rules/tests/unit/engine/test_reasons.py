@@ -11,6 +11,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import test_explanation
@@ -241,3 +242,22 @@ class ReasonTestCase(base.TestCase):
         decide('c')
         self.assertEqual([(name, f"value='{name}'")
                           for name, _reason in told], told)
+
+
+class ShowTestCase(base.TestCase):
+
+    def test_values_are_written_as_they_are_kept(self):
+        for value in (None, True, 1.5, 'a', "it's", [], {}, [1, ['a', {}]],
+                      {'a': {'b': [None]}, '1': 'x'}):
+            self.assertEqual(repr(value), reasons.show(value))
+
+    def test_large_values_are_cut(self):
+        deep = 'x'
+        for _level in range(25):
+            deep = {'k': [deep] * 100}
+        for value in ('x' * 10 ** 7, ['x' * 300], [1] * 10 ** 6, deep,
+                      {str(number): number for number in range(10 ** 5)},
+                      10 ** 300):
+            shown = reasons.show(value)
+            self.assertEqual(201, len(shown))
+            self.assertEqual('…', shown[-1])

@@ -12,7 +12,6 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import disclosure
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -159,8 +158,9 @@ class RecordTestCase(base.TestCase):
         return runner.Outcome(traces)
 
     def trace(self, uuid, matched=True, **fields):
-        return disclosure.traced(runner.trace.RuleTrace(
-            model.Rule(uuid=uuid, actions=(), **fields), matched), None)
+        return runner.trace.RuleTrace(
+            model.Rule(uuid=uuid, actions=(), **fields),
+            matched).disclosed(None)
 
     def test_phases_are_kept_side_by_side(self):
         plugin_data = {}

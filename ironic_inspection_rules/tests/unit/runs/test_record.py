@@ -3,6 +3,7 @@
 """What is kept of a phase, and what is not."""
 
 from ironic_inspection_rules.engine import change as engine_change
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
@@ -26,7 +27,7 @@ class RecordTestCase(base.TestCase):
             'actions': [{'op': 'log', 'args': ['x']}], **fields},
             registry.installed())
         told = trace.RuleTrace(
-            rule, True, (trace.ConditionTrace('eq', True, reason),),
+            rule, True, (reasons.Decision('eq', True, reason),),
             (trace.ActionTrace('set-attribute', changes),), error)
         audits = fields.get('mode') == 'audit'
         return record.of_phase(runner.Outcome(

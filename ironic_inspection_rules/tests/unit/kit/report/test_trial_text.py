@@ -10,6 +10,7 @@ import yaml
 
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.kit.report import trial_text
@@ -69,7 +70,7 @@ class ListingTestCase(base.TestCase):
 
     def test_it_is_told_which_actions_of_a_rule_did_not_run(self):
         rule = model.Rule(uuid='u', description='d', actions=())
-        idle = [trace.ActionTrace('log', idle=trace.Idle('error', reason))
+        idle = [trace.ActionTrace('log', idle=reasons.Idle('error', reason))
                 for reason in ('why', 'why', None)]
         for actions, cells in (
                 (idle, [['d', 'main', 'yes', 'log: why'], ['log']]),

@@ -9,6 +9,7 @@ import random
 
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import reasons
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
@@ -24,7 +25,7 @@ COUNT = int(os.environ.get('IR_COUNTED', '300'))
 
 MACHINES = 3
 UUID = '00000000-0000-4000-8000-%012d'
-EMPTY, WHEN, ERROR = trace.EMPTY_LOOP, trace.WHEN, trace.ERROR
+EMPTY, WHEN, ERROR = reasons.EMPTY_LOOP, reasons.WHEN, reasons.ERROR
 
 
 class Generator:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What conditions decided, why actions did not run, and values in reasons."""
+
+import typing
+
+_LONGEST = 200
+_SHORT = 20
+
+
+def show(value: typing.Any) -> str:
+    """Return the text of a value, cut to a readable length."""
+    if value.__class__ is str:
+        if len(value) <= _SHORT:
+            return repr(value)
+        return shorten(repr(value[:_LONGEST + 1]))
+    if value.__class__ not in (list, dict):
+        return shorten(repr(value))
+    text = ''
+    for piece in _write(value):
+        text += piece
+        if len(text) > _LONGEST:
+            break
+    return shorten(text)
+
+
+def _write(value: typing.Any) -> typing.Iterator[str]:
+    """Yield the text of a value piece by piece: it may be large."""
+    is_list = value.__class__ is list
+    if not is_list and value.__class__ is not dict:
+        yield show(value)
+        return
+    yield '[' if is_list else '{'
+    for index, each in enumerate(value):
+        yield ', ' if index else ''
+        if not is_list:
+            yield f'{show(each)}: '
+        yield from _write(each if is_list else value[each])
+    yield ']' if is_list else '}'
+
+
+def shorten(text: str) -> str:
+    """Cut text to a readable length."""
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+
+
+class Decision(typing.NamedTuple):
+    """What a condition decided.
+
+    ``result`` is None after an error. ``reason`` is one phrase, None where
+    no reasons are given.
+    """
+
+    op: str
+    result: bool | None
+    reason: str | None = None
+
+
+EMPTY_LOOP, WHEN, ERROR = 'empty_loop', 'when', 'error'
+"""Why an action did not run: its loop has no items, its conditions hold for
+none, or it ended in an error, for whatever item."""
+
+
+class Idle(typing.NamedTuple):
+    """Why an action did not run.
+
+    ``cause`` is one of the above. ``reason`` is one phrase.
+    """
+
+    cause: str
+    reason: str | None
