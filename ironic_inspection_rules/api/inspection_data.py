@@ -14,7 +14,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import machine as machine_object
 

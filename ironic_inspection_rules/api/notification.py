@@ -10,8 +10,8 @@ from ironic import objects
 from ironic.api.controllers.v1 import notification_utils
 from ironic.conf import CONF
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.objects import rule as rule_object
 
 

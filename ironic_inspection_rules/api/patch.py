@@ -12,9 +12,9 @@ import jsonpointer
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 
 _NEEDS = {'add': 'value', 'replace': 'value', 'test': 'value',

@@ -14,8 +14,8 @@ from ironic.api.controllers.v1 import utils as api_utils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import rule_set
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object

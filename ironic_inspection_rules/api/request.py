@@ -24,10 +24,10 @@ from webob import exc as webob_exc
 from webob import request as webob_request
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import arguments
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import arguments
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import body_limit
 

@@ -16,9 +16,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object

@@ -11,8 +11,8 @@ from ironic import api
 from ironic.api.controllers import link
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 
 RESOURCE = 'inspection_rules'

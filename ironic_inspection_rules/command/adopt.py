@@ -17,10 +17,10 @@ from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import schema
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import schema
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.inspection import stock_trial

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from sqlalchemy.dialects import mysql
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 
 # A binary collation: MySQL would otherwise find the scope "rack1" when asked
 # for "Rack1", which no other database does.

@@ -17,7 +17,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import rule_statistics
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 
 CREATED = 'created'

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import working_copy
 
 Checkpoint = Mapping[str, Any]
 """What a phase did, as JSON data.

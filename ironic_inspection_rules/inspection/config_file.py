@@ -15,7 +15,7 @@ from ironic.conf import CONF
 from oslo_config import cfg
 
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 
 PLUGIN = 'inspection-rules'

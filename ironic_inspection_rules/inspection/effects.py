@@ -17,7 +17,7 @@ from urllib3 import exceptions as urllib3_exceptions
 from urllib3.util import retry as urllib3_retry
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import conductor
 

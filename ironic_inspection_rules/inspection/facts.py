@@ -9,7 +9,7 @@ from ironic.common import exception
 from ironic.common import states
 from ironic.drivers.modules import inspect_utils
 
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import working_copy
 
 _PLAIN = (str, int, float, bool, dict, list)
 

@@ -13,8 +13,8 @@ from ironic.conf import CONF
 from oslo_db import exception as db_exc
 from oslo_log import log
 
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.inspection import inspection as node_inspection
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule_statistics

@@ -4,8 +4,8 @@
 
 from ironic.conf import CONF
 
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.patches import body_limit
 
 

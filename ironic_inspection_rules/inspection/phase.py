@@ -12,10 +12,10 @@ from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import effects

@@ -14,8 +14,8 @@ from ironic.db import api as db_api
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import journal
+from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.engine.run.secrecy import journal
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.objects import machine as machine_object

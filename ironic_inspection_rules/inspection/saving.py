@@ -15,9 +15,9 @@ from ironic.drivers import base as driver_base
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import journal
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.engine.run.secrecy import journal
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 

@@ -15,8 +15,8 @@ import psutil
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables

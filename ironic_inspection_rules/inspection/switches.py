@@ -11,8 +11,8 @@ from ironic.conf import CONF
 from ironic.db import api as ironic_db
 from oslo_config import cfg
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import config_file
 from ironic_inspection_rules.inspection import start

@@ -11,7 +11,7 @@ import dataclasses
 import re
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.machine import part_identity
 
 PROCESSOR = 'processor'

@@ -17,7 +17,7 @@ from oslo_versionedobjects import base as object_base
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.objects import remotable
 
 

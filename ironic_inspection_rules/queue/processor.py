@@ -21,7 +21,7 @@ from oslo_utils import timeutils
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import keeping

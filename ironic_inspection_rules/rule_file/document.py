@@ -13,8 +13,8 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import form
 from ironic_inspection_rules.rule_file import yaml_scalar

@@ -10,12 +10,12 @@ import uuid
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.rule_file import document

@@ -16,7 +16,7 @@ import re
 
 import yaml
 
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 

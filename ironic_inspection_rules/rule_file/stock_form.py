@@ -15,9 +15,9 @@ import uuid
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem

@@ -18,8 +18,8 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.i18n import _
 
 DEPTH = 100  # Levels of mappings and lists in a file, aliases included.

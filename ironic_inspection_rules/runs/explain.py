@@ -6,8 +6,8 @@ import collections.abc
 import dataclasses
 import typing
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.runs import recorded_rule

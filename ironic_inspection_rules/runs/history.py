@@ -37,8 +37,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.runs import document_patch

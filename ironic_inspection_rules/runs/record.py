@@ -42,11 +42,11 @@ How much of it is kept is bounded: machines that nobody knows fill it.
 import functools
 import typing
 
-from ironic_inspection_rules.engine import change as engine_change
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import change as engine_change
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.runs import shortening
 
 Record = dict[str, typing.Any]

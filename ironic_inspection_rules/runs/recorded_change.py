@@ -9,9 +9,9 @@ import collections.abc
 import dataclasses
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import shortening
 

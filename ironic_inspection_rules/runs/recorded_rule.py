@@ -11,9 +11,9 @@ import collections
 from collections.abc import Container, Mapping
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 

@@ -20,10 +20,10 @@ from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_rule

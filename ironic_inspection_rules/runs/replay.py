@@ -13,16 +13,16 @@ import json
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import difference
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import views
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import difference
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import views
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.runs import document_patch
 from ironic_inspection_rules.runs import history

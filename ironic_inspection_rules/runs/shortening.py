@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 import json
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 
 LONGEST_VALUE = 4096
 """Characters of JSON that one value may have."""

@@ -15,8 +15,8 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import runner
 
 LOG = log.getLogger(__name__)
 

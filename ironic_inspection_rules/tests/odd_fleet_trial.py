@@ -7,7 +7,7 @@ import dataclasses
 import json
 import typing
 
-from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.machine.outliers import sketch

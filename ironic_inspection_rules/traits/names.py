@@ -12,7 +12,7 @@ import typing
 import os_traits
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 
 MAX_TRAITS = 50

@@ -29,11 +29,11 @@ from oslo_utils import uuidutils
 
 from benchmark import common
 from benchmark import inspector
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.tests.integration import base
 
 Json = dict[str, Any]

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from benchmark import common
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
 

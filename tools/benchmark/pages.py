@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from benchmark import common
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.report.pages import diff
 from ironic_inspection_rules.kit.report.pages import fleet
 from ironic_inspection_rules.kit.report.pages import test

@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from benchmark import common
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.kit.proof import question
 from ironic_inspection_rules.rule_set import repository
 

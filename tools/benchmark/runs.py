@@ -15,9 +15,9 @@ from oslo_utils import uuidutils
 
 from benchmark import common
 from benchmark import engine
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database

@@ -18,10 +18,10 @@ from oslo_log import log
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import effects

@@ -16,9 +16,9 @@ from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import limits

@@ -11,8 +11,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
 

@@ -17,9 +17,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_outcome
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start

@@ -7,7 +7,7 @@ from typing import Any
 from ironic import api
 
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object

@@ -15,11 +15,11 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api.fleet import page as fleet_page
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import difference
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import difference
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts as node_facts
 from ironic_inspection_rules.inspection import refusal

@@ -8,9 +8,9 @@ it by regular expressions: of names of filters, and of literal arguments.
 
 from collections.abc import Iterator, Mapping
 
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import schema as form
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import schema as form
 from ironic_inspection_rules.i18n import _
 
 Schema = form.Schema

@@ -6,8 +6,8 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import certainty
 from ironic_inspection_rules.kit.authoring.checks import checked_rule

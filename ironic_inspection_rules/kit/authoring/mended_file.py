@@ -16,13 +16,13 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import schema as form
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import schema as form
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import names

@@ -14,7 +14,7 @@ import typing
 
 import yaml
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text

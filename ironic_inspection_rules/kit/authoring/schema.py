@@ -11,14 +11,14 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import action
-from ironic_inspection_rules.engine import arguments
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import schema as form
+from ironic_inspection_rules.engine.language import action
+from ironic_inspection_rules.engine.language import arguments
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import schema as form
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import filter_schema
 from ironic_inspection_rules.rule_file import form as rule_form

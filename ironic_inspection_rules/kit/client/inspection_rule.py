@@ -12,7 +12,7 @@ from openstack import exceptions as sdk_exceptions
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import http
 

@@ -7,8 +7,8 @@ import dataclasses
 import itertools
 from typing import Any
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.kit.client import inspection_rule

@@ -10,7 +10,7 @@ import os.path
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.machine.outliers import finding

@@ -9,7 +9,9 @@ import json
 import pathlib
 import typing
 
-from ironic_inspection_rules.engine import arguments as engine_arguments
+from ironic_inspection_rules.engine.language import (
+    arguments as engine_arguments,
+)
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.terminal import table

@@ -3,7 +3,7 @@
 """Machines as people keep them: files with an inventory."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
 
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.client import fleet

@@ -9,9 +9,9 @@ from typing import Any
 from ironicclient.osc.v1 import baremetal_inspection_rule as shipped
 from osc_lib import exceptions as osc_exceptions
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import disclosure
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.kit.client import rule_set

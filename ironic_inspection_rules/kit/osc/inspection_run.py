@@ -10,8 +10,8 @@ from typing import Any
 from osc_lib import exceptions as osc_exceptions
 from osc_lib.cli import format_columns
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.client import inspection_rule

@@ -9,7 +9,7 @@ from typing import Any
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import node
 

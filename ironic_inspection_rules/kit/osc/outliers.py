@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from openstack import exceptions as sdk_exceptions
 
-from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.client import inventory_history as client

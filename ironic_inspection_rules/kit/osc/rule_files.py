@@ -14,8 +14,8 @@ from osc_lib import exceptions as osc_exceptions
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine.secrecy import stored_rule
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.client import http

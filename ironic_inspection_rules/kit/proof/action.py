@@ -9,11 +9,11 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import arguments
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import origin
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import arguments
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import origin
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import condition
 from ironic_inspection_rules.kit.proof import expression

@@ -10,13 +10,13 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import call as engine_call
-from ironic_inspection_rules.engine import filter_syntax
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import rendering
-from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine.language import call as engine_call
+from ironic_inspection_rules.engine.language import filter_syntax
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import filter as filters
 from ironic_inspection_rules.kit.proof import logic

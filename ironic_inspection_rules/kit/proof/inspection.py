@@ -7,10 +7,10 @@ import dataclasses
 import json
 import typing
 
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.proof import action as actions
 from ironic_inspection_rules.kit.proof import condition
 from ironic_inspection_rules.kit.proof import expression

@@ -11,8 +11,8 @@ import typing
 
 import z3
 
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic

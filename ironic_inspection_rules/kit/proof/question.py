@@ -9,8 +9,8 @@ import functools
 import itertools
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.proof import action as actions
 from ironic_inspection_rules.kit.proof import alphabet as alphabets

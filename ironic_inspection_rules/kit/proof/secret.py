@@ -13,12 +13,12 @@ import typing
 
 import z3
 
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import origin
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import reads
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import origin
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import reads
+from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import value as values

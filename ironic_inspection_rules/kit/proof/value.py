@@ -16,7 +16,7 @@ import weakref
 
 import z3
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.kit.proof import logic
 
 Formula = logic.Formula

@@ -10,10 +10,10 @@ import re
 import typing
 from xml.etree import ElementTree
 
-from ironic_inspection_rules.engine import change as engine_change
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import change as engine_change
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.terminal import table

@@ -7,12 +7,12 @@ import functools
 import itertools
 import typing
 
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import condition
-from ironic_inspection_rules.engine import loop as engine_loop
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import reasons
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import condition
+from ironic_inspection_rules.engine.language import loop as engine_loop
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.trial import machine_test

@@ -29,7 +29,7 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import change as engine_change
+from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import document

@@ -9,11 +9,11 @@ import json
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import difference
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import difference
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.kit.trial import walk

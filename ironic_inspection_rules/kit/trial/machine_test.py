@@ -9,11 +9,11 @@ import pathlib
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine import machine_file
 from ironic_inspection_rules.kit.trial import walk

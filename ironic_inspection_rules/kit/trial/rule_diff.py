@@ -9,9 +9,9 @@ the same, is listed but is no difference.
 import dataclasses
 import typing
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.trial import rule_meaning
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule

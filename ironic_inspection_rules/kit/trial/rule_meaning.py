@@ -10,16 +10,16 @@ conditions in another order, are not found.
 
 import typing
 
-from ironic_inspection_rules.engine import action as engine_action
-from ironic_inspection_rules.engine import arguments
-from ironic_inspection_rules.engine import call as engine_call
-from ironic_inspection_rules.engine import filter_syntax
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import loop as engine_loop
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import action as engine_action
+from ironic_inspection_rules.engine.language import arguments
+from ironic_inspection_rules.engine.language import call as engine_call
+from ironic_inspection_rules.engine.language import filter_syntax
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import loop as engine_loop
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 
 NAMES = ('uuid', 'description')

@@ -9,8 +9,8 @@ Paths are those of a JSON patch in Ironic's API, or older forms of them (spec
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.actions import schema
 

@@ -3,8 +3,8 @@
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.actions import schema
 

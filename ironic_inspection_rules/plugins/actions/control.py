@@ -11,8 +11,8 @@ import typing
 from urllib import parse as urlparse
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import schema
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import schema
 from ironic_inspection_rules.i18n import _
 
 _STRINGS = [{'type': 'object', 'additionalProperties': {'type': 'string'}},

@@ -4,8 +4,8 @@
 
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
 
 
 class PluginDataAction(plugin.Action):

@@ -14,9 +14,9 @@ from oslo_utils import strutils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import schema as engine_schema
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import schema as engine_schema
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 
 NAME_KIND = 'letters, digits, "-", ".", "_" and "~", and no UUID'

@@ -15,10 +15,10 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 _LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.

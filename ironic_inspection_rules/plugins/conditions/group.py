@@ -4,7 +4,7 @@
 
 from collections.abc import Iterable
 
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import plugin
 
 
 class AnyOf(plugin.Group):

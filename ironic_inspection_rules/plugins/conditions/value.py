@@ -8,12 +8,12 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import schema
-from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import schema
+from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -173,7 +173,7 @@ def _read_network(subnet: typing.Any) -> _Network:
 
 
 class RegexCondition(plugin.Condition):
-    """A condition with a regular expression (:mod:`.engine.pattern`)."""
+    """A condition with a regular expression (:mod:`.pattern`)."""
 
     # A short text can make an expression take long.
     PAYS = True

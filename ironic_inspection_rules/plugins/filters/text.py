@@ -7,11 +7,11 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names as trait_names
 

@@ -9,11 +9,11 @@ arguments. They fail if a field in ``{data[…]}`` does not exist.
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import text_cache
-from ironic_inspection_rules.engine.secrecy import masked_field
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import text_cache
+from ironic_inspection_rules.engine.language.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.actions import capability
 from ironic_inspection_rules.plugins.actions import schema

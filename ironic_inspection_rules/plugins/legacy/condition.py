@@ -14,9 +14,9 @@ import operator
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.legacy import field as json_field
 

@@ -13,10 +13,10 @@ options. The document as a whole does not have them.
 import re
 import typing
 
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import rendering
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.plugins.legacy import interface
 
 Container = dict[str, typing.Any]

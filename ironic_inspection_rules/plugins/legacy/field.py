@@ -20,9 +20,9 @@ from jsonpath_ng import jsonpath
 from jsonpath_ng import parser
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.legacy import document
 

@@ -10,8 +10,8 @@ import ipaddress
 import re
 import typing
 
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
 
 Container = dict[str, typing.Any]
 

@@ -12,7 +12,7 @@ import string
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 Data = typing.Mapping[str, typing.Any]

@@ -14,11 +14,11 @@ and the old form can be restored at any time::
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem

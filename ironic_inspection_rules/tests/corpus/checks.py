@@ -6,7 +6,7 @@ import copy
 
 import testtools
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.tests.corpus import case as corpus
 
 _OPPOSITE = {'any': 'all', 'all': 'any', 'first': 'first', 'last': 'last'}

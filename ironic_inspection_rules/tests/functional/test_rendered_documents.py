@@ -15,8 +15,8 @@ import unittest
 import fixtures
 import yaml
 
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.machine import machine_file
 from ironic_inspection_rules.kit.trial import expectation

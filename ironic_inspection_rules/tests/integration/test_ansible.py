@@ -390,7 +390,7 @@ import sys
 from ironic.common import service
 from ironic.conf import CONF
 import ironic_inspection_rules
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 config, directory = sys.argv[1:]
 service.prepare_command(['x', '--config-file', config,

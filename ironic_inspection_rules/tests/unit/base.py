@@ -13,7 +13,7 @@ from oslo_config import fixture as config_fixture
 from oslotest import base
 
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.tests.unit import clock
 
 EXAMPLES = int(os.environ.get('IR_EXAMPLES', 50))

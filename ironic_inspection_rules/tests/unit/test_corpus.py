@@ -8,7 +8,7 @@ import re
 
 import fixtures
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.tests.corpus import case as corpus
 from ironic_inspection_rules.tests.corpus import checks
@@ -25,7 +25,8 @@ class CorpusTestCase(checks.Checks, base.TestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.pattern.TIME_LIMIT', 0.01))
+            'ironic_inspection_rules.engine.language.pattern.TIME_LIMIT',
+            0.01))
 
     def check(self, case):
         found = corpus.problems(case)

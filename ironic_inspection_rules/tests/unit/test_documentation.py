@@ -15,7 +15,7 @@ import yaml
 
 import ironic_inspection_rules
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
@@ -160,13 +160,15 @@ class PagesTestCase(base.TestCase):
             'architecture.rst').read_text()
         package = pathlib.Path(ironic_inspection_rules.__file__).parent
         rooms = {str(path.parent.relative_to(package))
-                 for pattern in ('*/__init__.py', 'kit/*/__init__.py')
+                 for pattern in ('*/__init__.py', 'engine/*/__init__.py',
+                                 'kit/*/__init__.py')
                  for path in package.glob(pattern)}
         listed = text.partition('   * - Room')[2].partition('One noun')[0]
         rows = re.findall(r'^   \* - (.+)$', listed, re.MULTILINE)
         self.assertEqual(
-            rooms, {'kit'} | {room for row in rows
-                              for room in re.findall('``([a-z_/]+)``', row)})
+            rooms, {'engine', 'kit'} | {
+                room for row in rows
+                for room in re.findall('``([a-z_/]+)``', row)})
         for name in re.findall('``([a-z_]+/[a-z_/.-]+)``', text):
             self.assertTrue(any(
                 root.joinpath(name).exists() for root in (

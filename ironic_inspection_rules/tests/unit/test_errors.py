@@ -16,18 +16,18 @@ LOGGED = 'logged; what runs goes on'
 
 ALLOWED = {
     # The code of others, whatever it raises.
-    ('engine/registry.py', '_register'): RAISED,
-    ('engine/registry.py', 'call'): RAISED,
+    ('engine/language/registry.py', '_register'): RAISED,
+    ('engine/language/registry.py', 'call'): RAISED,
     ('inspection/refusal.py', '_may_take_anything'): LOGGED,
     # The rule and the op of an error.
-    ('engine/condition.py', 'check_part'): RAISED,
-    ('engine/step.py', 'compute'): RAISED,
-    ('engine/step.py', 'matches'): RAISED,
-    ('engine/step.py', 'decide'): RAISED,
-    ('engine/step.py', '_carry_out'): RAISED,
+    ('engine/language/condition.py', 'check_part'): RAISED,
+    ('engine/run/step.py', 'compute'): RAISED,
+    ('engine/run/step.py', 'matches'): RAISED,
+    ('engine/run/step.py', 'decide'): RAISED,
+    ('engine/run/step.py', '_carry_out'): RAISED,
     # The reason of a condition is its error.
-    ('engine/explanation.py', 'explain'): TOLD,
-    ('engine/explanation.py', 'reason'): TOLD,
+    ('engine/run/explanation.py', 'explain'): TOLD,
+    ('engine/run/explanation.py', 'reason'): TOLD,
     # One machine or inspection of many in an answer.
     ('api/controllers/replay.py', '_of'): LOGGED,
     ('api/fleet/trial.py', '_of'): LOGGED,

@@ -10,11 +10,11 @@ import pathlib
 import fixtures
 
 import ironic_inspection_rules
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests.unit import base
 

@@ -17,7 +17,8 @@ PACKAGE = ironic_inspection_rules.__name__
 ROOT = pathlib.Path(ironic_inspection_rules.__file__).parent
 
 #: Open to every module.
-OPEN = {'exceptions', 'i18n', 'releases', 'escapes', 'engine.suggestion'}
+OPEN = {'exceptions', 'i18n', 'releases', 'escapes',
+        'engine.language.suggestion'}
 
 ANY_LAYER_BELOW = {'engine', 'plugins', 'rule_file', 'machine', 'rule_set',
                    'traits', 'db', 'objects', 'conf', 'policies',
@@ -39,20 +40,24 @@ MAY_IMPORT = {
     'i18n': set(),
     'releases': set(),
     'escapes': set(),
-    'engine': set(),
+    'engine.language': set(),
+    'engine.run': {'engine.language'},
     'traits': {'db.transaction', 'ironic'},
     'traits.names': set(),
-    'db': {'engine.model', 'engine.path'},
+    'db': {'engine.language.model', 'engine.language.path'},
     'db.node_reservation': {'db', 'ironic'},
     'conf': set(),
     'policies': set(),
-    'plugins.conditions': {'engine'},
-    'plugins.actions': {'engine'},
-    'plugins.actions.trait': {'engine', 'plugins.actions', 'traits'},
-    'plugins.filters': {'engine', 'plugins.conditions'},
-    'plugins.filters.text': {'engine', 'plugins.filters', 'traits'},
-    'plugins.legacy': {'engine', 'plugins.actions', 'plugins.conditions'},
-    'objects': {'db', 'engine.model', 'ironic'},
+    'plugins.conditions': {'engine.language'},
+    'plugins.actions': {'engine.language'},
+    'plugins.actions.trait': {'engine.language', 'plugins.actions', 'traits'},
+    'plugins.filters': {'engine.language', 'plugins.conditions'},
+    'plugins.filters.text': {'engine.language', 'plugins.filters', 'traits'},
+    'plugins.legacy': {'engine.language', 'plugins.actions',
+                       'plugins.conditions'},
+    'plugins.legacy.document': {'engine.language', 'engine.run.trace',
+                                'plugins.legacy'},
+    'objects': {'db', 'engine.language.model', 'ironic'},
     'objects.run': {'db', 'objects', 'runs', 'ironic'},
     'coordination': set(),
     'queue': {'db'},
@@ -61,21 +66,21 @@ MAY_IMPORT = {
     'queue.maintenance': {'queue', 'coordination', 'db', 'runs', 'ironic'},
     'queue.power_on': {'queue', 'coordination', 'db', 'patches', 'ironic'},
     'queue.node': {'queue', 'db', 'inspection', 'patches', 'runs', 'ironic'},
-    'queue.processor': {'queue', 'engine', 'inspection', 'patches', 'runs',
-                        'ironic'},
+    'queue.processor': {'queue', 'engine.language', 'inspection', 'patches',
+                        'runs', 'ironic'},
     'queue.service': {'queue', 'coordination', 'db', 'inspection', 'patches',
                       'runs', 'ironic'},
-    'queue.submission': {'queue', 'db', 'engine', 'inspection'},
+    'queue.submission': {'queue', 'db', 'engine.language', 'inspection'},
     'queue.surroundings': {'queue', 'ironic'},
     'queue.worker': {'queue', 'coordination'},
     'queue.wakeup': {'queue', 'coordination', 'ironic'},
     'pxe_filter': {'coordination'},
     'pxe_filter.notification': {'pxe_filter', 'coordination', 'ironic'},
     'pxe_filter.watcher': {'db.transaction', 'pxe_filter', 'ironic'},
-    'rule_file': {'engine', 'plugins.legacy'},
-    'rule_set': {'engine', 'rule_file'},
-    'machine': {'engine.path'},
-    'patches': {'engine', 'ironic'},
+    'rule_file': {'engine.language', 'plugins.legacy'},
+    'rule_set': {'engine.language', 'rule_file'},
+    'machine': {'engine.language.path'},
+    'patches': {'engine.language', 'ironic'},
     'runs': {'engine'},
     'runs.metrics': {'ironic'},
     'runs.history': {'engine', 'machine', 'runs', 'db'},
@@ -96,7 +101,7 @@ MAY_IMPORT = {
         'kit.authoring.conversion', 'kit.terminal.table',
         'kit.trial.machine_test'},
     'kit.machine': {'engine', 'machine', 'rule_file'},
-    'kit.machine.anonymity': {'engine.secrecy'},
+    'kit.machine.anonymity': {'engine.language.secrecy'},
     'kit.trial': {'engine', 'kit.machine', 'plugins.actions', 'rule_file',
                   'rule_set'},
     'kit.trial.fleet': set(),
@@ -109,17 +114,19 @@ MAY_IMPORT = {
     'kit.terminal': set(),
     'kit.report': {'engine', 'kit.authoring', 'kit.machine', 'kit.terminal',
                    'kit.trial', 'rule_file', 'rule_set'},
-    'kit.client': {'engine.model', 'engine.secrecy.stored_rule'},
-    'kit.osc': {'engine.model', 'engine.registry', 'engine.secrecy',
-                'engine.views', 'kit.authoring', 'kit.client',
+    'kit.client': {'engine.language.model',
+                   'engine.language.secrecy.stored_rule'},
+    'kit.osc': {'engine.language.model', 'engine.language.registry',
+                'engine.language.secrecy', 'engine.run.views',
+                'kit.authoring', 'kit.client',
                 'kit.command.arguments', 'kit.command.peer_arguments',
                 'kit.machine', 'kit.report.pages', 'kit.terminal',
                 'kit.trial.fleet', 'rule_file', 'rule_set'},
     'kit.command': OFFLINE,
     'kit.command.arguments': set(),
     'kit.command.peer_arguments': {
-        'engine.path', 'kit.command.arguments', 'kit.machine', 'kit.report',
-        'rule_file'},
+        'engine.language.path', 'kit.command.arguments', 'kit.machine',
+        'kit.report', 'rule_file'},
     'kit.command.shell': {'kit.command.arguments', 'kit.terminal'},
 }
 
@@ -131,7 +138,7 @@ def is_within(name: str, prefix: str) -> bool:
 def modules() -> dict[str, pathlib.Path]:
     """Every module of the package outside of its tests, by dotted name.
 
-    :returns: names without the package's own: ``'engine.path'``.
+    :returns: names without the package's own: ``'engine.language.path'``.
     """
     found = {}
     for path in sorted(ROOT.rglob('*.py')):
@@ -232,14 +239,14 @@ class ViolationsTestCase(base.TestCase):
 
     def test_own_package_and_open_modules_are_allowed(self):
         self.assertEqual([], violations(
-            'engine.runner',
-            'from ironic_inspection_rules.engine import path\n'
+            'engine.run.runner',
+            'from ironic_inspection_rules.engine.language import path\n'
             'from ironic_inspection_rules import exceptions\n'
             'import os.path\n'))
 
     def test_another_package_is_named(self):
-        self.assertEqual(['engine.runner imports db.models'], violations(
-            'engine.runner',
+        self.assertEqual(['engine.run.runner imports db.models'], violations(
+            'engine.run.runner',
             'from ironic_inspection_rules.db import models\n'))
 
     def test_ironic_is_named_inside_a_function_too(self):

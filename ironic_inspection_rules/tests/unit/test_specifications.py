@@ -22,10 +22,10 @@ import yaml
 import ironic_inspection_rules
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import masking
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.client import inspection_rule as client
 from ironic_inspection_rules.kit.osc import inspection_rule
 from ironic_inspection_rules.kit.trial import machine_test

@@ -107,7 +107,7 @@ if not cloud.MISSING:
     from ironic_inspection_rules.kit.authoring import lint
     from ironic_inspection_rules.kit.client import inspection_rule
     from ironic_inspection_rules.kit.client import rule_set
-    from ironic_inspection_rules.engine import registry
+    from ironic_inspection_rules.engine.language import registry
     from ironic_inspection_rules.rule_file import document
     from ironic_inspection_rules.rule_file import file_set
     from ironic_inspection_rules.rule_set import replacement

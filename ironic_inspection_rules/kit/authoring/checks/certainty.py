@@ -8,8 +8,8 @@ import functools
 import itertools
 import typing
 
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion

@@ -7,9 +7,9 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 
 _PLAIN = ('description', 'scope', 'phase', 'sensitive')

@@ -9,10 +9,10 @@ import json
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion

@@ -7,9 +7,9 @@ import operator
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.rule_file import file_rule
 

@@ -5,7 +5,7 @@
 import re
 import typing
 
-from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts

@@ -5,11 +5,11 @@
 from collections.abc import Mapping
 import typing
 
-from ironic_inspection_rules.engine import filter_syntax
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import filter_syntax
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.machine import inventory_fields
 
 Steps = tuple[str, ...]

@@ -5,9 +5,9 @@
 import json
 import typing
 
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import reads
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import conflicts

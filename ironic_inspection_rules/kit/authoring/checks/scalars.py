@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import re
 import typing
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import pattern
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule

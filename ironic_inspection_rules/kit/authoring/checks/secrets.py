@@ -11,14 +11,14 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import filter_syntax
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import origin
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine.secrecy import masked_field
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.language import filter_syntax
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import origin
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language.secrecy import masked_field
+from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import reach

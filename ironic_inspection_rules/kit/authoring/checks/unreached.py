@@ -8,9 +8,9 @@ import functools
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.authoring.checks import checked_rule

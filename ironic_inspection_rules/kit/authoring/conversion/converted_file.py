@@ -5,8 +5,8 @@
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.checks import names

@@ -6,8 +6,8 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem

@@ -13,7 +13,7 @@ import operator
 import re
 import typing
 
-from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_text

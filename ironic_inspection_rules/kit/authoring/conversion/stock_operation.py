@@ -11,7 +11,7 @@ import contextlib
 import re
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_condition

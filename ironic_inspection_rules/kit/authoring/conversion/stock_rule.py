@@ -10,12 +10,12 @@ import uuid
 from oslo_utils import strutils
 from oslo_utils import uuidutils
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import operation_check
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import operation_check
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_condition

@@ -11,8 +11,8 @@ import re
 import string
 import typing
 
-from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import names
 from ironic_inspection_rules.kit.authoring.conversion import rule

@@ -2,7 +2,7 @@
 
 """Texts of machines, with replacements for the identifiers in them."""
 
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.kit.machine.anonymity import field
 from ironic_inspection_rules.kit.machine.anonymity import form
 from ironic_inspection_rules.kit.machine.anonymity import identifier

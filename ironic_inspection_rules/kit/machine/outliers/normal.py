@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import json
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.kit.machine.profile import component

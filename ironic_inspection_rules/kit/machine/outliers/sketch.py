@@ -12,8 +12,8 @@ import functools
 import re
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.kit.machine.outliers import field_name
 from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.machine import part_source

@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator, Sequence
 import re
 import typing
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine.profile import component
 from ironic_inspection_rules.kit.machine.profile import sort

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
 import typing
 
-from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine.profile import component
 

@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Sequence
 import typing
 
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.report.pages import rule_text
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.trial import coverage

@@ -4,8 +4,8 @@
 
 import typing
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine.secrecy import disclosure
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.rule_file import yaml_text
 
 _WIDTH = 88

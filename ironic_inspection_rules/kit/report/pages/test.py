@@ -7,8 +7,8 @@ import json
 import os.path
 import typing
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.kit.report import trial_text
 from ironic_inspection_rules.kit.report.pages import rule_text
 from ironic_inspection_rules.kit.report.pages import shell

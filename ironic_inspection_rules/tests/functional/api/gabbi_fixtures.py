@@ -19,7 +19,7 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import rule_statistics
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.tests import database

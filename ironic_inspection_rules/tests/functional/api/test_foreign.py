@@ -20,7 +20,7 @@ class ForeignTestCase(base.TestCase):
     def serve(self, method):
         ops = foreign.ops(method)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.registry.installed',
+            'ironic_inspection_rules.engine.language.registry.installed',
             lambda: ops))
         self.app = self.useFixture(application.Application()).app
         self.code = foreign.code(method)

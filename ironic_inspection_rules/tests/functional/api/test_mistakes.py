@@ -15,7 +15,7 @@ import yaml
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.inspection import config_file
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.rule_file import file_rule

@@ -10,7 +10,7 @@ from ironic.db.sqlalchemy import models
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import saving

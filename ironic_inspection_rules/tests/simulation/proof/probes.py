@@ -9,7 +9,7 @@ machine can match them.
 import copy
 import random
 
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.proof import witness
 from ironic_inspection_rules.tests.simulation.proof import rules
 

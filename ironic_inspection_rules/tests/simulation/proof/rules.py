@@ -13,9 +13,9 @@ import random
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.simulation.proof import vocabulary
 

@@ -8,9 +8,9 @@ import random
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.kit.proof import question
 from ironic_inspection_rules.kit.proof import witness
 from ironic_inspection_rules.tests.simulation.proof import machines

@@ -7,9 +7,9 @@ import typing
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import working_copy
 
 
 class ThirdCondition(plugin.Condition):
@@ -60,6 +60,7 @@ class Installed(fixtures.Fixture):
             return found
 
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.registry._load', with_third))
+            'ironic_inspection_rules.engine.language.registry._load',
+            with_third))
         registry.installed.cache_clear()
         self.addCleanup(registry.installed.cache_clear)

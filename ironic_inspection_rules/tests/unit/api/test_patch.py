@@ -133,7 +133,7 @@ class ApplyTestCase(base.TestCase):
     def test_a_patch_takes_a_bounded_time(self):
         ticks = itertools.count()
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.budget.time',
+            'ironic_inspection_rules.engine.language.budget.time',
             types.SimpleNamespace(monotonic=lambda: next(ticks))))
 
         exc = self.assertRaises(

@@ -8,8 +8,8 @@ import fixtures
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import posted_rules
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.unit import base
 

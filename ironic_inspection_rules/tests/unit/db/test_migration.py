@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 

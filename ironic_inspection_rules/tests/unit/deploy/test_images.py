@@ -15,7 +15,7 @@ import jinja2
 import yaml
 
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base

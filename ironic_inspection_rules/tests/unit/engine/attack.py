@@ -12,12 +12,12 @@ import math
 import sys
 import threading
 
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 
 STACK = 128 * 1024
 

@@ -4,8 +4,8 @@
 
 import functools
 
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
 
 MODULE = 'acme.rules'
 TEXT = 'out of cheese'

@@ -5,7 +5,7 @@
 import hypothesis
 from hypothesis import strategies as st
 
-from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.tests.unit import base
 
 # Tests may not depend on the time they take, nor on earlier runs.

@@ -2,7 +2,7 @@
 
 """A budget that tells what was paid out of it."""
 
-from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine.language import budget
 
 
 class Till(budget.Budget):

@@ -4,11 +4,11 @@
 
 import copy
 
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 
 MAC = '52:54:00:00:00:01'
 UUID = '00000000-0000-0000-0000-%012d'

@@ -10,7 +10,7 @@ import sys
 import time
 import tracemalloc
 
-from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import attack
 

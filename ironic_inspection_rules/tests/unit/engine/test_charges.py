@@ -8,13 +8,13 @@ The plugins here are a third party's, and know nothing of budgets.
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.tests.unit import base
 
 LONG = 64 * 1000
@@ -87,7 +87,7 @@ class ChargesTestCase(base.TestCase):
             name: registry._register(name, each, plugin.Filter, skip=1)
             for name, each in filters.items()}
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.registry.filters',
+            'ironic_inspection_rules.engine.language.registry.filters',
             lambda: known))
         self.ops = registry.Registry(
             {'any': Any, 'all': All},

@@ -7,11 +7,11 @@ import logging
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import foreign
 from ironic_inspection_rules.tests.unit.engine import phase
@@ -101,7 +101,7 @@ class CallTestCase(ForeignTestCase):
             known['odd'] = registry.Op(
                 'odd', odd, known['default'].signature)
             self.useFixture(fixtures.MonkeyPatch(
-                'ironic_inspection_rules.engine.registry.filters',
+                'ironic_inspection_rules.engine.language.registry.filters',
                 lambda: known))
             rule = {'actions': [{'op': 'set-plugin-data', 'args': {
                 'path': '/b', 'value': f'{{plugin_data.a{method} | odd}}'}}]}

@@ -10,11 +10,11 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 
@@ -82,7 +82,8 @@ class AnyRuleTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.pattern.TIME_LIMIT', 0.001))
+            'ironic_inspection_rules.engine.language.pattern.TIME_LIMIT',
+            0.001))
 
     @fuzz.settings
     @hypothesis.given(
@@ -170,7 +171,8 @@ class SmallStackTestCase(base.TestCase):
 
     def test_a_regular_expression_gives_up(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.pattern.TIME_LIMIT', 0.05))
+            'ironic_inspection_rules.engine.language.pattern.TIME_LIMIT',
+            0.05))
         plans = compile_rules([{
             'conditions': [{'op': 'matches', 'args': [
                 '{plugin_data.a}', '(a|aa)+']}],

@@ -7,13 +7,13 @@ import json
 
 import fixtures
 
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import difference
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import difference
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.tests.unit import base
 
@@ -212,7 +212,7 @@ class GrowthTestCase(base.TestCase):
         target.set('ports', ('7', 'extra', 'x'), 1)
         read = []
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.path.get',
+            'ironic_inspection_rules.engine.language.path.get',
             lambda _data, path: read.append(path)))
 
         for index in range(500):

@@ -11,8 +11,8 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import run as db_run
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import statistics

@@ -12,7 +12,7 @@ import types
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.tests.unit import base
 

@@ -14,7 +14,7 @@ from ironic.drivers import fake_hardware
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import refusal

@@ -10,7 +10,7 @@ from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import saving

@@ -2,8 +2,8 @@
 
 import yaml
 
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.inspection import stock_trial
 from ironic_inspection_rules.kit.authoring.conversion import stock_rule
 from ironic_inspection_rules.kit.machine import machine_file

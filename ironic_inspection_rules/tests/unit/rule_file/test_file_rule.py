@@ -7,7 +7,7 @@ import textwrap
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base
 

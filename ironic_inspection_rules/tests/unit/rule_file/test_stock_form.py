@@ -6,7 +6,7 @@ import pathlib
 
 import yaml
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.conversion import converted_file
 from ironic_inspection_rules.rule_file import stock_form

@@ -15,7 +15,7 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_inspection_rules import escapes
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.conversion import converted_file
 from ironic_inspection_rules.kit.command import shell
 from ironic_inspection_rules.kit.osc import inspection_rule

@@ -7,8 +7,8 @@ import logging
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.unit import base
 

@@ -6,12 +6,12 @@ import copy
 import json
 import random
 
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit.runs import written_machine

@@ -9,7 +9,7 @@ import fixtures
 import hypothesis
 from hypothesis import strategies as st
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.runs import document_patch
 from ironic_inspection_rules.tests.unit import base
 

@@ -2,7 +2,7 @@
 
 """Who set a value, found in records of runs."""
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.runs import explain
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.tests.unit import base

@@ -7,8 +7,8 @@ import json
 import os
 import random
 
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.runs import explain
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.tests.unit import base

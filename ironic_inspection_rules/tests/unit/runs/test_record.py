@@ -2,13 +2,13 @@
 
 """What is kept of a phase, and what is not."""
 
-from ironic_inspection_rules.engine import change as engine_change
-from ironic_inspection_rules.engine import reasons
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine.secrecy import masking
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.language.secrecy import masking
+from ironic_inspection_rules.engine.run import change as engine_change
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import shortening

@@ -2,7 +2,7 @@
 
 """What a recorded change set, and whether it still is so."""
 
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.runs import test_explain

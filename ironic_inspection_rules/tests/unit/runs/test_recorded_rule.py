@@ -2,9 +2,9 @@
 
 """A rule in a record is read without asking whether it is withheld."""
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine.secrecy import journal
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run.secrecy import journal
 from ironic_inspection_rules.runs import record as run_record
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.runs import recorded_rule

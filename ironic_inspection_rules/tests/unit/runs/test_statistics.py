@@ -9,9 +9,9 @@ import fixtures
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests.unit import base
 

@@ -6,7 +6,7 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine.language import plugin
 
 _NAME = re.compile(r'(r[0-9]+)-u([0-9]+)')
 

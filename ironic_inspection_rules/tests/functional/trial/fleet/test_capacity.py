@@ -13,11 +13,11 @@ import uuid
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.trial.fleet import capacity
 from ironic_inspection_rules.kit.trial.fleet import flavor
 from ironic_inspection_rules.tests.functional.trial.fleet import placement

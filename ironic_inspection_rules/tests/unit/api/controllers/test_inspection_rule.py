@@ -10,7 +10,7 @@ from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules.api.controllers import inspection_rule
 from ironic_inspection_rules.db import rule as db_rule
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base

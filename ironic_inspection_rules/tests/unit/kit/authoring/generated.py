@@ -6,8 +6,8 @@ import string
 
 from hypothesis import strategies as st
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 
 FIELDS = ('{node.name}', '{inventory[memory][physical_mb]}', '{item}',
           'a {plugin_data.x} b', '{{x}}', '{x', '{', '}', '{{{node.name}',

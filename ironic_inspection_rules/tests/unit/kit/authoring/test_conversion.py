@@ -7,10 +7,10 @@ import json
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import template
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.conversion import converted_file
 from ironic_inspection_rules.kit.authoring.conversion import inspector

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import threading
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import schema
 from ironic_inspection_rules.tests.unit.rule_file import files
 

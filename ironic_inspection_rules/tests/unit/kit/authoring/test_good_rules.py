@@ -15,7 +15,7 @@ import pathlib
 
 import yaml
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests.corpus import case as corpus
 from ironic_inspection_rules.tests.unit.rule_file import files

@@ -5,7 +5,7 @@
 from ironic.objects import node
 from ironic.objects import port
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.checks import names
 from ironic_inspection_rules.kit.report import sarif

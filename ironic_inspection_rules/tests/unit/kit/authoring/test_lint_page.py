@@ -6,7 +6,7 @@ import re
 
 import yaml
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit.rule_file import files

@@ -11,8 +11,8 @@ import hypothesis
 from hypothesis import strategies
 import yaml
 
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring import mended_file
 from ironic_inspection_rules.rule_file import document

@@ -10,7 +10,7 @@ import re
 import hypothesis
 from hypothesis import strategies
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import mended_file
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.rule_file import document

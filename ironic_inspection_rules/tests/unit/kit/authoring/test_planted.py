@@ -10,7 +10,7 @@ import re
 import yaml
 
 import ironic_inspection_rules
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring import mended_file
 from ironic_inspection_rules.tests import shared_data

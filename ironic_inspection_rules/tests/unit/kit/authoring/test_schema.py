@@ -7,10 +7,10 @@ import re
 import hypothesis
 import jsonschema
 
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import schema as form
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import schema as form
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.kit.authoring import schema
 from ironic_inspection_rules.rule_file import document as rule_document
 from ironic_inspection_rules.tests import guide

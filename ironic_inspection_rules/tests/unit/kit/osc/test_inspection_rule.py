@@ -2,7 +2,7 @@
 
 """What is printed of rules, and of those that are tried on one node."""
 
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.osc import inspection_rule
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes

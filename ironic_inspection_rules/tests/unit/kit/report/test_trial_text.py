@@ -8,11 +8,11 @@ import json
 
 import yaml
 
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import reasons
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.report import trial_text
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.tests.unit import base

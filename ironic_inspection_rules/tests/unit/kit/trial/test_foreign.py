@@ -19,7 +19,7 @@ class ForeignTestCase(files.FilesTestCase):
     def use(self, method):
         ops = foreign.ops(method)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.registry.installed',
+            'ironic_inspection_rules.engine.language.registry.installed',
             lambda: ops))
         return self.write('rules.yaml', json.dumps([RULE]))
 

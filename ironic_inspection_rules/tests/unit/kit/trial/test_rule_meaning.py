@@ -4,8 +4,8 @@
 
 import yaml
 
-from ironic_inspection_rules.engine import path
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import path
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.trial import rule_meaning
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base

@@ -7,14 +7,14 @@ import json
 import os
 import random
 
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import reasons
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.runs import record

@@ -3,7 +3,7 @@
 """The action that tells another service."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.plugins.actions import control
 from ironic_inspection_rules.tests.unit import base
 

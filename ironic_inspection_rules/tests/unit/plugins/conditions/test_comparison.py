@@ -12,7 +12,7 @@ import random
 import hypothesis
 from hypothesis import strategies as st
 
-from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz

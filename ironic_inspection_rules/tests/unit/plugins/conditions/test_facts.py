@@ -5,10 +5,10 @@
 import functools
 import operator
 
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.tests.unit import base
 

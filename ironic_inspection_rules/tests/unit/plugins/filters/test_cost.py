@@ -3,8 +3,8 @@
 """What filters make and look at is paid for, before it is made."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.tests.unit import base
 
 ITEMS = list(range(400))

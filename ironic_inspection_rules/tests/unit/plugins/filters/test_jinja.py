@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import jinja2
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import rendering
-from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.plugins.filters import grammar

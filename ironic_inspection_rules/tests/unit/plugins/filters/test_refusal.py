@@ -3,9 +3,9 @@
 """Who reads why a filter failed knows what it takes."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.tests.unit import base
 
 REFUSED = (

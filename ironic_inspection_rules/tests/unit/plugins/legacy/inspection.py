@@ -5,11 +5,11 @@
 import copy
 import typing
 
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.plugins.legacy import translate
 
 NODE = {'driver': 'fake-hardware', 'driver_info': {}, 'extra': {},

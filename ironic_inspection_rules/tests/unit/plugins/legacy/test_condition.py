@@ -2,10 +2,10 @@
 
 """Conditions of old rules decide what they decided in ironic-inspector."""
 
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import explanation
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import explanation
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
 

@@ -3,7 +3,7 @@
 """Old rules find what hooks of ironic-inspector added to the data."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.plugins.legacy import field
 from ironic_inspection_rules.plugins.legacy import text

@@ -3,7 +3,7 @@
 """Fields of old rules find what they found in ironic-inspector."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.plugins.legacy import field
 from ironic_inspection_rules.tests.unit import base
 

@@ -3,8 +3,8 @@
 """Old rules become ops and come back as they were."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base

@@ -2,7 +2,7 @@
 
 """Rules that single checks are tried on."""
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit.rule_file import files

@@ -5,7 +5,7 @@
 import json
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring import schema
 from ironic_inspection_rules.tests.unit.engine import foreign

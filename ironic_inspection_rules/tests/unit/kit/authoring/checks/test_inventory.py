@@ -2,7 +2,7 @@
 
 """A mistyped field of inspection data is found, a right one never."""
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import inventory
 from ironic_inspection_rules.kit.authoring.checks import writes

@@ -4,8 +4,8 @@
 
 import re
 
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import inventory

@@ -2,8 +2,8 @@
 
 """Names that are no trait, whatever a machine is like, are found."""
 
-from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base as unit_base

@@ -10,7 +10,7 @@ import re
 
 from ironic import objects
 
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_text

@@ -9,10 +9,10 @@ import unittest
 
 import yaml
 
-from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.machine import machine_file
 from ironic_inspection_rules.kit.machine.profile import component
 from ironic_inspection_rules.kit.machine.profile import rules

@@ -6,8 +6,8 @@ import copy
 import json
 import random
 
-from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine.run import evaluation
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.machine.profile import rules
 from ironic_inspection_rules.tests.unit.kit.machine.profile import machines

@@ -2,7 +2,7 @@
 
 """Rules as their authors wrote them."""
 
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.report.pages import rule_text
 from ironic_inspection_rules.tests.unit import base
 

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The budget of a phase: time, operations, and the size of what it builds.
+
+The data come from unauthenticated machines. So everything that grows with
+them is charged here, by who calls, whatever is called:
+
+* ``call`` and ``single_condition`` for the arguments of actions and
+  conditions, ``template`` for those of filters, by their length; ``template``
+  also for what filters return, by all that is in it;
+* ``rendering`` for text that is made of fields, ``step`` for rules, actions
+  and ``vars``, ``loop`` for items, ``working_copy`` for what actions write;
+* ``masking`` and ``pattern`` for their own walks and matches.
+
+Plugins need not know of it. Only one of which a single call can make
+something huge, or take long, before it returns charges that itself.
+
+Code that reads the data gets a :class:`View`, which holds the budget; outside
+of a phase nothing is limited.
+"""
+
+import collections.abc
+import dataclasses
+import math
+import re
+import time
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.i18n import _
+
+_LOOK_EVERY = 64  # Operations between two looks at the clock.
+
+SHORT = 63
+"""Characters or items up to which a value is free."""
+
+_CONTAINERS = frozenset((dict, list))
+_SIZED = frozenset((dict, list, str))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one phase.
+
+    ``time`` is in seconds. ``operations`` counts conditions, actions, items
+    of loops, and data that are read or written, by size. ``loop`` is the
+    maximum number of items of one loop. ``depth`` and ``size`` limit the
+    values that are built: levels of nesting, as Ironic counts those of posted
+    JSON, and characters.
+    """
+
+    time: float = 10.0
+    operations: float = 1_000_000
+    loop: float = 100_000
+    depth: float = 25
+    size: float = 16 * 2 ** 20
+
+
+MAIN = Limits()
+EARLY = Limits(time=2.0, operations=100_000)
+
+BY_PHASE: typing.Mapping[str, Limits] = {
+    phase: EARLY if phase == model.EARLY else MAIN for phase in model.PHASES}
+"""The default limits of each phase."""
+
+
+class Budget:
+    """What is left of the limits of a phase."""
+
+    __slots__ = ('_deadline', '_left', '_look_below', '_room', 'limits')
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._left = limits.operations
+        self._look_below = max(self._left - _LOOK_EVERY, 0)
+        self._room = limits.size
+        self._deadline = time.monotonic() + limits.time
+
+    def spend(self, operations: int = 1) -> None:
+        """Pay for operations.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if too few are left.
+        """
+        self._left -= operations
+        if self._left < self._look_below:
+            self._look()
+
+    def _look(self) -> None:
+        if self._left < 0:
+            raise exceptions.BudgetExceeded(
+                _('the phase does more than %d operations')
+                % self.limits.operations)
+        self._look_below = max(self._left - _LOOK_EVERY, 0)
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Look at the clock.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if time is up.
+        """
+        if time.monotonic() > self._deadline:
+            raise exceptions.BudgetExceeded(
+                _('the phase runs longer than %g seconds') % self.limits.time)
+
+    def remaining(self) -> float:
+        """Return how many seconds are left.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if time is up.
+        """
+        self.check_time()
+        return max(self._deadline - time.monotonic(), 0.001)
+
+    def enter_loop(self, items: int) -> None:
+        """Check the number of items of a loop.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if there are too many.
+        """
+        if items > self.limits.loop:
+            raise exceptions.BudgetExceeded(
+                _('the loop has %(items)d items, more than %(most)d')
+                % {'items': items, 'most': self.limits.loop})
+
+    def give(self, value: typing.Any) -> None:
+        """Pay for a value that something is called with.
+
+        An operation for every 64 characters or items; what the items hold is
+        not looked at, so it may take long to work on a short list.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if too little is left.
+        """
+        kind = value.__class__
+        if kind in _SIZED:
+            if len(value) > SHORT:
+                self.spend(len(value) >> 6)
+            if kind is not str:
+                self.check_time()
+
+    def take(self, value: typing.Any, of_parts: bool = False) -> None:
+        """Pay for a value that something has returned.
+
+        :param of_parts: whether a container is only made of parts that were
+            charged before; then its items are charged, and nothing in them.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
+            nested too deeply, or too little is left.
+        """
+        kind = value.__class__
+        if kind is str:
+            self.make_text(len(value))
+        elif kind in _CONTAINERS:
+            if of_parts:
+                self.spend(len(value) >> 2)
+            else:
+                self.make_value(value)
+
+    def make_text(self, length: int) -> None:
+        """Pay for text of so many characters.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too long.
+        """
+        if length > self.limits.size:
+            raise exceptions.BudgetExceeded(
+                _('the text is longer than %d characters') % self.limits.size)
+        self.spend(length >> 8)
+
+    def make_value(self, value: typing.Any) -> None:
+        """Pay for a value that is made of others, and may repeat them.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
+            nested too deeply.
+        """
+        if self.measure(value) > self.limits.size:
+            raise exceptions.BudgetExceeded(
+                _('the value is larger than %d characters') % self.limits.size)
+
+    def write(self, value: typing.Any, path: typing.Sequence[str],
+              before: typing.Any = None) -> None:
+        """Pay for a value that is written to a path.
+
+        :param before: the value that it replaces.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
+            nested too deeply.
+        """
+        size = self.measure(value, len(path)) + sum(map(len, path))
+        if before.__class__ in (str, dict, list):
+            size -= self.measure(before)
+        self._room -= size
+        if self._room < 0:
+            raise exceptions.BudgetExceeded(
+                _('the phase writes more than %d characters')
+                % self.limits.size)
+
+    def measure(self, value: typing.Any, depth: int = 0) -> int:
+        """Return about how many characters a value has as JSON.
+
+        :param depth: how many levels the value is nested in.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is nested too
+            deeply, or if there are too few operations left to look at it.
+        """
+        if depth > self.limits.depth:
+            raise self._too_deep()
+        if value.__class__ is str:
+            return len(value)
+        if value.__class__ not in (dict, list):
+            return 8
+        size = 0
+        level = [value]
+        while level:
+            depth += 1
+            if depth > self.limits.depth:
+                raise self._too_deep()
+            inner: list[typing.Any] = []
+            for container in level:
+                # Paid first: the same container may be in many places.
+                self.spend(1 + (len(container) >> 2))
+                size += 2 + 2 * len(container)
+                items: collections.abc.Iterable[typing.Any] = container
+                if container.__class__ is dict:
+                    size += sum(len(str(key)) for key in container)
+                    items = container.values()
+                for item in items:
+                    if item.__class__ is str:
+                        size += len(item)
+                    elif item.__class__ in (dict, list):
+                        inner.append(item)
+                    else:
+                        size += 4
+            level = inner
+        return size
+
+    def _too_deep(self) -> exceptions.BudgetExceeded:
+        return exceptions.BudgetExceeded(
+            _('the value is nested deeper than %d levels') % self.limits.depth)
+
+
+UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
+
+
+class View(dict[str, typing.Any]):
+    """The data of a machine by root name, and the budget of their reader."""
+
+    __slots__ = ('budget',)
+
+    def __init__(self, roots: typing.Mapping[str, typing.Any] | None = None,
+                 budget: Budget = UNLIMITED) -> None:
+        super().__init__(roots or ())
+        self.budget = budget
+
+    def paid_by(self, budget: Budget) -> 'PaidBy':
+        """Replace the budget while the context lasts."""
+        return PaidBy(budget, self)
+
+
+class PaidBy:
+    """A context in which views have another budget.
+
+    Not a generator function: that takes longer than a condition, and each
+    rule that does not match is explained in such a context.
+    """
+
+    __slots__ = ('_before', '_budget', '_views')
+
+    def __init__(self, budget: Budget, *views: View) -> None:
+        self._budget = budget
+        self._views = views
+        self._before = views[0].budget
+
+    def __enter__(self) -> None:
+        for view in self._views:
+            view.budget = self._budget
+
+    def __exit__(self, *error: object) -> None:
+        for view in self._views:
+            view.budget = self._before
+
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_OPEN = b'[{'
+_NO_BRACKETS = bytes(set(range(256)) - set(b'[]{}'))
+
+
+def is_deeper(text: bytes, limit: int) -> bool:
+    """Check whether lists and objects are nested deeper than a limit.
+
+    Nothing is parsed: parsers recurse, and Ironic's threads have so little
+    stack that a deep document ends the process instead of raising an error.
+
+    :param text: JSON in UTF-8.
+    """
+    depth = 0
+    for bracket in _STRING.sub(b'', text).translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in _OPEN else -1
+        if depth > limit:
+            return True
+    return False

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compile rules to plans, which are then applied to any number of machines.
+
+Templates are parsed, regexes compiled, networks read and arguments bound
+once; applying a plan to a machine parses nothing.
+"""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine.language import action as engine_action
+from ironic_inspection_rules.engine.language import call as engine_call
+from ironic_inspection_rules.engine.language import (
+    condition as engine_condition,
+)
+from ironic_inspection_rules.engine.language import loop as engine_loop
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import single_condition
+from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CompiledRule:
+    """A compiled rule, compared by identity.
+
+    ``masked``: secrets are hidden from it. ``unexplained``: traces give no
+    reasons for its conditions. ``decides_first``: it is decided before the
+    first action of any rule. ``reads_previous``: it may read the data of the
+    previous inspection. ``vars``: names with values, or with templates of
+    values that depend on the data.
+    """
+
+    rule: model.Rule
+    masked: bool
+    unexplained: bool
+    conditions: tuple[engine_condition.Condition, ...]
+    actions: tuple[engine_action.Action, ...]
+    decides_first: bool
+    reads_previous: bool
+    vars: tuple[tuple[str, typing.Any], ...] = ()
+
+
+def compile_rule(rule: model.Rule, ops: registry.Registry,
+                 mask_secrets: str = 'always',
+                 explained: bool = True) -> CompiledRule:
+    """Compile a rule that passed validation.
+
+    :param mask_secrets: see :func:`.disclosure.hides_secrets`.
+    :param explained: whether traces may give reasons.
+    :raises: :class:`.exceptions.InvalidRule`, or
+        :class:`.exceptions.OperationError` if an argument is not usable, or
+        :class:`.exceptions.UnknownOp`.
+    """
+    masked = disclosure.hides_secrets(rule, mask_secrets)
+    conditions = tuple(_compile_condition(each, ops)
+                       for each in rule.conditions)
+    actions = tuple(
+        engine_action.Action(each, ops, tuple(
+            _compile_condition(condition, ops,
+                               engine_loop.Loop.of(each.get('loop')))
+            for condition in each.get('when') or ()), rule.vars)
+        for each in rule.actions)
+    unexplained = not (explained and disclosure.gives_reasons(rule))
+    return CompiledRule(rule, masked, unexplained, conditions, actions, any(
+        [*(each.decides_first for each in conditions),
+         *(each.reverts for each in actions)]),
+        any(map(_reads_previous, (rule.conditions, rule.actions,
+                                  rule.vars))),
+        tuple((name, template.compile_value(value))
+              for name, value in rule.vars.items()))
+
+
+def _reads_previous(value: typing.Any) -> bool:
+    """Return whether a value may have a field over ``previous`` in it."""
+    if isinstance(value, typing.Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        return any(map(_reads_previous, value))
+    return isinstance(value, str) and '{' in value and 'previous' in value
+
+
+def _compile_condition(operation: engine_condition.Operation,
+                       ops: registry.Registry,
+                       outer: engine_loop.Loop | None = None
+                       ) -> engine_condition.Condition:
+    """Compile a condition.
+
+    :param outer: the loop of the group or action that it is part of.
+    """
+    name, inverted = model.split_op(operation['op'])
+    op = ops.condition(name)
+    loop = engine_loop.Loop.of(operation.get('loop'), outer)
+    condition: engine_condition.Condition
+    if isinstance(op.plugin, plugin.Group):
+        condition = engine_condition.Group(op, operation, inverted, tuple(
+            _compile_condition(each, ops, loop)
+            for each in operation['conditions']))
+    else:
+        condition = _compile_single(op, operation, inverted, loop)
+    if operation.get('loop') is not None:
+        condition = engine_condition.Looped(condition)
+    return condition
+
+
+def _compile_single(op: registry.Op, *written: typing.Any
+                    ) -> engine_condition.Condition:
+    """Compile one call of an op to the fastest form for it."""
+    operation, _inverted, loop = written
+    missing: typing.Any = ...
+    if op.plugin.SEES_MISSING:
+        missing = data_path.ABSENT
+    elif op.plugin.ACCEPTS_MISSING:
+        missing = None
+    call = engine_call.Call(op, operation.get('args'), missing, loop)
+    first = next(iter(op.signature.arguments), None)
+    if op.plugin.NEEDS_VIEW or first is None or (
+            list(call.varying) != [first.name]):
+        return single_condition.OfArguments(call, op, *written)
+    varying = call.varying[first.name]
+    pair = (varying.pair() if first.variadic
+            and isinstance(varying, rendering.List) else None)
+    holds = pair and op.bind_pair(call.literals)
+    if pair and holds:
+        return single_condition.OfPair(pair[0], holds, pair[1], op, *written)
+    return (single_condition.OfValues if first.variadic
+            else single_condition.OfValue)(
+                varying, op.bind(call.literals), None, op, *written)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A rule as plain, frozen data."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine.language import path
+from ironic_inspection_rules.i18n import _
+
+EARLY = 'early'
+PREPROCESS = 'preprocess'
+MAIN = 'main'
+PHASES = (EARLY, PREPROCESS, MAIN)
+
+ENFORCE = 'enforce'
+AUDIT = 'audit'
+OFF = 'off'
+MODES = (ENFORCE, AUDIT, OFF)
+
+SCOPE_PROPERTY = 'inspection_scope'
+"""The property of a node that selects the rules with that scope."""
+
+MULTIPLE = ('any', 'all', 'first', 'last')
+
+OPERATIONS = ('conditions', 'actions')
+"""The fields of a rule that hold lists of operations."""
+
+VARS = 'vars'
+"""The field of a rule with its values by name, and their root in the data."""
+
+CONTENT = (*OPERATIONS, VARS)
+"""The fields with what a rule is made of."""
+
+Operations = tuple[typing.Mapping[str, typing.Any], ...]
+
+
+def _field(text: str, default: typing.Any = dataclasses.MISSING,
+           **more: typing.Any) -> typing.Any:
+    metadata = {'help': text, **more}
+    if default == {}:
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One inspection rule (spec 003 "Data model impact").
+
+    The only list of a rule's fields and their defaults: validation, the
+    table, the versioned object, the API, the schema and the commands take
+    them from here. The metadata of a field are ``help`` and perhaps
+    ``choices``, or ``read_only`` if the author does not set it.
+
+    ``conditions`` and ``actions`` hold operations exactly as their author
+    wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``. ``vars``
+    are values by name, computed in their order before the conditions.
+    ``revision`` is that of the rule set when the rule was last changed; a
+    built-in rule has none.
+    """
+
+    uuid: str = _field(
+        _('What names the rule for ever; made by the API if absent.'))
+    description: str | None = _field(_('What names the rule to people.'), None)
+    priority: int = _field(
+        _('Rules with a higher one run first; 0 to 9999.'), 0)
+    scope: str | None = _field(
+        _('The rule runs only for nodes with this value of '
+          'properties.inspection_scope.'), None)
+    sensitive: bool = _field(
+        _('Whether nobody can read what is in the rule, for ever.'), False)
+    phase: str = _field(
+        _('When it runs: early (before the node is known), preprocess '
+          '(before the hooks) or main (after them).'), MAIN, choices=PHASES)
+    mode: str = _field(
+        _('enforce; audit: only recorded what it would do; off: never '
+          'runs.'), ENFORCE, choices=MODES)
+    conditions: Operations = _field(
+        _('The rule runs where all of these hold.'), ())
+    actions: Operations = _field(_('What it does, in this order.'))
+    vars: typing.Mapping[str, typing.Any] = _field(
+        _('Values by name, computed before the conditions: {vars.name}.'), {})
+    built_in: bool = dataclasses.field(default=False,
+                                       metadata={'read_only': True})
+    revision: int | None = dataclasses.field(default=None,
+                                             metadata={'read_only': True})
+
+    @classmethod
+    def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
+        """Build a rule of a mapping that passed validation.
+
+        :param fields: by name; a field that is absent or None gets the
+            default, and other keys are ignored.
+        """
+        given = ((field.name, fields.get(field.name))
+                 for field in dataclasses.fields(cls))
+        known: dict[str, typing.Any] = {
+            name: value for name, value in given if value is not None}
+        for name in OPERATIONS:
+            if name in known:
+                known[name] = tuple(known[name])
+        return cls(**known)
+
+    def to_mapping(self) -> dict[str, typing.Any]:
+        """Return the fields of :data:`WRITABLE` as plain JSON data."""
+        fields = {name: getattr(self, name) for name in WRITABLE}
+        for name in OPERATIONS:
+            fields[name] = list(fields[name])
+        return {**fields, VARS: dict(self.vars)}
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Rule))
+SETTABLE = {field.name: field for field in dataclasses.fields(Rule)
+            if not field.metadata.get('read_only')}
+"""The fields that the author of a rule sets, by name."""
+WRITABLE = tuple(SETTABLE)
+SHOWN = (*(name for name in FIELDS if name not in WRITABLE),
+         'created_at', 'updated_at', 'links')
+"""The fields that are shown but cannot be set."""
+
+DEFAULTS: typing.Mapping[str, typing.Any] = {
+    field.name: [] if field.name in OPERATIONS
+    else {} if field.name == VARS else field.default
+    for field in SETTABLE.values()
+    if field.name not in ('uuid', 'actions')}
+"""The defaults of settable fields, as plain JSON data."""
+
+
+def same(name: str, one: typing.Any, other: typing.Any) -> bool:
+    """Return whether two values of a field are the same: 1 is not true.
+
+    Vars are computed in their order, so in another one they are others.
+    """
+    return path.same(one, other) and (name != VARS or list(one or ()) == list(
+        other or ()))
+
+
+def split_op(op: str) -> tuple[str, bool]:
+    """Split an op into its name and whether it is inverted.
+
+    ``eq`` is not, ``!eq`` and ``! eq`` are (spec 003 "Consistent arguments
+    for conditions and actions").
+    """
+    op = op.strip()
+    if op.startswith('!'):
+        return op[1:].lstrip(), True
+    return op, False

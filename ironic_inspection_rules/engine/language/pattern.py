@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Regular expressions with a time limit.
+
+The language is that of Python's ``re``. The text comes from unauthenticated
+machines, so a match that might take long has a time limit, which only the
+``regex`` library supports. Others are left to ``re``: the limit alone costs
+ten times as much as such a match.
+"""
+
+import functools
+import re
+import typing
+
+import regex as regex_library
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import text_cache
+from ironic_inspection_rules.i18n import _
+
+TIME_LIMIT = 1.0
+"""Seconds that one match may take; less if less is left of the phase."""
+
+_MOST_STEPS = 1_000_000
+"""Maximum number of ways to match without a time limit."""
+
+_SHORT = 64
+"""Characters up to which a quick match needs no look at the clock."""
+
+_BRACES = re.compile(
+    r'\\N\{[^}]*\}|\\.|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]*)\}|(?P<lone>\{)',
+    re.DOTALL)
+
+_CHOICES = re.compile(
+    r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?'
+    r'|(?P<nested>\)[*+?{])|(?P<repeat>[*+?{])|(?P<branch>\|)', re.DOTALL)
+
+# Blanks without a meaning and comments could be mistaken for other parts.
+_VERBOSE = re.compile(r'\(\?(?:[a-zA-Z]*x|#)')
+
+
+Matcher = typing.Callable[[budget.Budget, typing.Any], bool]
+
+
+class Replacement(typing.NamedTuple):
+    """A replacement for a match.
+
+    ``expands``: backslashes have a meaning. They have in a rule, but not in
+    a machine's data.
+    """
+
+    text: str
+    expands: bool = True
+
+
+class Pattern:
+    """A regular expression.
+
+    :param from_data: whether a part of it comes from a machine. Then it is
+        not cached, and always has a time limit.
+    :raises: :class:`.exceptions.OperationError` if it is invalid.
+    """
+
+    __slots__ = ('_compiled', '_limited', '_quick', 'text')
+
+    def __init__(self, text: str, from_data: bool = False) -> None:
+        self.text = text
+        if from_data:
+            self._limited = functools.partial(_compile_with_limit, text)
+            self._quick = -1
+            return
+        try:
+            self._compiled = re.compile(text)
+        except (re.error, OverflowError, RecursionError) as exc:
+            raise exceptions.OperationError(
+                _('invalid regular expression: %s') % exc) from exc
+        self._limited = functools.partial(_compile_known, text)
+        self._quick = _longest_quick_text(self._compiled)
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    def find(self, method: str, text: str,
+             allowance: budget.Budget) -> typing.Any:
+        """Match a text.
+
+        :param method: of a compiled pattern: ``search``, ``match``,
+            ``fullmatch``.
+        :returns: a match of ``re`` or ``regex``, or None.
+        :raises: :class:`.exceptions.OperationError` if it takes too long.
+        """
+        length = len(text)
+        if length <= self._quick:
+            if length > _SHORT:
+                allowance.check_time()
+            return getattr(self._compiled, method)(text)
+        return self._in_time(allowance, method, text)
+
+    def replace(self, replacement: Replacement, text: str,
+                allowance: budget.Budget) -> str:
+        """Replace each match in a text, as ``re.sub`` does.
+
+        The size of the result is paid for before it is built.
+
+        :raises: :class:`.exceptions.OperationError` if it takes too long, or
+            the replacement does not fit the expression.
+        """
+        length = 0
+
+        def expand(match: typing.Any) -> str:
+            nonlocal length
+            longest = max(len(group or '') for group
+                          in (match[0], *match.groups()))
+            length += len(replacement.text)
+            if replacement.expands:
+                length += longest * replacement.text.count('\\')
+            if length > allowance.limits.size:
+                allowance.make_text(length)
+            if not replacement.expands:
+                return replacement.text
+            return typing.cast(str, match.expand(replacement.text))
+
+        try:
+            if len(text) <= min(self._quick, _SHORT):
+                return self._compiled.sub(expand, text)
+            return typing.cast(str, self._in_time(
+                allowance, 'sub', expand, text))
+        except (re.error, regex_library.error, IndexError) as exc:
+            raise exceptions.OperationError(
+                _('invalid replacement: %s') % exc) from exc
+
+    def check_replacement(self, replacement: Replacement) -> None:
+        """Check that a replacement fits the expression.
+
+        :raises: :class:`.exceptions.OperationError` if it does not.
+        """
+        try:
+            re.sub(f'{self.text}|', replacement.text, '')
+        except (re.error, IndexError) as exc:
+            raise exceptions.OperationError(
+                _('invalid replacement: %s') % exc) from exc
+
+    def has_group(self, group: typing.Any) -> bool:
+        """Return whether it has a group of this number or name."""
+        if isinstance(group, str):
+            return group in self._compiled.groupindex
+        return isinstance(group, int) and 0 <= group <= self._compiled.groups
+
+    def matcher(self, method: str) -> Matcher:
+        """Build a function that checks whether a value matches, as text."""
+        longest = min(self._quick, _SHORT)
+        match: typing.Any = None
+        if longest >= 0:
+            match = getattr(self._compiled, method)
+
+        def holds(allowance: budget.Budget, value: typing.Any) -> bool:
+            if value is None:
+                return False
+            text = value if value.__class__ is str else str(value)
+            if len(text) <= longest:
+                return match(text) is not None
+            return self.find(method, text, allowance) is not None
+
+        return holds
+
+    def _in_time(self, allowance: budget.Budget, method: str,
+                 *args: typing.Any) -> typing.Any:
+        most = min(TIME_LIMIT, allowance.remaining())
+        try:
+            return getattr(self._limited(), method)(*args, timeout=most)
+        except TimeoutError as exc:
+            allowance.check_time()
+            raise exceptions.OperationError(
+                _('the regular expression takes longer than %s seconds on '
+                  'this value') % TIME_LIMIT) from exc
+
+
+def _longest_quick_text(compiled: re.Pattern[str]) -> int:
+    """Return up to which length of text the pattern needs no time limit.
+
+    Each repetition can begin and end anywhere in the text, and each branch
+    doubles the ways to match. Nested repetitions have no useful bound.
+
+    :returns: characters; -1 for a time limit in any case.
+    """
+    if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
+        return -1
+    found = [match.lastgroup for match in _CHOICES.finditer(compiled.pattern)]
+    if 'nested' in found:
+        return -1
+    steps = _MOST_STEPS >> found.count('branch')
+    return int(steps ** (1 / (1 + found.count('repeat')))) - 1
+
+
+def _compile_with_limit(pattern: str) -> typing.Any:
+    """Compile a pattern of ``re`` with ``regex``, which has more syntax.
+
+    Unpaired braces are escaped, which would be fuzzy matching, and so is
+    ``[[:``, which would be a POSIX class.
+    """
+    escaped = _BRACES.sub(
+        lambda match: rf'\{match[0]}' if match['lone'] else match[0],
+        pattern).replace('[:', r'[\:')
+    return regex_library.compile(escaped, cache_pattern=False)
+
+
+# Only for patterns of rules, whose authors are authenticated.
+_compile_known = text_cache.for_short(maxsize=1024, longest=4096)(
+    _compile_with_limit)

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The installed plugins: conditions, actions and filters by entry point.
+
+In-tree plugins are loaded like those of others. A duplicate name, a class
+that cannot be loaded and one that is not a plugin are errors at start-up that
+name the plugin.
+"""
+
+import functools
+import importlib.metadata
+import inspect
+import traceback
+import typing
+
+from oslo_log import log
+import stevedore
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import arguments
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import schema
+from ironic_inspection_rules.i18n import _
+
+LOG = log.getLogger(__name__)
+
+CONDITIONS = 'ironic.inspection_rules.conditions'
+ACTIONS = 'ironic.inspection_rules.actions'
+FILTERS = 'ironic.inspection_rules.filters'
+
+PAGE = 'contributor/plugins'  # Page of the documentation about plugins.
+
+_OURS = __name__.partition('.')[0]
+_CALL = '__call__'
+
+Function = typing.Callable[..., typing.Any]
+Fact = plugin.Fact
+Write = plugin.Write
+
+_P = typing.ParamSpec('_P')
+_R = typing.TypeVar('_R')
+
+
+class Op(typing.NamedTuple):
+    """A plugin with its name in rules.
+
+    The code of a plugin is called by its methods only. Any error may come out
+    of it, which has to name the plugin then.
+    """
+
+    name: str
+    plugin: typing.Any
+    signature: arguments.Signature
+
+    def context(self, view: budget.View) -> list[typing.Any]:
+        """Return the values that precede the arguments of its calls."""
+        paid = [view.budget] if self.plugin.PAYS else []
+        return [view, *paid] if self.plugin.NEEDS_VIEW else paid
+
+    @property
+    def code(self) -> str:
+        """The class of the plugin."""
+        return f'{type(self.plugin).__module__}.{type(self.plugin).__name__}'
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of this package."""
+        return self.code.startswith(f'{_OURS}.')
+
+    def guarded(self, function: typing.Callable[_P, _R], method: str = _CALL
+                ) -> typing.Callable[_P, _R]:
+        """Return a function of the plugin whose unexpected errors name it.
+
+        :param method: what is called, for the error.
+        """
+        def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
+            try:
+                return function(*arguments, **named)
+            except exceptions.InspectionRulesError:
+                raise
+            # Code of strangers may raise anything.
+            except Exception as exc:
+                code = self.code if method == _CALL else (
+                    f'{self.code}.{method}')
+                raise exceptions.PluginFailed(self.name, code, exc) from exc
+        return call
+
+    def run(self, function: Function, method: str = _CALL) -> Function:
+        """Return what is called for each machine.
+
+        The ops of this package are called as they are: guarded, a condition
+        takes half as long again.
+        """
+        if self.is_ours:
+            return function
+        guarded = self.guarded(function, method)
+
+        def call(*arguments: typing.Any, **named: typing.Any) -> typing.Any:
+            try:
+                return guarded(*arguments, **named)
+            except exceptions.PluginFailed as exc:
+                # Nobody sees the error of a sensitive rule. The place in the
+                # code of the plugin tells nothing of the rule.
+                _log(self.name, self.code, type(exc.__cause__).__name__,
+                     _place(exc.__cause__ or exc))
+                raise
+        return call
+
+    def bind(self, arguments: dict[str, typing.Any]) -> Function:
+        """Prepare calls of a condition or a filter.
+
+        :raises: :class:`.exceptions.OperationError` if it cannot be called.
+        """
+        return self.run(self.guarded(self.plugin.bind, 'bind')(arguments))
+
+    def bind_pair(self, arguments: dict[str, typing.Any]) -> Function | None:
+        """Prepare a check of two values; None where there is none."""
+        holds = self.guarded(self.plugin.bind_pair, 'bind_pair')(arguments)
+        return None if holds is None else self.run(holds)
+
+    def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
+        """Return the problems of arguments, by their names.
+
+        :raises: :class:`.exceptions.PluginFailed`.
+        """
+        def ask() -> list[tuple[str, str]]:
+            return [(self.signature.by_name[name].name, problem)
+                    for name, problem in self.plugin.problems(arguments)]
+        return self.guarded(ask, 'problems')()
+
+    def of_node(self, arguments: plugin.Arguments) -> list[str]:
+        """Return the names of the arguments that need a node.
+
+        :raises: :class:`.exceptions.PluginFailed`.
+        """
+        def ask() -> list[str]:
+            return [self.signature.by_name[name].name
+                    for name in self.plugin.of_node(arguments)]
+        return self.guarded(ask, 'of_node')()
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool) -> list[Fact]:
+        """Return what a condition states of fields.
+
+        :raises: :class:`.exceptions.PluginFailed`.
+        """
+        def ask() -> list[Fact]:
+            return [Fact(*fact) for fact
+                    in self.plugin.facts(arguments, inverted)]
+        return self.guarded(ask, 'facts')()
+
+    def writes(self, arguments: plugin.Arguments) -> list[Write]:
+        """Return what an action writes.
+
+        :raises: :class:`.exceptions.PluginFailed`.
+        """
+        def ask() -> list[Write]:
+            return [Write(*write) for write
+                    in self.plugin.writes(arguments)]
+        return self.guarded(ask, 'writes')()
+
+    def cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
+        """Return the schemas of ``value`` for each kind of ``path``.
+
+        :raises: :class:`.exceptions.PluginFailed`.
+        """
+        def ask() -> list[tuple[str, plugin.Schema, plugin.Schema]]:
+            return [(path, value, cleanup) for path, value, cleanup
+                    in self.plugin.cases()]
+        return self.guarded(ask, 'cases')()
+
+    def refused(self, literals: plugin.Arguments,
+                varying: plugin.Arguments) -> plugin.Problems:
+        """Yield the problems of the arguments of a filter.
+
+        :param literals: arguments without replacement fields, by name.
+        :param varying: the other arguments, as templates.
+        """
+        for name, schemas in self.plugin.SCHEMAS.items():
+            if name in literals:
+                shape = schema.Shape(schema.either(*schemas), name)
+                for problem in shape.problems(literals[name]):
+                    yield name, problem.sentence
+        known = {**varying, **literals} if self.plugin.TAKES_FILTER else (
+            literals)
+        yield from self.problems(known)
+
+
+def _place(error: BaseException) -> str:
+    """Return the line of code that raised an error."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f'{frame.filename}:{frame.lineno}'
+
+
+# Once for each line of code: each machine may come to it.
+@functools.lru_cache(maxsize=256)
+def _log(op: str, code: str, kind: str, place: str) -> None:
+    LOG.error('The code of the op or filter "%(op)s" (%(code)s) failed: '
+              '%(kind)s at %(place)s',
+              {'op': op, 'code': code, 'kind': kind, 'place': place})
+
+
+class Registry:
+    """Conditions and actions by name.
+
+    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    """
+
+    def __init__(self, conditions: typing.Mapping[str, plugin.Condition],
+                 actions: typing.Mapping[str, plugin.Action]) -> None:
+        self.conditions = {name: _register(name, each, plugin.Condition, 0)
+                           for name, each in conditions.items()}
+        self.actions = {name: _register(name, each, plugin.Action, 1)
+                        for name, each in actions.items()}
+
+    def condition(self, name: str) -> Op:
+        """Return a condition.
+
+        :raises: :class:`.exceptions.UnknownOp`
+        """
+        return _find(self.conditions, name)
+
+    def action(self, name: str) -> Op:
+        """Return an action.
+
+        :raises: :class:`.exceptions.UnknownOp`
+        """
+        return _find(self.actions, name)
+
+
+def _find(ops: typing.Mapping[str, Op], name: str) -> Op:
+    if name not in ops:
+        raise exceptions.UnknownOp(name)
+    return ops[name]
+
+
+@functools.cache
+def installed() -> Registry:
+    """Return the ops of all installed packages; loaded once a process.
+
+    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    """
+    return Registry(_load(CONDITIONS), _load(ACTIONS))
+
+
+@functools.cache
+def filters() -> typing.Mapping[str, Op]:
+    """Return the filters of all installed packages; loaded once a process.
+
+    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    """
+    return {name: _register(name, each, plugin.Filter, 1)
+            for name, each in _load(FILTERS).items()}
+
+
+def _load(group: str) -> dict[str, typing.Any]:
+    def failed(manager: typing.Any, entry_point: importlib.metadata.EntryPoint,
+               error: BaseException) -> None:
+        raise exceptions.PluginError(
+            _('Inspection rule plugin "%(name)s" (%(value)s) cannot be '
+              'loaded: %(error)s') % {'name': entry_point.name,
+                                      'value': entry_point.value,
+                                      'error': error}) from error
+
+    plugins: dict[str, typing.Any] = {}
+    manager: stevedore.ExtensionManager[typing.Any] = (
+        stevedore.ExtensionManager(group, on_load_failure_callback=failed))
+    for extension in manager:
+        if extension.name in plugins:
+            raise exceptions.PluginError(
+                _('Inspection rule plugin "%(name)s" (%(value)s) clashes '
+                  'with another of that name in %(group)s')
+                % {'name': extension.name, 'group': group,
+                   'value': extension.entry_point_target})
+        plugins[extension.name] = extension.plugin
+    return plugins
+
+
+def _register(name: str, loaded: typing.Any, base: typing.Any,
+              skip: int) -> Op:
+    try:
+        instance = loaded() if inspect.isclass(loaded) else loaded
+        if not isinstance(instance, base):
+            raise exceptions.PluginError(
+                _('it is no %(base)s; the page %(page)s of the documentation '
+                  'says what a plugin is') % {
+                      'base': f'{base.__module__}.{base.__name__}',
+                      'page': PAGE})
+        skip += bool(instance.NEEDS_VIEW) + bool(instance.PAYS)
+        skip += isinstance(instance, plugin.Group)
+        op = Op(name, instance, arguments.Signature(instance, skip))
+        if not op.is_ours:
+            _check_schemas(op)
+        return op
+    # Whatever is wrong with the code of strangers, services do not start.
+    except Exception as exc:
+        raise exceptions.PluginError(
+            _('Inspection rule plugin "%(name)s" (%(plugin)r) is not usable: '
+              '%(error)s') % {'name': name, 'plugin': loaded,
+                              'error': exc}) from exc
+
+
+def _check_schemas(op: Op) -> None:
+    """Check that the schemas of a plugin are schemas of its arguments.
+
+    :raises: :class:`.exceptions.PluginError`, jsonschema.SchemaError.
+    """
+    for name, schemas in op.plugin.SCHEMAS.items():
+        if name not in op.signature.by_name:
+            raise exceptions.PluginError(
+                _('SCHEMAS: there is no argument "%s"') % name)
+        for each in schemas:
+            schema.check(each)

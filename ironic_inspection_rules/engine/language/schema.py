@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The shape of a rule as JSON Schema (draft 7), declared once.
+
+Validation checks rules with it, and the schema for editors is made of it; the
+meaning of a rule is checked in Python. ``errorMessage`` is the message for a
+value that does not fit, also in language servers for YAML.
+
+Patterns must mean the same to Python and to ECMAScript, which editors use.
+They have no ``$``: in Python it also matches before a newline at the end.
+"""
+
+from collections.abc import Iterable, Iterator
+import dataclasses
+import re
+import typing
+
+import jsonschema
+from oslo_utils import strutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.i18n import _
+
+Schema = dict[str, typing.Any]
+
+END = r'(?![\s\S])'  # The end of a text.
+FIELD = r'^(?:[^{}]|\}|\{\{)*\{(?!\{)[^}]*\}'
+"""Text with a replacement field in it."""
+
+NEGATIVE_INDEX = (r'^(?:/?[^/{]+/(?:[^{]*/)?(-[0-9]+)(?:/[^{]*)?|'
+                  r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)' + END)
+"""A path with a negative index, such as ``/l/-1``."""
+
+VARIES_TEXT: Schema = {'type': 'string', 'pattern': FIELD}
+
+VARIES: Schema = {'$ref': '#/definitions/varies'}
+"""A value with a replacement field anywhere in it."""
+
+UUID = (r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END)
+
+
+def words(known: Iterable[str]) -> str:
+    """Return a pattern of words in any case."""
+    patterns = (''.join(f'[{letter.upper()}{letter.lower()}]'
+                        if letter.isalpha() else re.escape(letter)
+                        for letter in word) for word in known)
+    return f'(?:{"|".join(patterns)})'
+
+
+def whole(pattern: str) -> Schema:
+    """Return the schema of text that a pattern matches as a whole."""
+    return {'type': 'string', 'pattern': f'^{pattern}{END}'}
+
+
+def names(known: Iterable[str]) -> str:
+    """Return a pattern of names."""
+    return f'(?:{"|".join(map(re.escape, known))})'
+
+
+def either(*schemas: Schema) -> Schema:
+    """Return the schema of what meets at least one schema."""
+    return {'anyOf': list(schemas)} if len(schemas) > 1 else schemas[0]
+
+
+NULL: Schema = {'type': 'null'}
+
+TRUTHS = words(strutils.TRUE_STRINGS)
+FALSEHOODS = words(strutils.FALSE_STRINGS)
+
+TRUE = either({'const': True}, whole(TRUTHS))
+FALSE = either({'const': False}, whole(FALSEHOODS))
+
+WHOLE_NUMBER = r'\s*[+-]?[0-9]{1,1000}\s*'
+NUMBER = (r'\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)'
+          r'(?:[eE][+-]?[0-9]+)?\s*')
+
+VARYING: Schema = {'anyOf': [
+    VARIES_TEXT,
+    {'type': 'array', 'contains': VARIES},
+    {'type': 'object', 'not': {'additionalProperties': {'not': VARIES}}},
+    {'type': 'object', 'not': {'propertyNames': {'not': {'pattern': FIELD}}}}]}
+"""The definition that :data:`VARIES` refers to."""
+
+MAX_TEXT = 255
+MOST_VARS = 100
+PRIORITIES = range(10000)
+DEEPEST_GROUP = 8
+
+_NAME = '[A-Za-z0-9_-]{1,255}'
+_PRIORITY = r'\s*(?:\+?0*[0-9]{1,4}|-0+)\s*'
+
+UNSTORABLE = _('must not hold the characters NUL and U+D800 to U+DFFF')
+"""The message for text that databases refuse."""
+
+_TEXT: Schema = {
+    'type': ['string', 'null'], 'maxLength': MAX_TEXT,
+    'pattern': rf'^[^\u0000]*{END}', 'patternErrorMessage': UNSTORABLE,
+    'errorMessage': _('must be a string of at most %d characters') % MAX_TEXT}
+_TRUTH: Schema = {**either({'type': 'boolean'},
+                           whole(words((*strutils.TRUE_STRINGS,
+                                        *strutils.FALSE_STRINGS))), NULL),
+                  'errorMessage': _('must be true or false')}
+_OPERATION: Schema = {'type': 'object', 'errorMessage': _('must be a mapping')}
+_OPERATIONS: Schema = {'type': ['array', 'null'], 'items': _OPERATION,
+                       'errorMessage': _('must be a list')}
+
+_PRIORITY_OF: dict[bool, Schema] = {
+    False: {**either({'type': 'integer', 'minimum': PRIORITIES[0],
+                      'maximum': PRIORITIES[-1]}, whole(_PRIORITY), NULL),
+            'errorMessage': _('must be an integer from 0 to %d')
+            % PRIORITIES[-1]},
+    True: {**either({'type': 'integer'}, whole(WHOLE_NUMBER), NULL),
+           'errorMessage': _('must be an integer')}}
+
+
+def _at_least_one(message: str) -> Schema:
+    return {'type': 'array', 'minItems': 1, 'items': _OPERATION,
+            'errorMessage': message}
+
+
+def rule(built_in: bool = False) -> Schema:
+    """Return the schema of a rule, but for the shape of its operations.
+
+    :param built_in: whether priorities outside 0 … 9999 are allowed.
+    """
+    return {
+        'type': 'object', 'required': ['actions'],
+        'properties': {
+            **{name: {'enum': [*field.metadata['choices'], None]}
+               if 'choices' in field.metadata
+               else _TRUTH if field.type is bool else _TEXT
+               for name, field in model.SETTABLE.items()},
+            'uuid': {'type': ['string', 'null'], 'pattern': UUID,
+                     'errorMessage': _('must be a UUID')},
+            'priority': _PRIORITY_OF[built_in],
+            # YAML reads off as false.
+            'mode': {'enum': [*model.MODES, False, None]},
+            'conditions': _OPERATIONS,
+            'actions': _at_least_one(_('at least one action is required')),
+            'vars': {'type': ['object', 'null'], 'maxProperties': MOST_VARS,
+                     'propertyNames': {
+                         **whole(_NAME), 'errorMessage':
+                         _('must be made of letters, digits, "_" and "-"')},
+                     'errorMessage': _('must be a mapping of at most %d '
+                                       'names to values') % MOST_VARS}},
+        'additionalProperties': False}
+
+
+def _operation(**properties: Schema) -> Schema:
+    return {
+        'type': 'object', 'required': ['op'],
+        'properties': {
+            'op': {'type': 'string', 'errorMessage':
+                   _('the name of an op is required')},
+            'loop': {'anyOf': [{'type': ['array', 'object', 'null']},
+                               VARIES_TEXT],
+                     'errorMessage': _('a loop must be a list, a mapping or '
+                                       'a replacement field')}, **properties},
+        'additionalProperties': False}
+
+
+_MULTIPLE: Schema = {'enum': [*model.MULTIPLE, None]}
+
+ACTION = _operation(args={}, revert=_TRUTH, when=_OPERATIONS)
+CONDITION = _operation(args={}, multiple=_MULTIPLE)
+GROUP = {**_operation(conditions=_at_least_one(
+    _('at least one condition is required')), multiple=_MULTIPLE),
+    'required': ['op', 'conditions']}
+
+
+def _require(_validator: typing.Any, names: Iterable[str],
+             instance: typing.Any, schema: Schema
+             ) -> Iterator[jsonschema.ValidationError]:
+    """Yield an error for each property that is missing, at its place."""
+    for name in names:
+        if isinstance(instance, dict) and name not in instance:
+            yield jsonschema.ValidationError(
+                schema['properties'][name]['errorMessage'], path=[name])
+
+
+# The errors of jsonschema itself have the name only in their message.
+_Validator = jsonschema.validators.extend(jsonschema.Draft7Validator,
+                                          {'required': _require})
+
+
+def check(schema: Schema) -> None:
+    """Check that a schema is one of draft 7.
+
+    :raises: jsonschema.SchemaError
+    """
+    jsonschema.Draft7Validator.check_schema(schema)
+
+
+class Shape:
+    """A schema to check values with.
+
+    :param kind: what messages call a property.
+    :param elsewhere: the messages for properties that stand elsewhere, by
+        name.
+    """
+
+    def __init__(self, schema: Schema, kind: str,
+                 elsewhere: typing.Mapping[str, str] | None = None) -> None:
+        self._validator = _Validator(schema)
+        self._kind = kind
+        self._elsewhere = elsewhere or {}
+
+    def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
+        """Yield the problems of a value."""
+        for error in self._validator.iter_errors(value):
+            pointer = data_path.pointer(error.absolute_path)
+            properties = error.schema.get('properties', {})
+            if error.validator == 'additionalProperties':
+                for name in error.instance:
+                    if name not in properties:
+                        yield self._unknown(pointer, name, properties)
+            elif error.validator == 'required':
+                yield exceptions.Problem(pointer, error.message)
+            else:
+                yield _problem(pointer, error)
+
+    def _unknown(self, pointer: str, name: typing.Any,
+                 known: typing.Iterable[str]) -> exceptions.Problem:
+        """Return the problem of a property that is not in the schema."""
+        place = pointer + data_path.pointer([name])
+        if name in self._elsewhere:
+            return exceptions.Problem(place, self._elsewhere[name])
+        return suggestion.unknown_at(place, self._kind, str(name), known)
+
+
+def _problem(pointer: str,
+             error: jsonschema.ValidationError) -> exceptions.Problem:
+    if error.validator == 'enum':
+        return suggestion.not_one_of_at(pointer, error.instance, [
+            each for each in error.validator_value if isinstance(each, str)])
+    problem = exceptions.Problem(pointer, _message(error))
+    if error.schema.get('type') == ['string', 'null'] and (
+            error.validator == 'type') and not isinstance(
+                error.instance, list | dict):
+        # YAML reads no, off and 12:30 without quotes as something else.
+        return dataclasses.replace(
+            problem, hint=_('put it in quotes if it is meant as text'))
+    return problem
+
+
+def _message(error: jsonschema.ValidationError) -> str:
+    schema, value = error.schema, error.instance
+    expected = schema.get('errorMessage', error.message)
+    if 'propertyNames' in error.absolute_schema_path:
+        return _('the name %(name)s %(expected)s') % {
+            'name': suggestion.quoted(value), 'expected': expected}
+    if error.validator == 'pattern' and 'patternErrorMessage' in schema:
+        return str(schema['patternErrorMessage'])
+    if schema.get('type') in ('array', ['array', 'null']):
+        return str(expected) if value in (None, []) else _('must be a list')
+    if schema.get('type') == 'object':
+        return str(expected)
+    if error.validator == 'maxLength':
+        return str(expected)
+    return _('%(expected)s, not %(value)s') % {
+        'expected': expected, 'value': suggestion.quoted(value)}

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mask secrets, which are recognized by their names."""
+
+import operator
+import re
+import typing
+from urllib import parse as urlparse
+
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import path as data_path
+
+MASK = '******'
+
+# Names that oslo.utils masks.
+_OF_IRONIC = '|'.join((
+    'adminpass', 'admin_pass', 'password', 'auth_token', 'new_pass', 'secret',
+    'sys_pswd', 'token', 'configdrive', 'encrypted_key', 'private_key',
+    'fernetkey', 'sslkey', 'passphrase', 'cephclusterfsid',
+    'octaviaheartbeatkey', 'rabbitcookie', 'cephmanilaclientkey',
+    'pacemakerremoteauthkey', 'designaterndckey', 'cephadminkey',
+    'heatauthencryptionkey', 'cephclientkey', 'keystonecredential',
+    'barbicansimplecryptokek', 'cephrgwkey', 'swifthashsuffix',
+    'migrationsshkey', 'cephmdskey', 'cephmonkey'))
+# And those that Ironic's drivers use.
+_OF_DRIVERS = '|'.join((
+    'community', 'auth_key', 'priv_key', 'kg_key', 'credential',
+    'image_url', 'temp_url', 'api_?-?key', 'passwd', 'authorization',
+    'cookie'))
+_SECRETS = re.compile(f'{_OF_IRONIC}|{_OF_DRIVERS}')
+
+_NAMES_IN_TEXT = (r'(?:[\w.-]*(?:pass(?:word|wd|phrase)|pwd|token|secret'
+          r'|credential|signature)|[\w.-]*[_.-](?:api|ssh)?key'
+          r'|(?:api|ssh)?key|rootpw)')
+_SECRETS_IN_TEXT = re.compile('|'.join((
+    r'-----BEGIN [^-\n]{1,60}-----.*?(?:-----END [^-\n]{1,60}-----|\Z)',
+    r'(?<=://)[^\s/@]+(?=@)',
+    r'(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}',
+    r'(?:(?<=ssh-rsa )|(?<=ssh-dss )|(?<=ssh-ed25519 )|(?<=nistp256 )'
+    r'|(?<=nistp384 )|(?<=nistp521 )|(?<=openssh.com ))'
+    r'[A-Za-z0-9+/]{20,}={0,3}',
+    r'(?<=SHA256:)[A-Za-z0-9+/]{43}=?',
+    rf'(?i:(?P<name>(?<![\w.-]){_NAMES_IN_TEXT}[\'"]?\s?[=:]\s?))'
+    r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)')), re.DOTALL)
+"""Secrets in free text, recognised by what is around them."""
+_SHORTEST_TEXT = 5
+
+MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
+    'driver_info': re.compile(
+        f'{_OF_IRONIC}|^snmp_auth_key$|^snmp_priv_key$'),
+    'instance_info': re.compile(f'{_OF_IRONIC}|^image_url$')}
+"""The attributes of nodes in which Ironic's API masks values, and the names
+of these."""
+
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+_LONGEST_NAME = 255
+_LONGEST_KNOWN = 64
+"""Maximum length of cached names: machines choose names."""
+_MOST_KNOWN = 8192
+_HARMLESS: set[str] = set()
+"""A cache of names that are not of secrets."""
+
+
+def is_secret(key: str) -> bool:
+    """Return whether the value of a key is a secret.
+
+    The names are those that Ironic hides in its own API
+    (``oslo_utils.strutils``), and the credentials of its drivers. Values with
+    unreasonably long names are hidden too.
+    """
+    if key in _HARMLESS:
+        return False
+    secret = (len(key) > _LONGEST_NAME
+              or _SECRETS.search(key.lower()) is not None)
+    if not secret and len(key) <= _LONGEST_KNOWN:
+        if len(_HARMLESS) >= _MOST_KNOWN:
+            _HARMLESS.clear()
+        _HARMLESS.add(key)
+    return secret
+
+
+def mask(value: typing.Any) -> typing.Any:
+    """Return the value with every secret in it replaced by ``******``.
+
+    None and empty values stay, so that a rule can check whether a password is
+    set. A value without secrets is returned itself, not a copy.
+    """
+    if isinstance(value, dict):
+        # Most mappings have no secrets, and nothing nested.
+        if _HARMLESS.issuperset(value) and _PLAIN.issuperset(
+                map(type, value.values())):
+            return value
+        changed: dict[typing.Any, typing.Any] = {}
+        for key, item in value.items():
+            # Most values cost no call.
+            if (key not in _HARMLESS and isinstance(key, str)
+                    and is_secret(key)):
+                shown = mask_at(key, item)
+            elif item.__class__ in _PLAIN:
+                continue
+            else:
+                shown = mask(item)
+            if shown is not item:
+                changed[key] = shown
+        return {**value, **changed} if changed else value
+    if isinstance(value, list):
+        items = [item if item.__class__ in _PLAIN else mask(item)
+                 for item in value]
+        return items if any(map(operator.is_not, items, value)) else value
+    return value
+
+
+def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
+    """Return the value of a key, masked."""
+    if isinstance(key, str) and value not in (None, '', [], {}) and (
+            is_secret(key)):
+        return MASK
+    return mask(value)
+
+
+def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
+        tuple[str, ...], typing.Any]:
+    """Return the path and value to write to masked data.
+
+    :param path: where the value is written in unmasked data.
+    :returns: the path up to its first secret name, and the masked value.
+    """
+    where = secret_along(path)
+    if where is None:
+        return path, mask(value)
+    return (path, mask_at(path[-1], value)) if where == path else (where, MASK)
+
+
+def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the path up to its first secret name, None if it has none."""
+    for depth, token in enumerate(path, 1):
+        if is_secret(token):
+            return path[:depth]
+    return None
+
+
+def is_masked_in_api(path: data_path.Path) -> bool:
+    """Return whether Ironic's API masks a place of a node for its readers.
+
+    It decides by the name that is nearest to the value, and masks fewer
+    names than rules see masked.
+    """
+    names = [token for token in path[1:] if data_path.index(token) is None
+             and not data_path.appends(token)]
+    masked = MASKED_IN_API.get(path[0])
+    return masked is not None and bool(names) and (
+        masked.search(names[-1].lower()) is not None)
+
+
+def is_masked(root: str, path: data_path.Path, masked: budget.View,
+              unmasked: typing.Mapping[str, typing.Any]) -> bool:
+    """Return whether a value of the data is masked, or has one that is.
+
+    :param masked: the data by root name as a rule sees them; its budget pays
+        for the search.
+    :param unmasked: the same with all secrets.
+    """
+    try:
+        seen = masked[root]
+    except KeyError:
+        return False
+    real = unmasked[root]
+    if seen is real:
+        # Nothing in the root is masked.
+        return False
+    key = None
+    for token in path:
+        if not isinstance(seen, dict | list):
+            # What is below a secret is one too, whether it is there or not:
+            # nobody learns the names in it.
+            break
+        key = token
+        seen = data_path.get(seen, (token,))
+        real = data_path.get(real, (token,))
+    return differs(key, seen, real, masked.budget)
+
+
+def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
+    """Return whether there is ``******`` anywhere in a value."""
+    ahead = [value]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, str):
+            if MASK in part:
+                return True
+        elif isinstance(part, dict):
+            allowance.spend(1 + (len(part) >> 2))
+            ahead += [*part, *part.values()]
+        elif isinstance(part, list):
+            allowance.spend(1 + (len(part) >> 2))
+            ahead += part
+    return False
+
+
+def differs(key: typing.Any, value: typing.Any, real: typing.Any,
+            allowance: budget.Budget) -> bool:
+    """Return whether a value is masked, or has one in it that is.
+
+    :param real: the unmasked value.
+    """
+    ahead = [(key, value, real)]
+    while ahead:
+        key, seen, real = ahead.pop()
+        if seen is real:
+            continue
+        if seen.__class__ is not real.__class__:
+            return True
+        if isinstance(seen, dict):
+            allowance.spend(1 + (len(seen) >> 2))
+            if seen.keys() != real.keys():
+                return True
+            # Mappings of the old language make their values when asked.
+            ahead += [(name, seen[name], real[name]) for name in seen]
+        elif isinstance(seen, list):
+            allowance.spend(1 + (len(seen) >> 2))
+            if len(seen) != len(real):
+                return True
+            ahead += [(None, *pair) for pair in zip(seen, real, strict=True)
+                      if operator.is_not(*pair)]
+        elif seen != real or (seen == MASK and isinstance(key, str)
+                              and is_secret(key)):
+            return True
+    return False
+
+
+def mask_url(url: str) -> str:
+    """Return a URL without its credentials and the values of its query."""
+    try:
+        parts = urlparse.urlsplit(url)
+        query = urlparse.parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError:
+        return MASK
+    host = parts.netloc.rpartition('@')[2]
+    netloc = f'{MASK}@{host}' if '@' in parts.netloc else host
+    shown = '&'.join(f'{name}={MASK}' for name, _value in query)
+    return urlparse.urlunsplit((parts.scheme, netloc, parts.path, shown, ''))
+
+
+def mask_text(text: str) -> str:
+    """Return free text without credentials in URLs, secrets and keys."""
+    if len(text) < _SHORTEST_TEXT:
+        return text
+    return _SECRETS_IN_TEXT.sub(
+        lambda match: (match['name'] or '') + MASK, text)
+
+
+def secret_arguments(given: typing.Mapping[str, typing.Any]
+                     ) -> typing.Iterator[str]:
+    """Yield the names of arguments of an action that hold a secret."""
+    path = given.get('path')
+    tokens = data_path.parse(path) if isinstance(path, str) and path.strip(
+        './') else ()
+    for name in ('value', 'cleanup'):
+        value = given.get(name)
+        if _written_out(value) and mask_along(tokens, value)[1] != value:
+            yield name
+    url = given.get('url')
+    if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
+        yield 'url'
+    headers = given.get('headers')
+    if isinstance(headers, dict) and any(
+            _written_out(value) and is_secret(header)
+            for header, value in headers.items()):
+        yield 'headers'
+
+
+def _written_out(value: typing.Any) -> bool:
+    if isinstance(value, str):
+        return any(isinstance(piece, str)
+                   for piece in interpolation.parse(value))
+    return value is not None

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compiled conditions that are one call of an op, and their reasons.
+
+Most time of an inspection is spent here. Nearly all conditions have only one
+argument that depends on the data, and need no mapping of their arguments.
+"""
+
+import typing
+
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import call as engine_call
+from ironic_inspection_rules.engine.language import condition
+from ironic_inspection_rules.engine.language import loop as engine_loop
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.i18n import _
+
+_FREE = budget.SHORT
+
+_KEPT = 64
+"""Maximum length of a machine's text that is kept for the next machine."""
+
+_SHORT = 20
+"""Maximum length of text that is shown without a call."""
+
+Holds = typing.Callable[..., bool]
+Missing = rendering.Missing
+DescribeValue = typing.Callable[[budget.View, typing.Any], str]
+"""Takes the data by root name and a value from them."""
+
+
+class _Single(condition.Condition):
+    """A condition that is one call of an op."""
+
+    __slots__ = ('_inverted', '_loop', '_sentence')
+
+    def __init__(self, op: registry.Op, operation: condition.Operation,
+                 inverted: bool, loop: engine_loop.Loop | None) -> None:
+        super().__init__(op, operation)
+        self._inverted = inverted
+        self._loop = loop
+        self._sentence: Sentence | None = None
+
+    @property
+    def sentence(self) -> 'Sentence':
+        """The text of its reasons, built when first asked for."""
+        if self._sentence is None:
+            self._sentence = Sentence(self.op, self.operation.get('args'),
+                                      self._loop)
+        return self._sentence
+
+    def reason(self, view: budget.View, shown: budget.View) -> str:
+        return self.sentence.describe(shown)
+
+
+class OfValue(_Single):
+    """A condition of which only the first argument varies."""
+
+    __slots__ = ('_describes_value', '_holds', '_last', '_other', '_pays',
+                 '_template')
+
+    def __init__(self, varying: rendering.Template, holds: Holds,
+                 other: typing.Any, op: registry.Op,
+                 *written: typing.Any) -> None:
+        super().__init__(op, *written)
+        self._template = varying
+        self._holds = holds
+        self._other = other
+        self._pays = bool(op.plugin.PAYS)
+        self._describes_value = not isinstance(varying, rendering.List) and (
+            engine_call.is_as_written(varying))
+        # The last value, the same before filters, and their trace. Threads
+        # share a plan: with three attributes one could read the value of its
+        # own machine and the trace of another. So it is one tuple in one
+        # attribute, read once and replaced as a whole.
+        self._last = ('', '', reasons.Decision(self.written_op, None))
+
+    def decide(self, roots: budget.View) -> reasons.Decision:
+        sentence = self._sentence or self.sentence
+        describe, source = sentence.describe_value, sentence.source
+        if describe is None or not self._describes_value:
+            return super().decide(roots)
+        value = self._template.render(roots)
+        holds = value.__class__ is not Missing and (
+            self._test(roots, value) is not self._inverted)
+        seen = value if source is None else source.render(roots)
+        is_text = value.__class__ is seen.__class__ is str
+        if is_text:
+            # Machines of one kind have the same values.
+            last, last_seen, known = self._last
+            if value == last and seen == last_seen and known.result is holds:
+                return known
+        decided = reasons.Decision(self.written_op, holds,
+                                       describe(roots, value))
+        if is_text and len(value) <= _KEPT and len(seen) <= _KEPT:
+            self._last = value, seen, decided
+        return decided
+
+    def _test(self, roots: budget.View, value: typing.Any) -> bool:
+        if value.__class__ is not str or len(value) > _FREE:
+            roots.budget.give(value)
+        return bool(self._holds(roots.budget, value) if self._pays
+                    else self._holds(value))
+
+    def check(self, roots: budget.View) -> bool:
+        value = self._template.render(roots)
+        if value.__class__ is not str or len(value) > _FREE:
+            if value.__class__ is Missing:
+                return False
+            roots.budget.give(value)
+        if (self._holds(roots.budget, value) if self._pays
+                else self._holds(value)):
+            return not self._inverted
+        return self._inverted
+
+
+class OfPair(OfValue):
+    """A condition of two values, the first of which varies.
+
+    It only compares them, so text costs nothing.
+    """
+
+    __slots__ = ()
+
+    def _test(self, roots: budget.View, value: typing.Any) -> bool:
+        if value.__class__ is not str:
+            roots.budget.give(value)
+        return bool(self._holds(value, self._other))
+
+    def check(self, roots: budget.View) -> bool:
+        value = self._template.render(roots)
+        if value.__class__ is not str:
+            if value.__class__ is Missing:
+                return False
+            roots.budget.give(value)
+        if self._holds(value, self._other):
+            return not self._inverted
+        return self._inverted
+
+
+class OfValues(OfValue):
+    """A condition of which only the values vary, any number of them."""
+
+    __slots__ = ()
+
+    decide = condition.Condition.decide
+
+    def check(self, roots: budget.View) -> bool:
+        values = self._template.render(roots)
+        if values.__class__ is Missing:
+            return False
+        for value in values:
+            roots.budget.give(value)
+        if self._holds(*self.op.context(roots), *values):
+            return not self._inverted
+        return self._inverted
+
+
+class OfArguments(_Single):
+    """A condition of any arguments."""
+
+    __slots__ = ('_call', '_holds', '_values', '_variadic')
+
+    def __init__(self, call: engine_call.Call, *written: typing.Any) -> None:
+        super().__init__(*written)
+        self._call = call
+        literals = dict(call.literals)
+        self._variadic = next((each.name for each
+                               in call.op.signature.arguments
+                               if each.variadic), '')
+        self._values = literals.pop(self._variadic, ())
+        self._holds = call.op.bind(literals)
+
+    def check(self, roots: budget.View) -> bool:
+        rendered = self._call.render(roots)
+        if isinstance(rendered, Missing):
+            return False
+        values = rendered.pop(self._variadic, self._values)
+        for value in values:
+            roots.budget.give(value)
+        if self._holds(*self.op.context(roots), *values, **rendered):
+            return not self._inverted
+        return self._inverted
+
+
+class Sentence:
+    """The text of a condition's reasons.
+
+    The literal parts are joined once; the values of a machine fill the gaps.
+
+    ``describe`` takes the data by root name. ``describe_value`` also takes
+    the value of the only gap, where there is one: it costs no budget and
+    cannot fail. Its text depends on that value only, and on the one of
+    ``source``, which is the value before filters, if the text shows that.
+    """
+
+    __slots__ = ('_after', '_arguments', '_explains', '_filtered', '_gaps',
+                 'describe', 'describe_value', 'source')
+
+    def __init__(self, op: registry.Op, args: typing.Any,
+                 loop: engine_loop.Loop | None) -> None:
+        bound, _problems = op.signature.bind(args)
+        self._arguments = {
+            name: engine_call.compile_argument(op, name, value, loop)
+            for name, value in bound.items()}
+        self._explains = op.guarded(op.plugin.explain, 'explain')
+        self._filtered = [
+            each for value in self._arguments.values()
+            for each in template.filtered(value)]
+        self._gaps: list[tuple[str, rendering.Template]] = []
+        self._after = ''
+        for name, value in self._arguments.items():
+            self._after += f', {name}=' if self._after or self._gaps else (
+                f'{name}=')
+            self._add(value)
+        self.describe: typing.Callable[[budget.View], str] = self._describe
+        self.describe_value: DescribeValue | None = None
+        self.source: rendering.Template | None = None
+        if type(op.plugin).explain is not plugin.Condition.explain:
+            self.describe = self._explain
+        elif len(self._gaps) == 1:
+            self._of_value(*self._gaps[0])
+
+    def _add(self, value: typing.Any) -> None:
+        """Add a value to the literal text, or a gap for it."""
+        if isinstance(value, rendering.List):
+            for index, item in enumerate(value.items):
+                self._after += ', ' if index else '['
+                self._add(item)
+            self._after += ']'
+        elif isinstance(value, rendering.Template):
+            self._gaps.append((self._after, value))
+            self._after = ''
+        else:
+            self._after += reasons.show(value)
+
+    def _of_value(self, before: str, gap: rendering.Template) -> None:
+        """Prepare for the only gap, which nearly every condition has."""
+        after, render = self._after, gap.render
+
+        def describe(view: budget.View, value: typing.Any) -> str:
+            # Most values cost no call.
+            if value.__class__ is str and len(value) <= _SHORT:
+                return f'{before}{value!r}{after}'
+            if value.__class__ is Missing:
+                return _('field {%s} does not exist') % value.field
+            return f'{before}{reasons.show(value)}{after}'
+
+        if not self._filtered:
+            self.describe_value = describe
+            self.describe = lambda view: describe(view, render(view))
+        elif self._filtered == [gap] and isinstance(
+                self._filtered[0].source, rendering.Path):
+            describe_filters = _filter_description(self._filtered[0])
+            self.describe_value = lambda view, value: (
+                describe(view, value) + describe_filters(view, value))
+            self.source = self._filtered[0].source
+
+    def _describe(self, view: budget.View) -> str:
+        made: dict[rendering.Template, typing.Any] = {
+            each: each.render(view) for each in self._filtered}
+        text = ''
+        for before, gap in self._gaps:
+            value = made[gap] if gap in made else gap.render(view)
+            if value.__class__ is Missing:
+                text = _('field {%s} does not exist') % value.field
+                break
+            text += before + reasons.show(value)
+        else:
+            text += self._after
+        return text + ''.join(_filter_description(each)(view, made[each])
+                              for each in self._filtered)
+
+    def _explain(self, view: budget.View) -> str:
+        arguments = {}
+        for name, value in self._arguments.items():
+            if isinstance(value, rendering.Template):
+                value = value.render(view)
+            if isinstance(value, Missing):
+                return _('field {%s} does not exist') % value.field
+            arguments[name] = value
+        reason = self._explains(view, arguments)
+        return (self._describe(view) if reason is None
+                else reasons.shorten(reason))
+
+
+def _filter_description(field: template.Filtered) -> DescribeValue:
+    """Build a function that describes what the filters of a field did."""
+    frame = _('; {%(field)s} makes %(after)s of %(before)s')
+    text, source = reasons.shorten(field.missing.field), field.source
+
+    def shown(value: typing.Any) -> str:
+        return (_('nothing') if isinstance(value, Missing)
+                else reasons.show(value))
+
+    return lambda view, value: frame % {
+        'field': text, 'before': shown(source.render(view)),
+        'after': shown(value)}

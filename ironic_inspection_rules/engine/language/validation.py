@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Validate a rule without a machine.
+
+The same checks serve the API, built-in rules and offline tools. They report
+every problem with the JSON pointer to it, and change nothing.
+"""
+
+import math
+import re
+import typing
+
+from oslo_utils import strutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import operation_check
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import reads
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import schema
+from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.i18n import _
+
+Problem = exceptions.Problem
+
+READ_ONLY = _('read only; leave it out')
+
+# A file may be far smaller than its data: YAML has aliases.
+_LIMITS = budget.Limits(time=math.inf)
+
+# With NUL, the characters that databases refuse.
+_SURROGATES = re.compile('[\ud800-\udfff]')
+_SHAPES = {
+    built_in: schema.Shape(schema.rule(built_in), _('field'), {
+        name: _('"%s" belongs in a condition or an action, not beside them')
+        % name for name in ('op', 'args', 'loop', 'multiple')})
+    for built_in in (False, True)}
+
+
+def parse(rule: typing.Any, ops: registry.Registry,
+          built_in: bool = False) -> model.Rule:
+    """Read a rule from what its author wrote.
+
+    :param rule: a mapping as posted to the API or read from a file, with a
+        ``uuid``.
+    :param built_in: whether priorities outside 0 … 9999 are allowed.
+    :raises: :class:`.exceptions.InvalidRule` with the first of the problems.
+    """
+    problems = exceptions.first_of(_problems(rule, ops, built_in))
+    if problems:
+        raise exceptions.InvalidRule(problems)
+    fields = {name: _READERS[name](value) if name in _READERS else value
+              for name, value in rule.items() if value is not None}
+    return model.Rule.from_mapping({**fields, 'built_in': built_in})
+
+
+def is_old(rule: typing.Any) -> bool:
+    """Return whether a rule is in the language of ironic-inspector."""
+    return isinstance(rule, dict) and any(
+        isinstance(operation, dict) and word in operation
+        for name, word in (('conditions', 'field'), ('actions', 'action'))
+        if isinstance(rule.get(name), list) for operation in rule[name])
+
+
+_READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
+    'priority': int,
+    'sensitive': strutils.bool_from_string,
+    # YAML reads off as false.
+    'mode': lambda value: model.OFF if value is False else value,
+}
+
+
+def validate(rule: typing.Any, ops: registry.Registry,
+             built_in: bool = False) -> list[Problem]:
+    """Return all problems of a rule; see :func:`parse`."""
+    return list(_problems(rule, ops, built_in))
+
+
+def _problems(rule: typing.Any, ops: registry.Registry,
+              built_in: bool) -> typing.Iterator[Problem]:
+    if not isinstance(rule, dict):
+        yield Problem('', _('a rule must be a mapping'))
+        return
+    try:
+        budget.Budget(_LIMITS).write(rule, ())
+    except exceptions.BudgetExceeded as exc:
+        yield Problem('', str(exc))
+        return
+    if is_old(rule):
+        yield Problem('', _('this is a rule of ironic-inspector: run '
+                            '"ironic-inspection-rules convert" on its file, '
+                            'or post it to /v1/rules'))
+        return
+    for path, value in data_path.walk(rule):
+        if isinstance(value, float) and not math.isfinite(value):
+            yield Problem(data_path.pointer(path),
+                          _('must be a finite number'))
+    for problem in _SHAPES[built_in].problems(
+            {name: list(value) if isinstance(value, tuple) else value
+             for name, value in rule.items()}):
+        if problem.pointer.removeprefix('/') in model.SHOWN:
+            problem = Problem(problem.pointer, READ_ONLY)
+        yield problem
+    yield from _check_meaning(rule)
+    early = rule.get('phase') == model.EARLY
+    yield from operation_check.check_all(
+        rule, 'conditions',
+        lambda each: operation_check.check_condition(each, ops, early))
+    yield from operation_check.check_all(
+        rule, 'actions',
+        lambda each: operation_check.check_action(each, ops, early))
+    if early:
+        yield from fields_of_node(rule)
+
+
+def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
+    """Return the problems of fields that the schema does not find."""
+    if rule.get('phase') == model.EARLY and rule.get('scope'):
+        yield Problem('/scope', _('there is no node in the early phase'))
+    for name in ('description', 'scope'):
+        text = rule.get(name)
+        if isinstance(text, str) and _SURROGATES.search(text):
+            yield Problem(f'/{name}', schema.UNSTORABLE)
+    values = rule.get(model.VARS)
+    for name, value in values.items() if isinstance(values, dict) else ():
+        try:
+            template.compile_value(value)
+        except exceptions.OperationError as exc:
+            yield Problem(f'/{model.VARS}{data_path.pointer([name])}',
+                          str(exc))
+
+
+def fields_of_node(rule: typing.Mapping[str, typing.Any]
+                   ) -> typing.Iterator[Problem]:
+    """Yield the fields that are refused in a rule of the early phase."""
+    for path, value in data_path.walk({
+            name: rule.get(name) for name in model.CONTENT}):
+        if isinstance(value, list):
+            continue
+        for field in reversed(reads.fields(
+                list(value) if isinstance(value, dict) else value)):
+            if field.root in interpolation.OF_NODE:
+                yield Problem(data_path.pointer(path), _(
+                    '{%s} needs a node; there is none in the early phase')
+                    % field.text)

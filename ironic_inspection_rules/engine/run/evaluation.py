@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Evaluate rules on a machine's data without changing anything."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import change as engine_change
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.engine.run import working_copy
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The outcome of a dry run of an inspection.
+
+    ``traces`` are of the rules that match or, with an explanation, of all
+    that were checked. ``changes`` would be saved, ``error`` would fail the
+    inspection. ``audited`` are the traces of rules in mode ``audit``: what
+    they would do if they were enforced. ``facts`` are the data after the
+    rules.
+    """
+
+    traces: tuple[trace.RuleTrace, ...]
+    changes: tuple[engine_change.Change, ...]
+    facts: working_copy.Facts
+    error: exceptions.RuleError | None = None
+    audited: tuple[trace.RuleTrace, ...] = ()
+
+    @property
+    def changed_by(self) -> list[str]:
+        """The UUIDs of the rules that made the changes, in their order."""
+        return [change.rule.uuid for change in self.changes if change.rule]
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return the full explanation as plain JSON data."""
+        return {
+            'result': 'failed' if self.error else 'ok',
+            'error': str(self.error) if self.error else None,
+            'rules': [each.as_dict() for each in self.traces],
+            'changes': [each.as_dict() for each in self.changes],
+            'audit': [each.as_audit() for each in self.audited],
+        }
+
+
+Refuse = typing.Callable[[working_copy.WorkingCopy],
+                         exceptions.RuleError | None]
+"""Returns the error that saving a phase would end with, if it is known."""
+
+
+def evaluate(
+        plans: typing.Mapping[str, typing.Iterable[compiler.CompiledRule]],
+        facts: working_copy.Facts,
+        phases: typing.Iterable[str] = model.PHASES,
+        explain: bool = True,
+        limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
+        refuse: Refuse = lambda target: None) -> Evaluation:
+    """Run phases one after another; nothing is saved, logged or called.
+
+    Each phase runs on the data as the previous one left them.
+
+    :param plans: the rules of each phase, in the order in which they run.
+    :param facts: the data before the first phase, which are not changed.
+        Their node may be empty, but not None.
+    :param explain: also trace rules that do not match, with a reason for
+        each condition.
+    :param refuse: called for each phase whose changes would be saved.
+    """
+    ran: list[runner.Outcome] = []
+    changes: list[engine_change.Change] = []
+    error = None
+    for phase in filter(plans.get, phases):
+        target = working_copy.WorkingCopy(
+            dataclasses.replace(facts, node=None) if phase == model.EARLY
+            else facts)
+        outcome = runner.run(plans[phase], target, facts.scope,
+                             explain, limits=limits[phase])
+        ran.append(outcome)
+        error = outcome.error
+        refused = outcome.keeps_changes and refuse(target)
+        if refused:
+            error = refused
+        elif outcome.keeps_changes:
+            changes += target.journal.changes
+            facts = after(facts, target, outcome, phase)
+        facts = closing(facts, target)
+        if error:
+            break
+    return Evaluation(tuple(rule for each in ran for rule in each.traces),
+                      tuple(changes), facts, error,
+                      tuple(rule for each in ran for rule in each.audited))
+
+
+def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
+          outcome: runner.Outcome, phase: str) -> working_copy.Facts:
+    """Return the data after a phase whose changes are kept."""
+    roots = target.roots
+    plugin_data = dict(roots[working_copy.PLUGIN_DATA])
+    outcome.record(plugin_data, phase)
+    return dataclasses.replace(
+        facts, plugin_data=plugin_data,
+        node=roots.get(working_copy.NODE, facts.node),
+        ports=tuple(roots.get(working_copy.PORTS, facts.ports)))
+
+
+def closing(facts: working_copy.Facts, target: working_copy.WorkingCopy
+            ) -> working_copy.Facts:
+    """Return the data with the places that a phase has closed."""
+    closed = target.journal.closed
+    if not closed:
+        return facts
+    return dataclasses.replace(facts, closed=facts.closed | closed)

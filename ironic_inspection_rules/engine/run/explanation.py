@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reasons of conditions: why a rule matches a machine or does not."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import (
+    condition as engine_condition,
+)
+from ironic_inspection_rules.engine.language import reasons
+
+Traces = tuple[reasons.Decision, ...]
+
+
+def is_complete(plan: compiler.CompiledRule,
+                traces: list[reasons.Decision]) -> bool:
+    """Return whether all conditions of a rule have a trace with a reason."""
+    if len(traces) < len(plan.conditions) or plan.unexplained:
+        return False
+    for _op, _result, reason in traces:
+        if reason is None:
+            return False
+    return True
+
+
+def explain(plan: compiler.CompiledRule, view: budget.View,
+            known: typing.Iterable[reasons.Decision] = ()) -> Traces:
+    """Return a trace of every condition of a rule, also after a false one.
+
+    :param known: traces of the first conditions.
+    """
+    traces = list(known)
+    for condition in plan.conditions[len(traces):]:
+        try:
+            traces.append(condition.decide(view))
+        except Exception as exc:
+            traces.append(reasons.Decision(condition.written_op, None,
+                                               exceptions.reason_of(exc)))
+    if plan.unexplained:
+        return tuple(each._replace(reason=None) for each in traces)
+    return tuple([
+        each if each.reason is not None
+        else reasons.Decision(each.op, each.result,
+                                  reason(condition, view, view))
+        for condition, each in zip(plan.conditions, traces, strict=True)])
+
+
+def explain_match(plan: compiler.CompiledRule, view: budget.View,
+                  shown: budget.View) -> Traces:
+    """Return the reasons of a rule whose conditions all hold.
+
+    :param view: the data by root name, as the rule sees them.
+    :param shown: the same without secrets.
+    """
+    if plan.masked:
+        return explain(plan, view)
+    return tuple([reasons.Decision(each.written_op, True,
+                                       reason(each, view, shown))
+                  for each in plan.conditions])
+
+
+def reason(condition: engine_condition.Condition, view: budget.View,
+           shown: budget.View) -> str:
+    """Return the reason of a condition, or what went wrong with it."""
+    try:
+        return condition.reason(view, shown)
+    except Exception as exc:
+        return exceptions.reason_of(exc)

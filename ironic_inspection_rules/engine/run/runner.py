@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""One phase of inspection: rules in order, on one target."""
+
+import contextlib
+import dataclasses
+import time
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.run import explanation
+from ironic_inspection_rules.engine.run import step
+from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.engine.run.secrecy import (
+    journal as engine_journal,
+)
+
+_PAID_AT_ONCE = 16
+"""Rules that are paid for together; one by one is slow."""
+
+Why = tuple[reasons.Decision, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of a phase.
+
+    ``traces`` are of the rules that matched or, with an explanation, of all
+    that were checked. After a :class:`.exceptions.RuleFailed` the changes so
+    far are kept, after any other ``error`` none are. ``audited`` are traces of
+    what the rules in mode ``audit`` would have done. ``timings`` are the
+    seconds that each rule took, by its UUID, if the run is to be kept.
+    ``journal`` has the changes.
+    """
+
+    traces: tuple[trace.RuleTrace, ...]
+    error: exceptions.RuleError | None = None
+    audited: tuple[trace.RuleTrace, ...] = ()
+    timings: typing.Mapping[str, float] = dataclasses.field(
+        default_factory=dict)
+    journal: engine_journal.Journal = dataclasses.field(
+        default_factory=engine_journal.Journal, compare=False, repr=False)
+
+    @property
+    def keeps_changes(self) -> bool:
+        """Return whether the changes are saved, with or without an error."""
+        return self.error is None or isinstance(self.error,
+                                                exceptions.RuleFailed)
+
+    def record(self, plugin_data: dict[str, typing.Any],
+               phase: str) -> None:
+        """Write to plugin data which rules matched and which ops ran."""
+        matched = [rule.summary() for rule in self.traces
+                   if rule.matched and rule.rule.mode != model.AUDIT]
+        if matched:
+            phases = plugin_data.get(trace.KEY)
+            plugin_data[trace.KEY] = {
+                **(phases if isinstance(phases, dict) else {}),
+                phase: matched}
+
+
+def run(plans: typing.Iterable[compiler.CompiledRule],
+        target: working_copy.WorkingCopy,
+        scope: str | None = None, explain: bool = False,
+        keep: bool = False,
+        limits: budget.Limits = budget.MAIN) -> Outcome:
+    """Run rules in the order given.
+
+    Rules that decide first are decided, and undone where they do not match,
+    before the first action of any rule (blueprint 000 "Plugins").
+
+    :param scope: the inspection scope of the node; a rule with another one
+        is skipped (spec 003 "Data model impact").
+    :param explain: trace every rule, with a reason for each condition. This
+        has a budget of its own, so that it does not change the outcome.
+    :param keep: collect what is kept of a run: reasons for the conditions of
+        the rules that match, and how long each rule took.
+    """
+    plans = [plan for plan in plans
+             if not plan.rule.scope or plan.rule.scope == scope]
+    first = [plan for plan in plans if plan.decides_first]
+    phase = _Phase(target, limits, explain, keep)
+    error = None
+    allowance = budget.Budget(limits)
+    with target.paid_by(allowance):
+        try:
+            for plan in first:
+                phase.decide_first(plan)
+            for plan in first:
+                phase.revert(plan)
+            for start in range(0, len(plans), _PAID_AT_ONCE):
+                step.pay(plans[start], _PAID_AT_ONCE, allowance)
+                for plan in plans[start:start + _PAID_AT_ONCE]:
+                    if phase.matches(plan):
+                        phase.act(plan)
+        except exceptions.RuleError as exc:
+            error = exc
+    return phase.outcome(plans, error)
+
+
+class _Phase:
+    """The state of a phase that is running.
+
+    A rule in mode ``audit`` acts on a copy of the target of its own, and its
+    errors are traced, not raised.
+    """
+
+    def __init__(self, target: working_copy.WorkingCopy,
+                 limits: budget.Limits, explain: bool, keep: bool) -> None:
+        self._target = target
+        self._explain = explain
+        self._keep = keep
+        # Explanations and audited rules have budgets of their own: with one
+        # for all, an inspection would fail because somebody asked why, or
+        # because a rule is being tried. So a phase takes at most three times
+        # its limits.
+        self._explaining = budget.Budget(limits)
+        self._auditing = budget.Budget(limits)
+        self._views = (target.view(masked=False), target.view(masked=True))
+        self._decided: dict[compiler.CompiledRule, bool] = {}
+        self._why: dict[compiler.CompiledRule, Why] = {}
+        self._vars = step.RuleVars(target)
+        self._timings: dict[str, float] = {}
+        self._started = time.perf_counter()
+        self._traces: dict[compiler.CompiledRule, trace.RuleTrace] = {}
+        self._audited: dict[compiler.CompiledRule, trace.RuleTrace] = {}
+
+    def decide_first(self, plan: compiler.CompiledRule) -> None:
+        """Decide whether a rule matches, before it is its turn."""
+        self._decided[plan] = self.matches(plan)
+        if self._keep and self._decided[plan]:
+            self._keep_why(plan)
+
+    def matches(self, plan: compiler.CompiledRule) -> bool:
+        """Return whether a rule matches, which is decided once."""
+        if plan.decides_first and plan in self._decided:
+            return self._decided[plan]
+        view = self._views[plan.masked]
+        try:
+            if self._explain:
+                holds = self._decide_explained(plan, view)
+            elif plan.rule.mode == model.AUDIT:
+                holds = self._audit_conditions(plan, view)
+            else:
+                holds = step.matches(plan, view)
+        finally:
+            if plan.vars:
+                self._vars.take(plan, view)
+        if self._keep:
+            self._stop_clock(plan.rule.uuid)
+        return holds
+
+    def _decide_explained(self, plan: compiler.CompiledRule,
+                          view: budget.View) -> bool:
+        traces: list[reasons.Decision] = []
+        try:
+            if plan.rule.mode == model.AUDIT:
+                return self._audit_conditions(plan, view)
+            return step.decide(plan, view, traces)
+        finally:
+            # Also after an error, which people want explained first. Reasons
+            # are built now, before later rules and the rule's own actions
+            # change the data. Most conditions return their reason with the
+            # result, so that nothing is read twice.
+            if explanation.is_complete(plan, traces):
+                self._why[plan] = tuple(traces)
+            else:
+                with self._target.paid_by(self._explaining):
+                    self._why[plan] = explanation.explain(plan, view, traces)
+
+    def revert(self, plan: compiler.CompiledRule) -> None:
+        """Undo what a rule that does not match did earlier."""
+        if not self._decided[plan]:
+            self._carry_out(plan, step.revert, None)
+
+    def act(self, plan: compiler.CompiledRule) -> None:
+        """Carry out a rule that matches."""
+        if self._keep:
+            self._keep_why(plan)
+            self._started = time.perf_counter()
+        # A kept run must not have reasons with secrets in them.
+        explains = self._explain or self._keep and plan.masked
+        self._carry_out(plan, step.act, self._explaining if explains else None)
+
+    def _keep_why(self, plan: compiler.CompiledRule) -> None:
+        """Explain why a rule matches, before the data change."""
+        if not plan.unexplained and plan not in self._why:
+            shown = self._views[True]
+            with (self._target.paid_by(self._explaining),
+                  self._vars.given(plan, self._target)):
+                if plan.vars and not plan.masked:
+                    with contextlib.suppress(exceptions.RuleError):
+                        step.compute(plan, shown)
+                self._why[plan] = explanation.explain_match(
+                    plan, self._views[plan.masked], shown)
+            shown.pop(model.VARS, None)
+
+    def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
+                error: exceptions.RuleError | None) -> Outcome:
+        """Return the outcome of the phase."""
+        if self._keep and error is not None:
+            self._stop_clock(error.rule_uuid)
+        done = {plan: made.disclosed(self._why.get(plan))
+                for plan, made in self._traces.items()}
+        audited = {plan: made.disclosed(self._why.get(plan))
+                   for plan, made in self._audited.items()}
+        traces = list(done.values())
+        if self._explain:
+            traces = [done.get(plan) or audited.get(plan)
+                      or trace.RuleTrace(plan.rule, False).disclosed(
+                          self._why[plan])
+                      for plan in plans if plan in self._why]
+        return Outcome(tuple(traces), error, tuple(audited.values()),
+                       self._timings, self._target.journal)
+
+    def _stop_clock(self, uuid: str) -> None:
+        """Add the time since the clock was last stopped to that of a rule."""
+        now = time.perf_counter()
+        seconds, self._started = now - self._started, now
+        if uuid in self._timings:
+            seconds += self._timings[uuid]
+        self._timings[uuid] = seconds
+
+    def _carry_out(self, plan: compiler.CompiledRule, carry_out: step.Step,
+                   explaining: budget.Budget | None) -> None:
+        if plan.rule.mode == model.AUDIT:
+            target = self._target.fork()
+            with (target.paid_by(self._auditing),
+                  self._vars.given(plan, target)):
+                done, error = carry_out(plan, target, explaining)
+            if done or error:
+                done = done or trace.RuleTrace(plan.rule, False)
+                self._audited[plan] = done._replace(
+                    error=str(error) if error else None)
+        else:
+            if plan.vars:
+                with self._vars.given(plan, self._target):
+                    done, error = carry_out(plan, self._target, explaining)
+            else:
+                done, error = carry_out(plan, self._target, explaining)
+            if done:
+                self._traces[plan] = done
+            if error:
+                raise error
+        if self._keep:
+            self._stop_clock(plan.rule.uuid)
+
+    def _audit_conditions(self, plan: compiler.CompiledRule,
+                          view: budget.View) -> bool:
+        try:
+            with self._target.paid_by(self._auditing):
+                return step.matches(plan, view)
+        except exceptions.RuleError as exc:
+            self._audited[plan] = trace.RuleTrace(plan.rule, False,
+                                                  error=str(exc))
+            return False

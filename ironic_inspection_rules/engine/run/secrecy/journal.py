@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The journal of a phase: what its rules changed, with secrets masked."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.language.secrecy import masking
+from ironic_inspection_rules.engine.run import change as engine_change
+from ironic_inspection_rules.engine.run import views
+from ironic_inspection_rules.i18n import _
+
+# Loops over a machine's data may set one value again and again.
+_MOST_CONFIRMED = 1000
+
+
+class Journal:
+    """Changes and notes of a phase.
+
+    ``changes`` are those of the data, ``confirmed`` values that were set but
+    already there, ``notes`` the lines that were logged and the requests that
+    were sent. What sensitive rules set is in ``withheld`` instead, and what
+    they note is nowhere: nobody who shows the rest has to think of it.
+
+    :param ports: the ports as they are before the phase.
+    """
+
+    def __init__(self, ports: typing.Sequence[typing.Mapping[
+            str, typing.Any]] = ()) -> None:
+        self.changes: list[engine_change.Change] = []
+        self.confirmed: list[engine_change.Change] = []
+        self.notes: list[str] = []
+        self.withheld: list[engine_change.Change] = []
+        self._ports = ports
+        # Changes of all rules, in the order in which they were made.
+        self._made: list[engine_change.Change] = []
+        self._rule: model.Rule | None = None
+        self._action = ''
+        self._masked = False
+        self._withholds = False
+
+    def enter(self, rule: model.Rule, action: str, masked: bool) -> None:
+        """Begin an action, whose changes follow.
+
+        :param action: its op.
+        :param masked: whether secrets are hidden from the rule.
+        """
+        self._rule, self._action, self._masked = rule, action, masked
+        self._withholds = rule.sensitive
+
+    def fork(self) -> 'Journal':
+        """Return an empty journal with the same ports."""
+        return Journal(self._ports)
+
+    @property
+    def length(self) -> int:
+        """The number of changes, those of sensitive rules among them."""
+        return len(self._made)
+
+    @property
+    def port_names(self) -> list[str]:
+        """The names of ports in changes, by index."""
+        return [engine_change.port_name(port) for port in self._ports]
+
+    @property
+    def closed(self) -> frozenset[views.Place]:
+        """The places of which nobody is told what is there."""
+        return frozenset((change.object, change.place)
+                         for change in self.withheld)
+
+    def blame(self, name: str, attributes: typing.Collection[str],
+              exc: Exception) -> exceptions.RuleError | None:
+        """Build the error of the rule because of which an object is not saved.
+
+        That is the last rule that changed one of the attributes of the object,
+        or the object if none of them was changed.
+
+        :param name: of the object, as in a change.
+        :returns: the error with its cause; None if no rule has changed it.
+        """
+        made = [change for change in self._made
+                if change.object == name and change.rule is not None]
+        made = [change for change in made
+                if change.place[0] in attributes] or made
+        authors = [change.rule for change in made if change.rule]
+        if not authors:
+            return None
+        reason: str | None = str(exc)
+        cause: Exception | None = exc
+        if authors[-1].sensitive:
+            reason = cause = None
+        elif any(rule.sensitive for rule in authors) or any(
+                change.value == masking.MASK for change in made):
+            # The message may have a value that nobody is to see.
+            reason = _('what it sets has a secret, or a value of a sensitive '
+                       'rule')
+            cause = None
+        last = authors[-1]
+        error = exceptions.RuleError(last.uuid, disclosure.label(last),
+                                     made[-1].action, reason)
+        error.__cause__ = cause
+        return error
+
+    def log(self, level: str, message: str) -> str:
+        """Record a line that is logged.
+
+        :returns: the message as the log may have it.
+        """
+        if self._withholds:
+            return _('a sensitive rule logs what is withheld')
+        self.notes.append(f'{level}: {message}')
+        return message
+
+    def request(self, url: str) -> str:
+        """Record a request that is sent.
+
+        :returns: what an error may say of it.
+        """
+        text = f'GET {masking.mask_url(url)}'
+        if not self._withholds:
+            self.notes.append(text)
+        return text
+
+    def confirm(self, root: str, path: data_path.Path,
+                value: typing.Any) -> None:
+        """Record that a value was set but already there.
+
+        :param root: a root, or :data:`.change.TRAITS` with a name as its path.
+        """
+        confirmed = self.withheld if self._withholds else self.confirmed
+        if len(confirmed) < _MOST_CONFIRMED or self._withholds:
+            op = 'add' if root == engine_change.TRAITS else 'replace'
+            change = self._change(op, root, path, value, value)
+            change.earlier = len(self.changes)
+            confirmed.append(change)
+
+    def record(self, op: str, data: typing.Any, root: str,
+               path: data_path.Path, value: typing.Any = None,
+               before: typing.Any = None, part: data_path.Path = ()) -> None:
+        """Record a change.
+
+        :param op: ``add``, ``replace`` or ``remove``.
+        :param data: the root as it is after the change.
+        :param part: the part of the value that the rule has set, as a path
+            below it.
+        """
+        change = self._change(op, root, path, value, before, part)
+        if data_path.APPEND in path:
+            # The path of a port is below that of the port.
+            above = len(path) - len(change.place)
+            change.place = data_path.resolve(data, path)[above:]
+        if op == 'remove':
+            items = data_path.get(data, path[:-1])
+            change.left = len(items) if isinstance(items, list) else None
+        self._add(change)
+
+    def record_traits(self, before: typing.Sequence[str],
+                      after: typing.Sequence[str]) -> None:
+        """Record the traits that were removed and those that were added."""
+        had, has = set(before), set(after)
+        for name in before:
+            if name not in has:
+                self._add(self._change('remove', engine_change.TRAITS,
+                                       (name,), None, name))
+        for name in after:
+            if name not in had:
+                self._add(self._change('add', engine_change.TRAITS,
+                                       (name,), name, None))
+
+    def _add(self, change: engine_change.Change) -> None:
+        self._made.append(change)
+        if self._withholds:
+            self.withheld.append(change)
+        else:
+            self.changes.append(change)
+
+    def _change(self, op: str, root: str, path: data_path.Path,
+                value: typing.Any, before: typing.Any,
+                part: data_path.Path = ()) -> engine_change.Change:
+        """Build a change in which secrets are masked."""
+        name, port = root, None
+        if root != engine_change.TRAITS:
+            value = None if op == 'remove' else self._shown(path, value)
+            before = None if op == 'add' else self._shown(path, before)
+        if root == views.PORTS:
+            given = self._ports[int(path[0])]
+            name, port = engine_change.port_name(given), given.get('uuid')
+            path = path[1:]
+        return engine_change.Change(
+            name, op, data_path.pointer(path), value, before, (*path, *part),
+            port=port, rule=self._rule, action=self._action)
+
+    def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
+        if self._masked:
+            return disclosure.value_at(path, value)
+        return value

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The data of a machine in two views, with secrets and masked."""
+
+import typing
+
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language.secrecy import masking
+from ironic_inspection_rules.engine.run import views
+
+Mask = typing.Callable[[typing.Any], typing.Any]
+MakeOnce = typing.Callable[[str, typing.Any, Mask], typing.Any]
+
+
+class _MaskedRoots(budget.View):
+    """The data by root name; each root is masked when it is first read."""
+
+    def __init__(self, roots: budget.View, own: views.Tree,
+                 make_once: MakeOnce) -> None:
+        super().__init__(budget=roots.budget)
+        self._roots = roots
+        self._own = own
+        self._make_once = make_once
+
+    def __missing__(self, root: str) -> typing.Any:
+        # Containers without secrets are now in both views.
+        self._own.release_all()
+        masked = self[root] = self._make_once(root, self._roots[root],
+                                              masking.mask)
+        return masked
+
+
+class Views:
+    """Both views of the data; changes are made to both.
+
+    ``open`` and ``masked`` are the data by root name.
+
+    :param roots: the data by root name; the values in it are never changed.
+    :param make_once: see :meth:`.views.Facts.made_once`.
+    """
+
+    def __init__(self, roots: budget.View, make_once: MakeOnce) -> None:
+        self.open = roots
+        self._own = views.Tree()
+        self._own_masked = views.Tree()
+        self.masked: budget.View = _MaskedRoots(roots, self._own,
+                                                 make_once)
+
+    def release(self, value: typing.Any) -> None:
+        """Share a value that was read: it is copied before it changes."""
+        if value.__class__ in views.CONTAINERS:
+            self._own.release(value)
+            self._own_masked.release(value)
+
+    def release_all(self) -> None:
+        """Share all of the data: they are copied before they change."""
+        self._own.release_all()
+        self._own_masked.release_all()
+
+    def has_member(self, root: str, path: data_path.Path,
+                   value: typing.Any) -> bool:
+        """Return whether the list at the path holds a value."""
+        return self._own.has_member(self.open[root], path, value)
+
+    def assign(self, root: str, path: data_path.Path,
+               value: typing.Any) -> None:
+        """Set the value at a path; see :meth:`.views.Tree.assign`."""
+        # If it is part of the data already, it will be in two places.
+        self.release(value)
+        self.open[root] = self._own.assign(self.open[root], path, value)
+        if root in self.masked:
+            self.masked[root] = self._own_masked.assign(
+                self.masked[root], *masking.mask_along(path, value))
+
+    def append(self, root: str, path: data_path.Path,
+               value: typing.Any) -> None:
+        """Append a value to the list at the path, which may be absent."""
+        self.release(value)
+        self.open[root] = self._own.append(self.open[root], path, value)
+        if root not in self.masked:
+            return
+        where = masking.secret_along(path)
+        if where is None:
+            self.masked[root] = self._own_masked.append(
+                self.masked[root], path, masking.mask(value))
+        else:
+            self.masked[root] = self._own_masked.assign(
+                self.masked[root], where, masking.MASK)
+
+    def remove(self, root: str, path: data_path.Path) -> None:
+        """Remove what is at the path, which has to be there."""
+        self.open[root] = self._own.remove(self.open[root], path)
+        if root not in self.masked:
+            return
+        where = masking.secret_along(path)
+        if where is None or where == path:
+            self.masked[root] = self._own_masked.remove(
+                self.masked[root], path)
+        else:
+            # The rest of the secret may be empty, and is shown then.
+            self.masked[root] = self._own_masked.assign(
+                self.masked[root], where, masking.mask_at(
+                    where[-1], data_path.get(self.open[root], where)))

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The steps of one rule: decide, act, or undo what it did earlier."""
+
+import collections.abc
+import contextlib
+import functools
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import action as engine_action
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import explanation
+from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.engine.run import working_copy
+
+Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
+"""The trace of a step, if it did anything, and its error."""
+
+Step = collections.abc.Callable[
+    [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
+    Done]
+
+
+def compute(plan: compiler.CompiledRule,
+            view: budget.View) -> None:
+    """Compute the vars of a rule, and put them into the data by root name.
+
+    Those with a missing field are left out.
+
+    :raises: :class:`.exceptions.RuleError` if one cannot be computed.
+    """
+    values: dict[str, typing.Any] = {}
+    view[model.VARS] = values
+    allowance = view.budget
+    for name, value in plan.vars:
+        try:
+            allowance.spend()
+            if isinstance(value, rendering.Template):
+                made = value.render(view)
+                if made.__class__ is rendering.Missing:
+                    continue
+                if not isinstance(value, rendering.Path):
+                    allowance.make_value(made)
+                value = made
+        except Exception as exc:
+            place = disclosure.say(plan.rule, f'{model.VARS}.{name}',
+                                   model.VARS)
+            error = disclosure.error_of(plan.rule, place, exc)
+            raise error from error.__cause__
+        values[name] = value
+
+
+def matches(plan: compiler.CompiledRule,
+            view: budget.View) -> bool:
+    """Return whether all conditions of a rule hold.
+
+    :raises: :class:`.exceptions.RuleError` if one cannot be decided.
+    """
+    if plan.vars:
+        compute(plan, view)
+    for condition in plan.conditions:
+        try:
+            if not condition.check(view):
+                return False
+        except Exception as exc:
+            error = disclosure.error_of(plan.rule, condition.operation['op'],
+                                        exc)
+            raise error from error.__cause__
+    return True
+
+
+def decide(plan: compiler.CompiledRule, view: budget.View,
+           traces: list[reasons.Decision]) -> bool:
+    """Return the same as :func:`matches`, and trace the conditions.
+
+    :param traces: gets the trace of each condition that was checked.
+    """
+    if plan.vars:
+        compute(plan, view)
+    for condition in plan.conditions:
+        try:
+            decided = condition.decide(view)
+        except Exception as exc:
+            error = disclosure.error_of(plan.rule, condition.operation['op'],
+                                        exc)
+            raise error from error.__cause__
+        traces.append(decided)
+        if not decided.result:
+            return False
+    return True
+
+
+def pay(plan: compiler.CompiledRule, count: int,
+        allowance: budget.Budget) -> None:
+    """Pay for several rules, of which this is the first.
+
+    :raises: :class:`.exceptions.RuleError` if too little is left.
+    """
+    try:
+        allowance.spend(count)
+    except exceptions.BudgetExceeded as exc:
+        op = next((condition.operation['op'] for condition
+                   in plan.conditions), plan.actions[0].name)
+        error = disclosure.error_of(plan.rule, op, exc)
+        raise error from error.__cause__
+
+
+def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
+        explaining: budget.Budget | None) -> Done:
+    """Carry out the actions of a rule that matches.
+
+    :param explaining: pays for the reasons of their conditions; None for no
+        reasons.
+    """
+    done: list[trace.ActionTrace] = []
+    error = None
+    try:
+        for action in plan.actions:
+            asked = None
+            apply = action.apply
+            if action.when:
+                asked = _Asked(plan, action, explaining)
+                apply = functools.partial(apply, asked=asked.note)
+            _carry_out(plan, action, apply, target, done, asked)
+    except exceptions.RuleError as exc:
+        error = exc
+    return trace.RuleTrace(plan.rule, True, (), tuple(done)), error
+
+
+class _Asked:
+    """The conditions of an action, and their traces so far."""
+
+    def __init__(self, plan: compiler.CompiledRule,
+                 action: engine_action.Action,
+                 explaining: budget.Budget | None) -> None:
+        self._conditions = action.when
+        self._explaining = None if plan.unexplained else explaining
+        self._traces = [trace.AskedTrace(each.written_op)
+                        for each in action.when]
+
+    def note(self, number: int, holds: bool,
+             roots: budget.View) -> None:
+        """Add a result, and keep the reason of the first false one."""
+        known = self._traces[number]
+        if self._explaining and (known.reason is None
+                                 or not holds and not known.false):
+            with roots.paid_by(self._explaining):
+                known = known._replace(reason=explanation.reason(
+                    self._conditions[number], roots, roots))
+        self._traces[number] = known._replace(
+            true=known.true + holds, false=known.false + (not holds))
+
+    @property
+    def traces(self) -> tuple[trace.AskedTrace, ...]:
+        """The traces so far."""
+        return tuple(self._traces)
+
+
+def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
+           _explaining: budget.Budget | None) -> Done:
+    """Undo what a rule that does not match did in earlier inspections."""
+    done: list[trace.ActionTrace] = []
+    error = None
+    changes = target.journal.length
+    try:
+        for action in plan.actions:
+            if action.reverts:
+                _carry_out(plan, action, action.revert, target, done,
+                           reverted=True)
+    except exceptions.RuleError as exc:
+        error = exc
+    if target.journal.length == changes:
+        return None, error
+    return trace.RuleTrace(plan.rule, False, actions=tuple(done),
+                           reverted=True), error
+
+
+def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
+               step: collections.abc.Callable[..., reasons.Idle | None],
+               target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
+               asked: _Asked | None = None, reverted: bool = False) -> None:
+    journal = target.journal
+    journal.enter(plan.rule, action.name, plan.masked)
+    changes, notes = len(journal.changes), len(journal.notes)
+    confirmed = len(journal.confirmed)
+    idle: reasons.Idle | None = None
+    try:
+        target.roots.budget.spend()
+        idle = step(target, target.view(plan.masked))
+    except Exception as exc:
+        error = disclosure.error_of(plan.rule, action.name, exc)
+        # To fail the inspection is what "fail" does.
+        if not isinstance(exc, exceptions.FailRequested):
+            idle = reasons.Idle(reasons.ERROR, error.reason)
+        raise error from error.__cause__
+    finally:
+        done.append(trace.ActionTrace(
+            action.name, tuple(journal.changes[changes:]),
+            tuple(journal.notes[notes:]), reverted,
+            tuple(journal.confirmed[confirmed:]),
+            asked.traces if asked else (), idle, changes))
+
+
+class RuleVars:
+    """The vars of the rules of a phase, kept from deciding to acting."""
+
+    def __init__(self, target: working_copy.WorkingCopy) -> None:
+        self._target = target
+        self._of: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
+
+    def take(self, plan: compiler.CompiledRule,
+             view: budget.View) -> None:
+        """Move the vars of a rule out of the data."""
+        values = self._of[plan] = view.pop(model.VARS, {})
+        # Later writes must not change them.
+        self._target.release(values)
+
+    @contextlib.contextmanager
+    def given(self, plan: compiler.CompiledRule,
+              target: working_copy.WorkingCopy) -> typing.Iterator[None]:
+        """Put the vars of a rule into the data while the context lasts."""
+        if not plan.vars:
+            yield
+            return
+        view = target.view(plan.masked)
+        view[model.VARS] = self._of[plan]
+        try:
+            yield
+        finally:
+            view.pop(model.VARS, None)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Traces: what rules, conditions and actions did."""
+
+import typing
+
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import change as engine_change
+
+Described = dict[str, typing.Any]
+
+KEY = 'inspection_rules'  # Key of plugin data with what rules did, by phase.
+
+
+class AskedTrace(typing.NamedTuple):
+    """The trace of a condition of an action, over the items of its loop.
+
+    ``true`` and ``false`` count the results. ``reason`` is that of the first
+    item with a false result, else of the first item.
+    """
+
+    op: str
+    true: int = 0
+    false: int = 0
+    reason: str | None = None
+
+
+class ActionTrace(typing.NamedTuple):
+    """The trace of one action.
+
+    ``notes`` are the lines it logged and the requests it sent.
+    ``reverted``: it was undone instead. ``confirmed`` are the
+    values it set that were already there. ``when`` are the traces of its
+    conditions. ``idle`` says why it did not run, None if it did: for at least
+    one item, and without an error. ``fail`` runs if it fails the inspection.
+    ``earlier`` is the number of changes of the phase before it.
+    """
+
+    op: str
+    changes: tuple[engine_change.Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    reverted: bool = False
+    confirmed: tuple[engine_change.Change, ...] = ()
+    when: tuple[AskedTrace, ...] = ()
+    idle: reasons.Idle | None = None
+    earlier: int = 0
+
+    @property
+    def ran(self) -> bool:
+        """Whether the action ran, or was undone."""
+        return self.idle is None
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        shown: dict[str, typing.Any] = {
+            'op': self.op,
+            'changes': [each.as_dict() for each in self.changes],
+            'notes': list(self.notes),
+            'reverted': self.reverted,
+        }
+        if self.when or self.idle:
+            shown['ran'] = self.ran
+        if self.idle:
+            shown['reason'] = self.idle.reason
+        if self.when:
+            shown['when'] = [each._asdict() for each in self.when]
+        return shown
+
+
+class RuleTrace(typing.NamedTuple):
+    """The trace of one rule.
+
+    For a rule in mode ``audit`` it says what the rule would have done, and
+    ``error`` what the inspection would have failed with. ``reverted``: it did
+    not match, and undid what it did before.
+    """
+
+    rule: model.Rule
+    matched: bool
+    conditions: tuple[reasons.Decision, ...] = ()
+    actions: tuple[ActionTrace, ...] = ()
+    error: str | None = None
+    reverted: bool = False
+
+    def disclosed(self, why: tuple[reasons.Decision, ...] | None
+                  ) -> 'RuleTrace':
+        """Return the trace as everybody may see it.
+
+        All that is told of a rule comes from here: records, statistics, logs,
+        answers and reports.
+
+        :param why: what its conditions decided, if that is known.
+        """
+        if not disclosure.gives_reasons(self.rule):
+            return RuleTrace(disclosure.shown(self.rule), self.matched,
+                             error=self.error, reverted=self.reverted)
+        if why is not None:
+            return self._replace(conditions=why)
+        return self
+
+    def as_dict(self) -> Described:
+        """Return the full explanation as plain JSON data."""
+        return self.described(RuleTrace._explanation)
+
+    def as_audit(self) -> Described:
+        """Return what the rule would do, as plain JSON data."""
+        return self.described(RuleTrace._audit)
+
+    def described(self, describe: 'Describe') -> Described:
+        """Return what a function makes of the trace, if it may be told."""
+        return disclosure.described(self.rule, lambda _rule: describe(self),
+                                    matched=self.matched)
+
+    def summary(self) -> Described:
+        """Return what is stored with a machine's inventory."""
+        return disclosure.described(self.rule, lambda rule: {
+            'uuid': rule.uuid,
+            'description': rule.description,
+            'actions': [action.op for action in self.actions
+                        if action.ran and not action.reverted]})
+
+    def _explanation(self) -> Described:
+        explanation = {
+            'uuid': self.rule.uuid,
+            'description': self.rule.description,
+            'phase': self.rule.phase,
+            'mode': self.rule.mode,
+            'matched': self.matched,
+            'conditions': [decision._asdict() for decision
+                           in self.conditions],
+            'actions': [action.as_dict() for action in self.actions],
+        }
+        if self.rule.mode == model.AUDIT:
+            explanation['error'] = self.error
+        return explanation
+
+    def _audit(self) -> Described:
+        return {'uuid': self.rule.uuid, 'matched': self.matched,
+                'description': self.rule.description,
+                'error': self.error,
+                'changes': [change.as_dict() for action in self.actions
+                            for change in action.changes]}
+
+
+Describe = typing.Callable[[RuleTrace], Described]

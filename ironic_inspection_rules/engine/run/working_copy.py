@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The data that the rules of a phase read and their actions change.
+
+All rules of a phase share one target: later rules see the changes of earlier
+ones. Nothing else changes until the caller saves the result, which a dry run
+does not.
+"""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.run import change as engine_change
+from ironic_inspection_rules.engine.run import views
+from ironic_inspection_rules.engine.run.secrecy import journal
+from ironic_inspection_rules.engine.run.secrecy import masked_views
+from ironic_inspection_rules.i18n import _
+
+NODE = views.NODE
+PORTS = views.PORTS
+PLUGIN_DATA = views.PLUGIN_DATA
+TRAITS = engine_change.TRAITS
+
+Facts = views.Facts
+Request = plugin.Request
+
+
+class Effects:
+    """What actions do beyond the data; this one does nothing."""
+
+    def log(self, level: str, message: str) -> None:
+        """Write a line to the log of the service."""
+
+    def call(self, request: Request, seconds: float) -> None:
+        """Send a GET request.
+
+        :param seconds: how long it may take: what is left of the phase.
+        :raises: :class:`.exceptions.OperationError` if it fails.
+        """
+
+
+class WorkingCopy:
+    """The data of one machine during one phase.
+
+    ``roots`` are the data by root name, ``before`` the same before the phase;
+    ``journal`` has the changes.
+
+    :param facts: the data before the phase, which are never changed.
+    """
+
+    def __init__(self, facts: Facts, effects: Effects | None = None) -> None:
+        self.roots = budget.View(facts.roots())
+        self.journal = journal.Journal(facts.ports)
+        self._views = masked_views.Views(self.roots, facts.made_once)
+        self._touched: dict[str, dict[str, set[str] | None]] = {}
+        self._effects = effects or Effects()
+        self.before = facts.roots()
+
+    def paid_by(self, allowance: budget.Budget) -> budget.PaidBy:
+        """Replace the budget of both views while the context lasts."""
+        return budget.PaidBy(allowance, self.roots, self._views.masked)
+
+    def view(self, masked: bool) -> budget.View:
+        """Return the data by root name, with or without its secrets."""
+        return self._views.masked if masked else self.roots
+
+    def release(self, value: typing.Any) -> None:
+        """Share a value that was read: it is copied before it changes."""
+        self._views.release(value)
+
+    def get(self, root: str, path: data_path.Path) -> typing.Any:
+        """Return the unmasked value at a path, or :data:`.path.ABSENT`."""
+        return data_path.get(self.roots[root], path)
+
+    def set(self, root: str, path: data_path.Path,
+            value: typing.Any, part: data_path.Path = ()) -> None:
+        """Set a value; missing parents are created.
+
+        :param part: the part of it that the rule has set, as a path below it:
+            a capability has a place below the text of all of them.
+        :raises: :class:`.exceptions.OperationError` if the path leads through
+            a plain value.
+        """
+        before = data_path.get(self.roots[root], path)
+        op = 'add' if before is data_path.ABSENT else 'replace'
+        self.roots.budget.write(value, path, before)
+        if op == 'replace' and data_path.same(before, value):
+            self.journal.confirm(root, path, value)
+            return
+        self._write(root, path, value)
+        self.journal.record(op, self.roots[root], root, path, value,
+                            None if before is data_path.ABSENT else before,
+                            part)
+
+    def extend(self, root: str, path: data_path.Path, value: typing.Any,
+               unique: bool = False) -> None:
+        """Append to a list, which is created if there is none.
+
+        :param unique: do nothing if the list has the same item.
+        :raises: :class:`.exceptions.OperationError` if the value at the path
+            is not a list.
+        """
+        items = data_path.get(self.roots[root], path)
+        if items is data_path.ABSENT or items is None:
+            items = []
+        if not isinstance(items, list):
+            raise exceptions.OperationError(
+                _('%s is not a list') % data_path.pointer(path))
+        place = (*path, data_path.APPEND)
+        self.roots.budget.write(value, place)
+        if unique and self._views.has_member(root, path, value):
+            return
+        self._views.append(root, path, value)
+        self._touch(root, path)
+        self.journal.record('add', self.roots[root], root, place, value)
+
+    def unset(self, root: str, path: data_path.Path) -> None:
+        """Remove the value at a path, if there is one."""
+        before = data_path.get(self.roots[root], path)
+        if before is data_path.ABSENT:
+            return
+        self.roots.budget.spend()
+        self.roots.budget.write(None, path)
+        self._views.remove(root, path)
+        self._touch(root, path)
+        self.journal.record('remove', self.roots[root], root, path,
+                            before=before)
+
+    def discard(self, root: str, path: data_path.Path,
+                value: typing.Any) -> None:
+        """Remove the last item of a list that is the same, if it has one."""
+        items = data_path.get(self.roots[root], path)
+        if not isinstance(items, list):
+            return
+        self.roots.budget.spend(len(items) >> 4)
+        for index in range(len(items) - 1, -1, -1):
+            if data_path.same(items[index], value):
+                self.unset(root, (*path, str(index)))
+                return
+
+    def port(self, port_id: str) -> data_path.Path:
+        """Find a port by MAC address in any case, or by UUID.
+
+        :returns: the path of the port below :data:`PORTS`.
+        :raises: :class:`.exceptions.OperationError` if there is none.
+        """
+        index = self._port_index(port_id)
+        if index is None:
+            raise exceptions.OperationError(_('the node has no port %s')
+                                            % port_id)
+        return (str(index),)
+
+    def has_port(self, port_id: str) -> bool:
+        """Return whether the node has a port with this MAC address or UUID."""
+        return self._port_index(port_id) is not None
+
+    def _port_index(self, port_id: str) -> int | None:
+        if data_path.index(port_id) is not None:
+            return None
+        return rendering.find_port(self.roots[PORTS], port_id,
+                                   self.roots.budget)
+
+    @property
+    def traits(self) -> list[str]:
+        """The names of the node's traits."""
+        return list(self.roots[NODE].get(TRAITS) or ())
+
+    def set_traits(self, names: typing.Iterable[str]) -> None:
+        """Replace the node's traits."""
+        before, after = self.traits, list(dict.fromkeys(names))
+        self.roots.budget.write(after, (TRAITS,), before)
+        self.journal.record_traits(before, after)
+        if set(before) != set(after):
+            self._write(NODE, (TRAITS,), after)
+
+    def changed(self, root: str, *parents: str) -> dict[str, typing.Any]:
+        """Return what was changed directly below a place, by name.
+
+        :param parents: path of the place: nothing or one token.
+        :returns: the new values; :data:`.path.ABSENT` for what was removed,
+            also with its parent.
+        """
+        touched = self._touched.get(root, {})
+        names: set[str] = set(touched)
+        if parents:
+            below = touched.get(parents[0], set())
+            names = set() if below is None else below
+            if below is None:
+                for whole in (data_path.get(self.before[root], parents),
+                              data_path.get(self.roots[root], parents)):
+                    names.update(whole if isinstance(whole, dict) else ())
+        return {name: data_path.get(self.roots[root], (*parents, name))
+                for name in sorted(names)}
+
+    def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
+        """Return every place that was changed, and its new value.
+
+        :returns: root, path of one or two tokens, and the value, or
+            :data:`.path.ABSENT`. Setting the values and unsetting the rest
+            in another target over the same facts leads to the same data.
+        """
+        places: list[tuple[str, data_path.Path]] = []
+        for root, names in sorted(self._touched.items()):
+            for name, below in sorted(names.items()):
+                places += [(root, (name,))] if below is None else [
+                    (root, (name, each)) for each in sorted(below)]
+        return [(root, path, data_path.get(self.roots[root], path))
+                for root, path in places]
+
+    def confirm(self, root: str, path: data_path.Path,
+                value: typing.Any) -> None:
+        """Record that a value that a rule sets is already there."""
+        self.journal.confirm(root, path, value)
+
+    def confirm_traits(self, names: typing.Iterable[str]) -> None:
+        """Record the given traits that the node already has."""
+        present = set(self.traits)
+        for name in names:
+            if name in present:
+                self.journal.confirm(TRAITS, (name,), name)
+
+    def log(self, level: str, message: str) -> None:
+        """Write a line to the log of the service."""
+        # It is kept with the run.
+        self.roots.budget.take(message)
+        self._effects.log(level, self.journal.log(level, message))
+
+    def call(self, request: Request) -> None:
+        """Send a GET request; see :meth:`Effects.call`."""
+        sent = self.journal.request(request.url)
+        seconds = self.roots.budget.remaining()
+        try:
+            self._effects.call(request, seconds)
+        except exceptions.OperationError as exc:
+            raise exceptions.OperationError(
+                _('%(request)s failed: %(error)s')
+                % {'request': sent, 'error': exc}) from exc
+
+    def _write(self, root: str, path: data_path.Path,
+               value: typing.Any) -> None:
+        self._views.assign(root, path, value)
+        self._touch(root, path)
+
+    def _touch(self, root: str, path: data_path.Path) -> None:
+        names = self._touched.setdefault(root, {})
+        if len(path) == 1:
+            names[path[0]] = None
+        else:
+            below = names.setdefault(path[0], set())
+            if below is not None:
+                below.add(path[1])
+
+    def fork(self) -> 'WorkingCopy':
+        """Return a copy that has no effects and does not change this one."""
+        self._views.release_all()
+        fork = WorkingCopy(Facts(
+            self.roots['inventory'], self.roots[PLUGIN_DATA],
+            self.roots.get(NODE), tuple(self.roots.get(PORTS, ())),
+            tuple(self.roots.get('port_groups', ())),
+            self.roots.get('previous')))
+        fork.journal = self.journal.fork()
+        fork._views.masked.update(self._views.masked)
+        return fork

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Secrets are hidden by the names they are kept under."""
+
+import hypothesis
+from oslo_utils import strutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language.secrecy import masking
+from ironic_inspection_rules.engine.run import views
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.engine.language import test_path
+
+SECRETS = (
+    'password', 'ipmi_password', 'redfish_password', 'bmc_password',
+    'auth_token', 'agent_secret_token', 'adminPass', 'snmp_community',
+    'snmp_auth_key', 'snmp_priv_key', 'ipmi_hex_kg_key', 'PASSWORD',
+    'credentials', 'configdrive', 'image_url', 'swift_temp_url', 'api_key',
+    'X-API-Key', 'apiKey', 'passwd', 'Authorization', 'Proxy-Authorization',
+    'Cookie', 'Set-Cookie')
+
+
+class IsSecretTestCase(base.TestCase):
+
+    def test_names_of_secrets(self):
+        for name in SECRETS:
+            self.assertTrue(masking.is_secret(name), name)
+
+    def test_what_was_found_once_stays(self):
+        for _time in range(2):
+            self.assertEqual(
+                [True, False, True], list(map(masking.is_secret, (
+                    'a_password', 'an_address', 'x' * 256))))
+
+    def test_only_so_many_names_are_remembered(self):
+        for number in range(20_000):
+            masking.is_secret(f'name-{number}')
+        self.assertLessEqual(len(masking._HARMLESS), 8192)
+
+    def test_all_names_of_oslo_utils(self):
+        for name in strutils._SANITIZE_KEYS:
+            self.assertTrue(masking.is_secret(f'my_{name}s'), name)
+
+    def test_what_nobody_would_name_a_thing_is_hidden(self):
+        self.assertFalse(masking.is_secret('x' * 255))
+        self.assertTrue(masking.is_secret('x' * 256))
+
+    def test_other_names(self):
+        for name in ('ipmi_username', 'redfish_address', 'mac_address',
+                     'name', 'key', 'deploy_kernel', 'capabilities', '', 'a'):
+            self.assertFalse(masking.is_secret(name), name)
+
+
+class MaskTestCase(base.TestCase):
+
+    def test_secrets_are_hidden_at_any_depth(self):
+        self.assertEqual(
+            {'a': [{'password': '******', 'b': 1}]},
+            masking.mask({'a': [{'password': 'x', 'b': 1}]}))
+
+    def test_a_whole_container_is_hidden(self):
+        self.assertEqual({'credentials': '******'},
+                         masking.mask({'credentials': [{'a': 1}]}))
+
+    def test_what_is_empty_stays(self):
+        for value in (None, '', [], {}):
+            self.assertEqual({'password': value},
+                             masking.mask({'password': value}))
+
+    def test_what_holds_no_secret_is_not_copied(self):
+        data = {'a': [{'b': 1}], 'c': {'password': 'x'}}
+        self.assertIs(data['a'], masking.mask(data['a']))
+        self.assertIs(data['a'], masking.mask(data)['a'])
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values)
+    def test_no_secret_is_left(self, value):
+        left = [masking.mask({'a': value, 'password': value})]
+        while left:
+            inner = left.pop()
+            if isinstance(inner, dict):
+                for key, item in inner.items():
+                    if masking.is_secret(key):
+                        self.assertIn(item, (None, '', [], {}, masking.MASK))
+                    left.append(item)
+            elif isinstance(inner, list):
+                left += inner
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.mappings, test_path.paths, fuzz.json_values)
+    def test_masking_along_a_path_is_masking_the_whole(self, data, path,
+                                                       value):
+        try:
+            whole = views.Tree().assign(data, path, value)
+        except exceptions.OperationError:
+            return
+        self.assertEqual(
+            repr(masking.mask(whole)),
+            repr(views.Tree().assign(masking.mask(data),
+                                    *masking.mask_along(path, value))))
+
+
+class MaskUrlTestCase(base.TestCase):
+
+    def test_credentials_and_values_are_hidden(self):
+        self.assertEqual(
+            'https://******@cmdb:8443/a?key=******&b=******',
+            masking.mask_url('https://me:pa55@cmdb:8443/a?key=k3y&b=#frag'))
+
+    def test_a_plain_url_stays(self):
+        for url in ('http://cmdb/a/b', 'https://[2001:db8::1]:80/'):
+            self.assertEqual(url, masking.mask_url(url))
+
+    def test_what_is_no_url_is_hidden_whole(self):
+        self.assertEqual('******', masking.mask_url('http://[pa55'))
