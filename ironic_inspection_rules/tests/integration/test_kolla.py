@@ -39,6 +39,16 @@ class WorkerTestCase(base.IntegrationTestCase):
         conductor.joinpath('ironic.conf').write_text(
             '[DEFAULT]\nlog_file = /var/log/kolla/ironic/ironic-conductor.log'
             '\n[database]\nconnection = mysql://secret\n')
+        # As roles/ironic/templates/ironic-conductor.json.j2 has it.
+        conductor.joinpath('config.json').write_text(json.dumps({
+            'command': 'ironic-conductor',
+            'config_files': [
+                {'source': '/var/lib/kolla/config_files/policy.yaml',
+                 'dest': '/etc/ironic/policy.yaml',
+                 'owner': 'ironic', 'perm': '0600'},
+                {'source': '/var/lib/kolla/config_files/ca-certificates',
+                 'dest': '/var/lib/kolla/share/ca-certificates',
+                 'owner': 'root', 'perm': '0644'}]}))
         self.directory.joinpath('engine').write_text(_ENGINE)
         self.directory.joinpath('engine').chmod(0o755)
         self.run_image('ironic-conductor:1')
@@ -67,13 +77,22 @@ class WorkerTestCase(base.IntegrationTestCase):
 
     def test_a_worker_runs_as_the_conductor_does(self) -> None:
         self.play()
+        conductor = self.directory / 'ironic-conductor'
         written = self.directory / 'ironic-inspection-worker'
-        self.assertIn('/ironic-inspection-worker.log\n[database]',
-                      written.joinpath('ironic.conf').read_text())
-        self.assertEqual('ironic-inspection-worker', json.loads(
-            written.joinpath('config.json').read_text())['command'])
+        container = json.loads(written.joinpath('config.json').read_text())
+        self.assertEqual(
+            'ironic-inspection-worker --log-file '
+            '/var/log/kolla/ironic/ironic-inspection-worker.log',
+            container['command'])
+        # Policies and certificates are those of the conductor.
+        self.assertEqual(
+            json.loads(conductor.joinpath('config.json').read_text())[
+                'config_files'], container['config_files'])
         asked = self.directory / 'asked'
-        self.assertIn(f'--volume={written}/:/var/lib/kolla/config_files/:ro',
+        self.assertIn(f'--volume={conductor}/:/var/lib/kolla/config_files/:ro',
+                      asked.read_text())
+        self.assertIn(f'--volume={written}/config.json:'
+                      '/var/lib/kolla/config_files/config.json:ro',
                       asked.read_text())
         self.assertEqual('ironic-conductor:1',
                          asked.read_text().splitlines()[-1])
@@ -81,6 +100,11 @@ class WorkerTestCase(base.IntegrationTestCase):
         os.remove(asked)
         self.assertRegex(self.play(), r'changed=0 ')
         self.assertFalse(asked.exists())
+
+        conductor.joinpath('policy.yaml').write_text('{}')
+        self.play()
+        self.assertTrue(asked.exists())
+        os.remove(asked)
 
         self.run_image('ironic-conductor:2')
         self.play()

@@ -2,7 +2,6 @@
 
 """The layers on images of Kolla and Metal3, as far as no image is needed."""
 
-import json
 import os
 import pathlib
 import re
@@ -12,7 +11,6 @@ import subprocess
 import fixtures
 from ironic.conf import CONF
 import jinja2
-import yaml
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.engine.language import registry
@@ -219,22 +217,3 @@ class Metal3TestCase(ImageMixin, base.IronicTestCase):
         rule, = file_rule.load_built_in(
             str(SOURCE / 'metal3' / source), registry.installed())
         self.assertEqual('audit', rule.mode)
-
-
-class WorkerTestCase(base.TestCase):
-    """The play of Kolla's worker, by what it says."""
-
-    def test_the_container_gets_the_directory_that_is_written(self):
-        path = SOURCE / 'kolla' / 'worker.yml'
-        if not path.exists():
-            self.skipTest('not a checkout: no deploy')
-        play, = yaml.safe_load(path.read_text())
-        run = play['handlers'][-1]['ansible.builtin.command']['argv']
-        self.assertIn('--volume={{ directory }}/:'
-                      '/var/lib/kolla/config_files/:ro', run)
-        container, = (task['vars']['container'] for task in play['tasks']
-                      if 'vars' in task)
-        self.assertEqual('ironic-inspection-worker', container['command'])
-        self.assertEqual(
-            '/var/lib/kolla/config_files/ironic.conf',
-            json.loads(json.dumps(container))['config_files'][0]['source'])
