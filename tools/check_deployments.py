@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Check the names of other projects that the documents use.
+
+Looks for each name of tools/deployments.yaml in the sources of its project,
+and says which are not where they were, and where they are now. Then it makes
+the changes of deploy/kolla and deploy/metal3 in the files of those projects.
+
+    python tools/check_deployments.py                  # clones all projects
+    python tools/check_deployments.py kayobe bifrost   # only these
+    python tools/check_deployments.py kayobe=../kayobe # what is there
+    python tools/check_deployments.py --release stable/2026.2 kolla
+"""
+
+import argparse
+from collections.abc import Iterator
+import dataclasses
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import jinja2
+import yaml
+
+ROOT = pathlib.Path(__file__).parents[1]
+DATA = ROOT / 'tools' / 'deployments.yaml'
+LARGEST = 1_000_000
+"""Bytes of a file that is searched for a name that has moved."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Project:
+    """Where the sources of a project are, and which were checked last."""
+
+    name: str
+    git: str
+    release: str
+    commit: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """A name on a page, and a place in the sources that has it.
+
+    ``pattern`` is None if the file alone counts.
+    """
+
+    page: str
+    project: str
+    text: str
+    file: str
+    pattern: str | None
+
+    def problem(self, checkout: pathlib.Path) -> str | None:
+        """Return what is wrong with this name, None if it is there."""
+        path = checkout / self.file
+        if not path.exists():
+            return f'{self.file} is gone{self._elsewhere(checkout)}'
+        if self.pattern is None:
+            return None
+        if re.search(self.pattern, path.read_text(), re.MULTILINE):
+            return None
+        return (f'{self.file} has no line with {self.pattern}'
+                f'{self._elsewhere(checkout)}')
+
+    def _elsewhere(self, checkout: pathlib.Path) -> str:
+        """Return where the file is now, or in which files the name is."""
+        paths = {str(path.relative_to(checkout)): path
+                 for path in _files(checkout)}
+        found = [name for name in paths if name.endswith(f'/{self.file}')]
+        if not found:
+            found = [name for name, path in paths.items()
+                     if self.text in _text(path)]
+        if not found:
+            return '; it is nowhere else'
+        more = f' and {len(found) - 3} more' if len(found) > 3 else ''
+        return f'; see {", ".join(found[:3])}{more}'
+
+
+def load(path: pathlib.Path = DATA
+         ) -> tuple[dict[str, Project], list[Name], list[str]]:
+    """Read the file with the names.
+
+    :returns: projects by name, the places of all names, and how names of
+        this project begin.
+    """
+    data = yaml.safe_load(path.read_text())
+    projects = {name: Project(name, **fields)
+                for name, fields in data['projects'].items()}
+    names = []
+    for page, of_page in data['pages'].items():
+        for project, of_project in of_page.items():
+            for text, places in of_project.items():
+                for file, *pattern in places:
+                    names.append(Name(page, project, str(text), file,
+                                      pattern[0] if pattern else None))
+    return projects, names, data['ours']
+
+
+def _files(checkout: pathlib.Path) -> Iterator[pathlib.Path]:
+    for path in sorted(checkout.rglob('*')):
+        inside = path.relative_to(checkout).parts
+        if path.is_file() and '.git' not in inside and (
+                'releasenotes' not in inside
+                and path.stat().st_size < LARGEST):
+            yield path
+
+
+def _text(path: pathlib.Path) -> str:
+    return path.read_text(errors='replace')
+
+
+def sources(project: Project, place: str, release: str,
+            directory: pathlib.Path) -> pathlib.Path:
+    """Return a checkout of a project, cloned if there is none.
+
+    :param place: a directory with files, or what ``git clone`` takes.
+    """
+    path = pathlib.Path(place)
+    is_bare = path.is_dir() and (path / 'HEAD').exists()
+    if path.is_dir() and not is_bare:
+        return path
+    target = directory / project.name
+    subprocess.run(['git', 'clone', '--quiet', '--depth', '1', '--branch',
+                    release, '--single-branch', place, str(target)],
+                   check=True)
+    return target
+
+
+def revision(checkout: pathlib.Path) -> str:
+    """Return the commit and the date of a clone, empty if it is none."""
+    if not (checkout / '.git').exists():
+        return ''
+    done = subprocess.run(
+        ['git', '-C', str(checkout), 'log', '-1', '--format=%h of %cs'],
+        text=True, capture_output=True, check=False)
+    return done.stdout.strip()
+
+
+def kolla_lines() -> str:
+    """Return what the template override runs in the image of the API."""
+    override = ROOT.joinpath('deploy', 'kolla', 'template-override.j2')
+    environment = jinja2.Environment(loader=jinja2.DictLoader({
+        'parent': '{% block ironic_api_footer %}{% endblock %}',
+        'override': override.read_text()}))
+    rendered = environment.get_template('override').render(
+        parent_template='parent')
+    return rendered.strip().removeprefix('RUN ')
+
+
+def metal3_lines() -> str:
+    """Return what the layer does to files of the image."""
+    text = ROOT.joinpath('deploy', 'metal3', 'Dockerfile').read_text()
+    joined = re.sub(r'\\\n', '', text.rpartition('\nFROM ')[2])
+    steps = re.findall('^RUN (sed .*)$', joined, re.MULTILINE)
+    return '\n'.join(steps)
+
+
+CHANGED = {
+    'kolla': (kolla_lines, {
+        'docker/ironic/ironic-api/extend_start.sh':
+            'usr/local/bin/kolla_ironic_extend_start'}),
+    'ironic-image': (metal3_lines, {
+        'scripts/runironic': 'bin/runironic',
+        'ironic-config/ironic.conf.j2': 'etc/ironic/ironic.conf.j2'}),
+}
+"""Which instructions change which files, and where images have these."""
+
+
+def change(project: str, checkout: pathlib.Path,
+           root: pathlib.Path) -> str | None:
+    """Make the changes of our layer in the files of a project.
+
+    :param root: an empty directory that stands for the image.
+    :returns: what went wrong, None if the files are as wanted.
+    """
+    lines, files = CHANGED[project]
+    for source, target in files.items():
+        if not (checkout / source).exists():
+            return f'{source} is gone'
+        path = root / target
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(checkout / source, path)
+    script = lines()
+    for target in files.values():
+        script = script.replace(f' /{target}', f' {root}/{target}')
+    done = subprocess.run(['bash', '-ec', script], text=True,
+                          capture_output=True, check=False)
+    if done.returncode:
+        return f'the instructions of the image fail: {done.stderr.strip()}'
+    for source, target in files.items():
+        if (checkout / source).read_text() == (root / target).read_text():
+            return f'the instructions of the image leave {source} as it is'
+        if not target.endswith('.j2'):
+            syntax = subprocess.run(
+                ['bash', '-n', str(root / target)], check=False)
+            if syntax.returncode:
+                return f'{source} is no script any more'
+    return None
+
+
+def check(project: Project, names: list[Name],
+          checkout: pathlib.Path) -> list[str]:
+    """Return a line for each thing of a project that is not as it was."""
+    problems = []
+    for name in names:
+        problem = name.problem(checkout)
+        if problem:
+            problems.append(f'{name.page}: {name.text}: {problem}')
+    if project.name in CHANGED:
+        with tempfile.TemporaryDirectory() as root:
+            problem = change(project.name, checkout, pathlib.Path(root))
+        if problem:
+            problems.append(f'deploy: {problem}')
+    return problems
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Check all projects, or those that are named."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('project', nargs='*', metavar='PROJECT[=PLACE]',
+                        help='a project, and its checkout or Git repository')
+    parser.add_argument('--release', help='another branch or tag of these')
+    arguments = parser.parse_args(argv)
+    projects, names, _ours = load()
+    wanted = dict(word.partition('=')[::2] for word in
+                  arguments.project or projects)
+    unknown = wanted.keys() - projects.keys()
+    if unknown:
+        parser.error(f'no such project: {", ".join(sorted(unknown))}')
+    count = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, place in wanted.items():
+            project = projects[name]
+            release = arguments.release or project.release
+            checkout = sources(project, place or project.git, release,
+                               pathlib.Path(temporary))
+            of_project = [each for each in names if each.project == name]
+            problems = check(project, of_project, checkout)
+            count += len(problems)
+            print(f'{name}, {release} {revision(checkout)}: '
+                  f'{len(of_project)} places, {len(problems)} moved')
+            for problem in problems:
+                print(f'  {problem}')
+    return 1 if count else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
