@@ -91,7 +91,7 @@ def kind_of(path: str, is_number: bool = False) -> str:
     words = field_name.words(path)
     if path.endswith('flags[]'):
         return finding.FLAG
-    if 'bios' in words and words & {'setting', 'settings', 'attributes'}:
+    if field_name.is_bios_setting(path):
         return finding.BIOS_SETTING
     if 'firmware' in words or 'bios' in words:
         return part_source.FIRMWARE
@@ -111,6 +111,9 @@ def cause(path: str, kind: str) -> tuple[str, str]:
         return kind, component(path) or ''
     if kind == part_source.FIRMWARE and path.startswith(_BIOS):
         return kind, 'bios'
+    if kind in (finding.FIELD, finding.NUMBER) and '[]' in path:
+        # An item more is another number of items, and other values.
+        return finding.FIELD, path.partition('[]')[0]
     if kind in (finding.FIELD, finding.NUMBER, part_source.FIRMWARE):
         return kind, path.rpartition('.')[0]
     return kind, ''

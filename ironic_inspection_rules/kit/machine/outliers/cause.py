@@ -21,6 +21,7 @@ _IN_SLOTS = frozenset((part_source.ACCELERATOR, part_source.INTERFACE,
 """Parts that are PCI devices, or may be behind one."""
 
 _MODEL = frozenset(('model', 'product', 'version'))
+_DEVICE_MODEL = frozenset(('model', 'product', 'vendor', 'manufacturer'))
 _TOTAL = 'physical_mb'
 _MOST_SETTINGS = 3  # That are named; a reset changes many.
 _LEADS = ('physical_mb', 'model_name', 'version', 'Version', 'count',
@@ -112,7 +113,8 @@ def _one_for_each_card(found: Candidates) -> Candidates:
 def _unexplained(found: Candidates, others: Candidates) -> Candidates:
     """Leave out PCI devices that are the other parts."""
     devices = {_device(each.slot) for each in others} - {None}
-    nameless = [each.what for each in others if each.slot is None]
+    nameless = [each.what for each in others
+                if each.slot is None and _may_be_other_device(each)]
     result = []
     for each in found:
         if _device(each.slot) in devices:
@@ -124,6 +126,15 @@ def _unexplained(found: Candidates, others: Candidates) -> Candidates:
             continue
         result.append(each)
     return result
+
+
+def _may_be_other_device(part: candidate.Candidate) -> bool:
+    """Check that a part may show a PCI device that differs as well.
+
+    A cable that is pulled or a disk of another size is no other device.
+    """
+    return part.what != finding.CHANGED or any(
+        field_name.words(name) & _DEVICE_MODEL for name in part.names)
 
 
 def _follows(field: candidate.Candidate, fields: Candidates,
@@ -194,6 +205,8 @@ def _merged(fields: Candidates) -> Candidates:
 def _lead(field: candidate.Candidate) -> tuple[int, int, float, str]:
     last = field.field.rpartition('.')[2]
     place = _LEADS.index(last) if last in _LEADS else len(_LEADS)
+    if last.endswith('[] number'):
+        place = 0
     if field.kind == finding.BENCHMARK:
         return 0 if last.endswith(' median') else 1, 0, -field.far, last
     beside = 0 if field.field.startswith('inventory') else 1

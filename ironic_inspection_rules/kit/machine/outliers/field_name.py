@@ -24,7 +24,16 @@ _INDIVIDUAL = frozenset((
     'tag', 'password', 'token', 'secret', 'url', 'hctl', 'seed', 'random',
     'hash', 'fingerprint', 'certificate', 'logs', 'error', 'id', 'handle',
     'businfo', 'utilization', 'free', 'used', 'available', 'load', 'path',
-    'cmdline', 'note', 'notes', 'description', 'location', 'owner'))
+    'cmdline', 'note', 'notes', 'description', 'location', 'owner',
+    'ambient', 'inlet', 'exhaust', 'consumption', 'processes', 'cycles',
+    'reboots', 'written', 'wear', 'biosdevname', 'driverversion'))
+_NETWORK_OR_OWNER = frozenset((
+    'serial', 'serials', 'uuid', 'guid', 'mac', 'address', 'addr', 'ip',
+    'ipv4', 'ipv6', 'netmask', 'gateway', 'dns', 'hostname', 'fqdn', 'wwn',
+    'wwpn', 'iqn', 'date', 'time', 'asset', 'tag', 'password', 'token',
+    'secret', 'url', 'hash', 'fingerprint', 'certificate', 'owner', 'name'))
+"""What no BIOS setting of another machine has; others say how it works."""
+
 _MODELS = frozenset((
     'model', 'product', 'processor', 'vendor', 'chip', 'driver', 'part'))
 _NOT_NAMES = frozenset(('device', 'subsystem', 'class', 'product', 'vendor'))
@@ -54,14 +63,37 @@ def words(name: str) -> frozenset[str]:
 def is_compared(name: str) -> bool:
     """Check that a field of this name may be alike in several machines."""
     found = words(name)
-    if 'firmware' in found or 'version' in found:
+    if 'firmware' in found:
         return True
+    if 'version' in found:
+        # A driver is the ramdisk's.
+        return 'driver' not in found
     if 'id' in found and found & _NOT_NAMES and not (
             found & (_INDIVIDUAL - {'id'})):
         return True
     if found & _INDIVIDUAL:
         return False
     return 'name' not in found or bool(found & _MODELS)
+
+
+def is_bios_setting(path: str) -> bool:
+    """Check that a path leads to a BIOS setting."""
+    found = words(path)
+    return 'bios' in found and bool(
+        found & {'setting', 'settings', 'attributes'})
+
+
+@functools.lru_cache(20000)
+def is_value_compared(path: str, name: str) -> bool:
+    """Check that the value of a field may be alike in several machines.
+
+    :param path: of the field; it ends with its name, or that of its list.
+    :param name: empty for an item of a list.
+    """
+    if is_bios_setting(path):
+        # LoadDefaults and TimerMode are no loads and no times.
+        return not words(name) & _NETWORK_OR_OWNER
+    return is_compared(name)
 
 
 @functools.lru_cache(10000)

@@ -10,6 +10,7 @@ import collections
 from collections.abc import Hashable, Iterator, Sequence
 import dataclasses
 import functools
+import math
 import statistics
 import typing
 
@@ -123,11 +124,22 @@ def _features(sketches: Sequence[sketch.Sketch], enough: float
         if feature is not None:
             yield feature
     for path, amounts in field_comparison.numbers(sketches, _is_counted):
-        values = [value if value == value else None for value in amounts]
-        feature = _feature(candidate.kind_of(path, True), path, values,
-                           enough)
+        feature = _feature(candidate.kind_of(path, True), path,
+                           _counted(amounts), enough)
         if feature is not None:
             yield feature._replace(amounts=amounts)
+
+
+def _counted(amounts: Sequence[float]) -> list[float | None]:
+    """Return numbers of machines with one for those that nearly are.
+
+    :param amounts: one of each machine; not a number where it reports none.
+    """
+    counts = collections.Counter(
+        amount for amount in amounts if not math.isnan(amount))
+    unified = norm.unify(counts)
+    return [None if math.isnan(amount) else unified.get(amount, amount)
+            for amount in amounts]
 
 
 def _is_counted(path: str) -> bool:
@@ -267,8 +279,8 @@ def _differences(sketches: Sequence[sketch.Sketch], bounds: Sequence[int],
         (kind, path, column, False)
         for kind, path, column in _columns(sketches)]
     for path, amounts in field_comparison.numbers(sketches, _is_counted):
-        columns.append((candidate.kind_of(path, True), path, [
-            value if value == value else None for value in amounts], True))
+        columns.append((candidate.kind_of(path, True), path,
+                        _counted(amounts), True))
     for kind, path, column, is_number in columns:
         values: list[typing.Any] = []
         for label in range(number):

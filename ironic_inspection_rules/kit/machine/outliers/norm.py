@@ -2,8 +2,9 @@
 
 """What is normal among peers: values that nearly all share, and numbers."""
 
+import bisect
 import collections
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 import dataclasses
 import statistics
 import typing
@@ -130,7 +131,9 @@ def numbers(values: Sequence[float], least: int, measured: bool,
              if value == value]
     if len(known) < least:
         return None
-    if not measured:
+    # Nothing is near to zero: errors of a burn-in are counted.
+    if not measured or not statistics.median(
+            value for _place, value in known):
         norm = shared([value for _place, value in known], least)
         if norm is not None:
             odd = [found for found in (
@@ -177,3 +180,33 @@ def _spread(known: Sequence[tuple[int, float]], noise: float
     if len(odd) > len(known) * QUARTER:
         return None
     return Range(middle, len(known) - len(odd), len(known), tuple(odd))
+
+
+def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
+    """Return the numbers that stand for others that are nearly the same.
+
+    Disks of one model differ by some sectors, and memory by what firmware
+    takes. Whole numbers below 10000 are counts, which are never the same.
+
+    :param counts: values, also other than numbers, and how many peers have
+        each.
+    :returns: by each number that is replaced, the more frequent one nearby.
+    """
+    amounts = [value for value in counts if _is_capacity(value)]
+    amounts.sort(key=lambda value: (-counts[value], value))
+    known: list[float] = []
+    replaced = {}
+    for amount in amounts:
+        place = bisect.bisect(known, amount)
+        nearby = [near for near in known[max(0, place - 1):place + 1]
+                  if abs(near - amount) <= _COUNTED * abs(near)]
+        if nearby:
+            replaced[amount] = min(
+                nearby, key=lambda near: abs(near - amount))
+        else:
+            known.insert(place, amount)
+    return replaced
+
+
+def _is_capacity(value: typing.Any) -> bool:
+    return type(value) in (int, float) and abs(value) >= _EXACT

@@ -9,6 +9,7 @@ import typing
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.machine.outliers import candidate
+from ironic_inspection_rules.kit.machine.outliers import capacities
 from ironic_inspection_rules.kit.machine.outliers import cause
 from ironic_inspection_rules.kit.machine.outliers import field_comparison
 from ironic_inspection_rules.kit.machine.outliers import finding
@@ -150,6 +151,7 @@ class Peers:
                 skipped.append(Skipped(key, tuple(sorted(
                     each.name for each in members))))
                 continue
+            members = capacities.unify(members)
             group = Group(key, tuple(kind.divide(members, self._least)))
             groups.append(group)
             for each in group.kinds:

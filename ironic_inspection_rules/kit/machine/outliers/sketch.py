@@ -40,8 +40,16 @@ _PART_PATHS = frozenset(source.path.partition('.*.')[0]
                         for source in _LISTS) | {
     'plugin_data.data', 'plugin_data.inspection_rules', 'plugin_data.logs',
     'plugin_data.all_interfaces', 'plugin_data.valid_interfaces',
-    'plugin_data.interfaces'}
+    'plugin_data.interfaces',
+    # The ramdisk, which is not the machine's.
+    'plugin_data.configuration', 'plugin_data.extra.system.kernel',
+    'plugin_data.extra.system.os'}
 """What is compared as parts, is told there again, or is never compared."""
+
+_LOAD_UNITS = frozenset((
+    'degrees c', 'degrees f', 'c', 'celsius', 'watts', 'w', 'amps', 'a',
+    'volts', 'v', 'percent', '%'))
+"""Units of sensors whose readings depend on load and surroundings."""
 
 _CONTAINERS = (dict, list)
 _PLAIN = frozenset((str, int, float, bool))
@@ -49,6 +57,8 @@ _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
 _SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
 _VERSIONS = frozenset(('version', 'firmware', 'revision', 'rev', 'release',
                        'model', 'stepping', 'microcode'))
+_PLAIN_VERSION = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
+_PCI_ID = re.compile('[0-9a-fA-F]{4}')
 _DEEPEST = 20
 _LARGEST = 1e300
 _MOST_FIELDS = 20000
@@ -136,7 +146,7 @@ def key_of(facts: views.Facts, by: Sequence[str]
     """
     key = []
     for path, value in values_of(facts, by).items():
-        text = str(value).strip()
+        text = ' '.join(str(value).split())
         if path == BOARD and not by and part_identity.written(text) is None:
             # Firmware has a word where it does not know the board.
             continue
@@ -167,11 +177,20 @@ def _gather(name: str, value: typing.Any, path: str,
         if path in _PART_PATHS or depth > _DEEPEST:
             return
         if kind is dict:
-            _gather_members(value, path, found, depth)
+            if not _is_load(value):
+                _gather_members(value, path, found, depth)
         else:
             _gather_items(value, path, found, depth)
-    elif value is not None and field_name.is_compared(name):
+    elif value is not None and field_name.is_value_compared(path, name):
         found.setdefault(path, []).append(value)
+
+
+def _is_load(members: dict[str, typing.Any]) -> bool:
+    """Check that a mapping is the reading of a sensor that follows load."""
+    if 'value' not in members:
+        return False
+    unit = members.get('unit')
+    return isinstance(unit, str) and unit.lower() in _LOAD_UNITS
 
 
 def _gather_members(members: dict[str, typing.Any], path: str,
@@ -217,8 +236,10 @@ def _note(path: str, values: list[typing.Any],
         if kind is str:
             if _may_be_number(path) and _NUMBER.fullmatch(value):
                 amounts.append(float(value))
-            elif is_common(value):
-                texts.append(value)
+                continue
+            text = common_text(value, not _may_be_number(path))
+            if text is not None:
+                texts.append(text)
         elif kind is bool:
             texts.append(value)
         elif kind in (int, float) and abs(value) < _LARGEST:
@@ -240,12 +261,24 @@ def _note(path: str, values: list[typing.Any],
 
 
 @functools.lru_cache(50000)
-def is_common(text: str) -> bool:
-    """Check that a text says something that several machines may have."""
+def common_text(text: str, is_version: bool) -> str | None:
+    """Return a text that several machines may have, without double spaces.
+
+    :param is_version: it is the value of a version, or the ID of a model.
+    :returns: None if the text is one machine's own, or says nothing.
+    """
+    # Firmware pads some fields with spaces, and not the same in each release.
+    text = ' '.join(text.split())
+    if is_version and (_PLAIN_VERSION.fullmatch(text)
+                       or _PCI_ID.fullmatch(text)):
+        # 4.40.10.0 and a date look like addresses, 1.1 like a placeholder.
+        return text
     if not text or not field_name.is_common_text(text):
-        return False
+        return None
     # Firmware writes a word where it knows nothing.
-    return len(text) <= 2 or part_identity.written(text) is not None
+    if len(text) > 2 and part_identity.written(text) is None:
+        return None
+    return text
 
 
 @functools.lru_cache(20000)
@@ -257,6 +290,12 @@ def _section(path: str) -> str:
 def _may_be_number(path: str) -> bool:
     """Check that a field is no version, which may look like a number."""
     return not field_name.words(path.rpartition('.')[2]) & _VERSIONS
+
+
+@functools.lru_cache(5000)
+def _is_exact(name: str) -> bool:
+    """Check that an attribute is a version, or the ID of a model."""
+    return name.endswith('_id') or bool(field_name.words(name) & _VERSIONS)
 
 
 def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
@@ -311,7 +350,8 @@ def _attributes(source: part_source.Source, item: Mapping[str, typing.Any]
         if kind not in _PLAIN or not _is_attribute(source.path, name):
             continue
         if kind is str:
-            if not is_common(value):
+            value = common_text(value, _is_exact(name))
+            if value is None:
                 continue
         elif not abs(value) < _LARGEST:
             continue

@@ -131,6 +131,73 @@ class NamesTestCase(base.TestCase):
         self.assertEqual([], told(machines))
 
 
+class NoiseTestCase(base.TestCase):
+    """What differs without a fault is not odd."""
+
+    def test_disks_of_one_model_differ_by_some_sectors(self):
+        machines = fleet(10, disks=[{'name': 'a', 'size': 480103981056}])
+        for name in ('m03', 'm04', 'm05', 'm06', 'm07'):
+            machines[name]['inventory']['disks'][0]['size'] += 4096
+        machines['m08']['inventory']['disks'][0]['size'] -= 512
+        self.assertEqual([], told(machines))
+        result = odd_fleet_trial.compare(machines)
+        self.assertEqual([], result.as_dict()['kinds'])
+        machines['m08']['inventory']['disks'][0]['size'] = 240057409536
+        self.assertEqual([('m08', 'disk', None)], told(machines))
+
+    def test_memory_that_a_kernel_takes_makes_no_kinds(self):
+        machines = fleet(10)
+        for number, machine in enumerate(machines.values()):
+            machine['inventory']['memory']['total'] = (
+                549000000000 - number % 2 * 80000000)
+        result = odd_fleet_trial.compare(machines)
+        self.assertEqual([], result.as_dict()['kinds'])
+        self.assertEqual((), result.findings)
+
+    def test_firmware_pads_with_spaces(self):
+        machines = fleet(10, system_vendor={
+            'manufacturer': 'Acme', 'product_name': 'One',
+            'firmware': {'version': 'U30 v2.68 (07/14/2022)'}})
+        firmware = machines['m03']['inventory']['system_vendor']['firmware']
+        firmware['version'] = ' U30  v2.68 (07/14/2022) '
+        self.assertEqual([], told(machines))
+
+    def test_the_ramdisk_is_not_the_machine(self):
+        machines = fleet(10)
+        for name, machine in machines.items():
+            release = '5.14.0-9' if name == 'm03' else '5.14.0-8'
+            machine['plugin_data'] = {
+                'configuration': {'collectors': ['default', release],
+                                  'managers': [{'version': release}]},
+                'extra': {'system': {'kernel': {'version': release},
+                                     'os': {'version': release}},
+                          'network': {'eth0': {
+                              'businfo': 'pci@0000:18:00.0',
+                              'driver': 'ice', 'driverversion': release}}}}
+        self.assertEqual([], told(machines))
+
+    def test_sensors_that_follow_the_load(self):
+        machines = fleet(10)
+        for name, machine in machines.items():
+            odd = name == 'm03'
+            machine['plugin_data'] = {
+                'extra': {'ipmi': {
+                    'Exhaust': {'value': 44 + 9 * odd, 'unit': 'degrees C'},
+                    'Current 1': {'value': .4 + odd, 'unit': 'Amps'},
+                    'Pwr': {'value': 140 + 60 * odd, 'unit': 'Watts'}}},
+                'health': {'power_cycles': 3 + odd, 'inlet': 21 + 5 * odd,
+                           'bytes_written': 10 ** 12 * (1 + odd)}}
+        self.assertEqual([], told(machines))
+
+    def test_other_names_of_interfaces(self):
+        machines = fleet(10, interfaces=[{
+            'name': 'eth0', 'mac_address': '52:54:00:00:00:01',
+            'biosdevname': 'em1'}])
+        interface = machines['m03']['inventory']['interfaces'][0]
+        interface.update(name='eno1', biosdevname='p1p1')
+        self.assertEqual([], told(machines))
+
+
 class PeersTestCase(base.TestCase):
 
     def test_too_few_are_skipped_and_said(self):
@@ -299,6 +366,69 @@ class FindingTestCase(base.TestCase):
         machines['m11']['plugin_data']['extra']['cpu']['logical_0'][
             'loops_per_sec'] = 2400
         self.assertEqual([('m11', 'benchmark', None)], told(machines))
+
+    def test_versions_that_look_like_addresses_or_placeholders(self):
+        for usual, odd in (('4.40.10.0', '4.32.10.0'), ('1.1', '1.2'),
+                           ('202301150900', '202101150900')):
+            machines = fleet(10, system_vendor={
+                'manufacturer': 'Acme', 'product_name': 'One',
+                'firmware': {'version': usual}})
+            firmware = machines['m03']['inventory']['system_vendor'][
+                'firmware']
+            firmware['version'] = odd
+            self.assertEqual([('m03', 'firmware', None)], told(machines))
+
+    def test_models_with_an_id_of_one_digit(self):
+        machines = fleet(10)
+        for name, machine in machines.items():
+            machine['plugin_data']['pci_devices'] = [{
+                'vendor_id': '1000', 'class': '0104',
+                'bus': '0000:18:00.0',
+                'product_id': '2222' if name == 'm03' else '1111'}]
+        self.assertEqual([('m03', 'pci-device', '0000:18:00.0')],
+                         told(machines))
+
+    def test_errors_where_others_have_none(self):
+        machines = fleet(10)
+        for name, machine in machines.items():
+            machine['plugin_data']['burnin'] = {'memory': {
+                'errors': 4 if name == 'm03' else 0}}
+        self.assertEqual([('m03', 'benchmark', None)], told(machines))
+
+    def test_a_setting_whose_name_has_the_word_of_a_reading(self):
+        machines = fleet(10)
+        for number, machine in enumerate(machines.values()):
+            machine['plugin_data']['bios_settings'] = {
+                'LoadOptimizedDefaults': 'Enabled', 'AssetTag': f'T{number}'}
+        machines['m03']['plugin_data']['bios_settings'][
+            'LoadOptimizedDefaults'] = 'Disabled'
+        self.assertEqual([('m03', 'bios-setting', None)], told(machines))
+
+    def test_one_item_more_of_a_list_is_one_finding(self):
+        device = {'vendor': '0x1d6b', 'product': '0x0002', 'class': '09'}
+        machines = fleet(10)
+        for machine in machines.values():
+            machine['plugin_data']['usb_devices'] = [device, device]
+        machines['m03']['plugin_data']['usb_devices'] = [
+            device, device, {'vendor': '0x0930', 'product': '0x6545',
+                             'class': '08'}]
+        found, = odd_fleet_trial.compare(machines).findings
+        self.assertEqual('m03', found.machine)
+        self.assertEqual('plugin_data.usb_devices[] number', found.field)
+
+    def test_a_pulled_cable_hides_no_device(self):
+        machines = fleet(10, interfaces=[{
+            'name': 'eth0', 'mac_address': '52:54:00:00:00:01',
+            'has_carrier': True}])
+        for machine in machines.values():
+            machine['plugin_data']['pci_devices'] = [{
+                'vendor_id': '1000', 'product_id': '0016', 'class': '0104',
+                'revision': '02', 'bus': '0000:18:00.0'}]
+        machines['m03']['inventory']['interfaces'][0]['has_carrier'] = False
+        machines['m03']['plugin_data']['pci_devices'][0]['revision'] = '01'
+        self.assertEqual(
+            [('m03', 'interface', None),
+             ('m03', 'pci-device', '0000:18:00.0')], told(machines))
 
     def test_settings_may_be_a_list(self):
         machines = fleet(10)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sizes of parts that are the same but for some bytes.
+
+Disks of one model differ by some sectors. Machines are compared, and divided
+into kinds, as if such disks were of one size.
+"""
+
+import collections
+from collections.abc import Iterable, Sequence
+import typing
+
+from ironic_inspection_rules.kit.machine.outliers import norm
+from ironic_inspection_rules.kit.machine.outliers import sketch
+
+_Sizes = dict[typing.Any, typing.Any]
+"""Sizes by which others are replaced, by those."""
+
+
+def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
+    """Return the sketches of peers with one size for nearly equal ones.
+
+    :param sketches: equal lists of parts in them are the same object, which
+        holds for the result as well.
+    """
+    counts = collections.Counter(
+        id(part_list) for drawn in sketches for part_list in drawn.parts)
+    distinct = {id(part_list): part_list for drawn in sketches
+                for part_list in drawn.parts}
+    replaced = _replaced_sizes(
+        (part_list, counts[number])
+        for number, part_list in distinct.items())
+    if not any(replaced.values()):
+        return list(sketches)
+    shared = sketch.Shared()
+    unified = {number: shared(_with_sizes(part_list, replaced))
+               for number, part_list in distinct.items()}
+    return [drawn._replace(parts=tuple(
+        unified[id(part_list)] for part_list in drawn.parts))
+        for drawn in sketches]
+
+
+def _replaced_sizes(counted: Iterable[tuple[sketch.PartList, int]]
+                    ) -> dict[tuple[str, str], _Sizes]:
+    """Return the sizes to replace, by kind of parts and attribute.
+
+    :param counted: lists of parts, and how many machines have each.
+    """
+    counts: dict[tuple[str, str], collections.Counter[typing.Any]] = {}
+    for part_list, machines in counted:
+        for _slot, attributes in part_list.items:
+            for name, value in attributes:
+                key = part_list.kind, name
+                counts.setdefault(key, collections.Counter())[
+                    value] += machines
+    return {key: norm.unify(values) for key, values in counts.items()}
+
+
+def _with_sizes(part_list: sketch.PartList,
+                replaced: dict[tuple[str, str], _Sizes]) -> sketch.PartList:
+    items = []
+    for slot, attributes in part_list.items:
+        unified = []
+        for name, value in attributes:
+            sizes = replaced[part_list.kind, name]
+            unified.append((name, sizes.get(value, value)))
+        items.append((slot, tuple(unified)))
+    return part_list._replace(items=tuple(items))
