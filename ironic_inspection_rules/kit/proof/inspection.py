@@ -60,8 +60,12 @@ def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
     return found
 
 
-def _decides_first(rule: model.Rule) -> bool:
-    """Return whether a rule may undo what it did in an earlier inspection."""
+def decides_first(rule: model.Rule) -> bool:
+    """Return whether a rule is decided before any rule of its phase acts.
+
+    Such a rule may undo what it did in an earlier inspection, and an error
+    of its conditions comes before what other rules do.
+    """
     return bool(compiler.compile_rule(rule,
                                       registry.installed()).decides_first)
 
@@ -117,7 +121,7 @@ class Inspection:
         """
         phase = passed.rule.phase
         in_phase = [rule for rule in others if rule.phase == phase]
-        if any(map(_decides_first, (passed.rule, *in_phase))):
+        if any(map(decides_first, (passed.rule, *in_phase))):
             # What is undone, is before the first rule of the phase.
             return self.run(others)
         rules = others[number:]
@@ -133,7 +137,7 @@ class Inspection:
         first = state
         # A rule in mode audit undoes nothing.
         undoing = [rule for rule in rules if rule.mode != model.AUDIT
-                   and _decides_first(rule)]
+                   and decides_first(rule)]
         if undoing:
             reason = 'what rules undo where they do not match'
             about = (*begin.roots.values(), *state.roots.values(), json.dumps(
@@ -145,7 +149,7 @@ class Inspection:
                 self.machine.guess(reason, 'ends', *about))
         for rule in rules:
             # What is decided first, is decided on the data of then.
-            found = first if _decides_first(rule) else state
+            found = first if decides_first(rule) else state
             passed, state = self._pass(rule, state, begin, scope, found)
             if notes is not None:
                 notes.append(passed)

@@ -165,12 +165,18 @@ class Proof:
                 return Answer(SHADOWED, rules, NO)
         lasts = logic.disj(passed.lasts, self._ends_differ(
             self._end, self._inspection.resume(passed, without, number)))
-        wanted = logic.conj(passed.matched, lasts)
-        found = self._search.find(wanted)
-        if found is None:
-            # An error of its vars or conditions is an effect too.
-            wanted = logic.conj(passed.ends, lasts)
-            found = self._search.find(wanted)
+        # An error of its vars or conditions is an effect too.
+        wanted = [logic.conj(passed.matched, lasts),
+                  logic.conj(passed.ends, lasts)]
+        if inspections.decides_first(passed.rule):
+            # So is what it undoes where it does not match, or is an error of
+            # its conditions where other rules would fail the inspection.
+            wanted.append(lasts)
+        found = None
+        for effect in wanted:
+            found = self._search.find(effect)
+            if found is not None:
+                break
         if found is None:
             if self._engine.differs(self._rules, without, met):
                 raise Unclear('the engine decides otherwise')
@@ -183,7 +189,7 @@ class Proof:
                 for action in each.actions):
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
-        raise Unclear(self._search.reasons(wanted))
+        raise Unclear(self._search.reasons(effect))
 
     def _ends_differ(self, one: states.State,
                      other: states.State) -> logic.Formula:

@@ -263,6 +263,55 @@ class QuestionTestCase(base.TestCase):
             self.assertEqual('no', self.compared(
                 [{**undoes, **frame}], [{**undoes, **frame}]), frame)
 
+    def test_a_rule_that_can_only_fail_undoes_where_it_does_not_match(self):
+        # No list is the text that the filter takes.
+        error = '{node.traits | trait}'
+        asked = [{'op': 'eq', 'args': ['{plugin_data.t}', 'a']}]
+        fails = {'op': 'set-attribute', 'args': ['/extra', error]}
+        adds = {'op': 'add-trait', 'args': ['CUSTOM_A'], 'revert': True}
+        cleans = {'op': 'set-attribute', 'args': {
+            'path': '/extra/a', 'value': error, 'cleanup': 'b'}}
+        for actions in (
+                [{**fails, 'revert': True}], [cleans],
+                [{'op': 'extend-attribute', 'args': ['/extra/l', error],
+                  'revert': True}],
+                [{'op': 'set-plugin-data', 'args': ['/m', error],
+                  'revert': True}],
+                [{'op': 'set-capability', 'args': ['c', error],
+                  'revert': True}],
+                [{'op': 'set-port-attribute', 'args': [MAC, '/extra', error],
+                  'revert': True}],
+                [{'op': 'add-trait', 'args': ['{item}'], 'revert': True,
+                  'loop': ['CUSTOM_A', error]}],
+                [adds, fails], [fails, adds]):
+            for frame in {}, {'scope': 's'}:
+                undoes = {'conditions': asked, 'actions': actions, **frame}
+                other = {'conditions': asked, 'actions': [fails], **frame}
+                # In mode audit it undoes nothing for the one that does.
+                audits = {**undoes, 'mode': 'audit'}
+                self.assertNotEqual(
+                    'yes', self.one('shadowed', undoes, other, audits)['0',],
+                    (actions, frame))
+
+    def test_a_rule_undoes_in_the_early_phase(self):
+        undoes, fails = ({
+            'phase': 'early', 'vars': {'x': []}, 'conditions': [
+                {'op': 'eq', 'args': ['{plugin_data.t}', 'a']}],
+            'actions': [{'op': 'set-plugin-data', 'args': [
+                '/m', '{vars.x | trait}'], **more}]}
+            for more in ({'revert': True}, {}))
+        self.assertNotEqual('yes', self.one('shadowed', undoes, fails)['0',])
+
+    def test_a_rule_undoes_though_another_one_fails_the_inspection(self):
+        fails = {'op': 'set-attribute', 'args': ['/extra',
+                                                 '{node.traits | trait}']}
+        stops = {'op': 'fail', 'args': ['no']}
+        undoes = {**fails, 'revert': True}
+        rules = [{'actions': [action], 'conditions': [
+            {'op': 'eq', 'args': ['{plugin_data.t}', value]}]}
+            for value, action in (('b', stops), ('a', undoes), ('a', fails))]
+        self.assertNotEqual('yes', self.one('shadowed', *rules)['1',])
+
     def test_an_action_does_not_write_a_secret(self):
         password = '{node.driver_info.password}'
         there = {'op': '!is-empty', 'args': [password]}
