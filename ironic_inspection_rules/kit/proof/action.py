@@ -9,7 +9,6 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine.language import arguments
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
@@ -119,7 +118,8 @@ class Actions:
                        str(action))
         else:
             given = {key: self._path(each, scope, literal)
-                     if key == 'path' else self._argument(key, each, scope)
+                     if key == 'path' else expression.argument(
+                         self._op.signature.by_name[key], each, scope)
                      for key, each in self._given.items()}
             for each in given.values():
                 when = self._unless(when, values.absent(each))
@@ -160,15 +160,6 @@ class Actions:
         made = origin.Origins(self._passed.rule.vars, action.get('loop'))
         return secret.read_in(self._machine, action.get('args'), scope.roots,
                               made)
-
-    def _argument(self, name: str, written: typing.Any,
-                  scope: expression.Scope) -> Value:
-        """Return an argument, read as the type that the op declares."""
-        found = expression.evaluate(written, scope)
-        argument = self._op.signature.by_name[name]
-        if not argument.converts:
-            return found
-        return values.each(found, functools.partial(_converted, argument))
 
     @staticmethod
     def _path(written: typing.Any, scope: expression.Scope,
@@ -457,28 +448,6 @@ class Actions:
 def _names_capability(text: str) -> bool:
     """Return whether a text can be the name of a capability."""
     return bool(text) and ',' not in text and ':' not in text
-
-
-def _converted(argument: arguments.Argument,
-               each: values.Alternative) -> Value:
-    """Return an argument as the type that it declares."""
-    if isinstance(each, values.Failed) or values.is_missing(each):
-        return values.only(each)
-    if isinstance(each, values.Const):
-        try:
-            return values.const(arguments.convert(each.value, argument))
-        except exceptions.OperationError:
-            return values.FAILED
-    if argument.type not in (str, bool):
-        return values.only(each)
-    if isinstance(each, values.Mapping | values.Items | values.Names):
-        return values.FAILED
-    is_read = argument.type is str or (
-        isinstance(each, values.Term) and each.is_boolean)
-    if is_read and isinstance(each, values.Term):
-        return values.only(each)
-    return values.unknown(f'the argument {argument.name}',
-                          argument.type.__name__, each)
 
 
 _TRANSLATIONS: dict[str, typing.Callable[[Actions, Formula, Given], None]] = {

@@ -10,6 +10,7 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import arguments
 from ironic_inspection_rules.engine.language import call as engine_call
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
@@ -75,6 +76,37 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
         inner = {name: evaluate(each, scope) for name, each in written.items()}
         parts, whole = list(inner.values()), values.Mapping(None, inner)
     return _whole(parts, whole)
+
+
+def argument(declared: arguments.Argument, written: typing.Any,
+             scope: Scope) -> Value:
+    """Return an argument, read as the type that its op declares."""
+    found = evaluate(written, scope)
+    if not declared.converts:
+        return found
+    return values.each(found, functools.partial(_converted, declared))
+
+
+def _converted(declared: arguments.Argument,
+               each: values.Alternative) -> Value:
+    """Return an argument as the type that it declares."""
+    if isinstance(each, values.Failed) or values.is_missing(each):
+        return values.only(each)
+    if isinstance(each, values.Const):
+        try:
+            return values.const(arguments.convert(each.value, declared))
+        except exceptions.OperationError:
+            return values.FAILED
+    if declared.type not in (str, bool):
+        return values.only(each)
+    if isinstance(each, values.Mapping | values.Items | values.Names):
+        return values.FAILED
+    is_read = declared.type is str or (
+        isinstance(each, values.Term) and each.is_boolean)
+    if is_read and isinstance(each, values.Term):
+        return values.only(each)
+    return values.unknown(f'the argument {declared.name}',
+                          declared.type.__name__, each)
 
 
 def path(written: str, scope: Scope) -> Value:
