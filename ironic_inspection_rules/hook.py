@@ -7,27 +7,27 @@ from ironic.drivers.modules.inspector.hooks import base
 from oslo_log import log
 
 from ironic_inspection_rules.inspection import announcement
-from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.patches import database
 from ironic_inspection_rules.patches import deploy as deploy_patch
-from ironic_inspection_rules.patches import inspection
+from ironic_inspection_rules.patches import inspection as inspection_patch
 from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.patches import redfish
+from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
 
-NAMES = (*inspection.NAMES, *database.NAMES, *deploy_patch.NAMES,
+NAMES = (*inspection_patch.NAMES, *database.NAMES, *deploy_patch.NAMES,
          *redfish.NAMES, *conductor.NAMES)
 """Names of Ironic without which a conductor does not start."""
 
 
-def prepare_conductor() -> phase.PhaseRunner:
+def prepare_conductor() -> None:
     """Prepare the conductor of this process to run rules.
 
     :raises: UnsupportedIronic, or as :func:`.start.rules`.
@@ -35,17 +35,22 @@ def prepare_conductor() -> phase.PhaseRunner:
     with start.required():
         name.check(NAMES)
     LOG.debug('Answers for %s', [each.obj_name() for each in tables.CLASSES])
-    runner = phase.PhaseRunner(start.rules())
-    inspection.replace_rules(runner.apply)
+    # They must be good before the first inspection.
+    start.rules()
+    inspection_patch.replace_rules(inspection.apply_rules)
+    inspection_patch.around_inspection(inspection.of_task)
+    inspection_patch.after_removal(_forget)
     redfish.install()
-    keeping.install()
     deploy_patch.check(deploy.node_problem)
     if CONF.inspection_queue.enabled:
         # Not loaded if it is switched off.
         from ironic_inspection_rules.queue import power_on
         with start.required():
             power_on.install()
-    return runner
+
+
+def _forget(node_uuid: str) -> None:
+    recorder.forget([node_uuid])
 
 
 class InspectionRulesHook(base.InspectionHook):
@@ -61,16 +66,18 @@ class InspectionRulesHook(base.InspectionHook):
         if start.is_all_in_one():
             # The API of this process would fail, and be started for ever.
             start.refuse(switches.near_middleware())
-        self._runner = prepare_conductor()
+        prepare_conductor()
         announcement.announce(announcement.HOOK, start.rules())
 
     def preprocess(self, task, inventory, plugin_data) -> None:
         """Run the rules of the preprocess phase."""
-        self._runner.preprocess(task, inventory, plugin_data)
+        with inspection.of_task(task, inventory, plugin_data) as current:
+            current.preprocess(inventory, plugin_data)
 
     def __call__(self, task, inventory, plugin_data) -> None:
         """Run the main phase for a node that was just discovered."""
-        self._runner.finish_discovery(task, inventory, plugin_data)
+        with inspection.of_task(task, inventory, plugin_data) as current:
+            current.finish_discovery(inventory, plugin_data)
 
 
 class NearNameHook(base.InspectionHook):

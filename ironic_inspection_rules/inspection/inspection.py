@@ -1,14 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection of a node, from its begin until it is stored."""
+"""The inspection of a node, from its begin until its run is stored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import contextlib
+import time
 from typing import Any
 
+from ironic.common import exception as ironic_exception
+from ironic.conf import CONF
+from oslo_db import exception as db_exc
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
+from ironic_inspection_rules.inspection import effects
+from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import posted_data
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.inspection import switches
+from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.patches import redfish
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import recorder
+
+LOG = log.getLogger(__name__)
 
 _ATTRIBUTE = 'inspection_rules_inspection'
 """Attribute of a task that holds its inspection.
@@ -21,15 +50,144 @@ rules. All of them pass the task on.
 class Inspection:
     """An inspection that is made once.
 
-    One that may be made again, after a crash, is :class:`.attempt.Attempt`.
+    It runs the phases of rules, saves what they change and, in the end,
+    stores what they did as one run. All phases run the rules that were in
+    force in the first one. An inspection that may be made again, after a
+    crash, is :class:`.attempt.Attempt`.
 
+    :param task: a TaskManager instance with an exclusive lock.
+    :param run: the run, which has just begun.
+    :param is_of_ironic: whether Ironic inspects the node, and leaves the
+        error in its ``last_error`` if that fails.
     :ivar is_repeatable: whether a later attempt may repeat the phases.
     """
 
     is_repeatable = False
 
-    def __init__(self, run: recorder.Run) -> None:
+    def __init__(self, task: Any, run: recorder.Run,
+                 is_of_ironic: bool = True) -> None:
+        self.task = task
         self.run = run
+        self._is_of_ironic = is_of_ironic
+        self._posted = posted_data.PostedData()
+        self._rules: repository.Snapshot | None = None
+        self._options: str | None = None
+        self._has_run_rules = False
+        # Rules of a node that was just discovered run before the power-off.
+        self._main_is_over = False
+        # What the inspection before has stored, once a rule asks for it.
+        self._reads_previous: bool | None = None
+        self._previous: dict[str, Any] | None = None
+        # What each phase found, for the history.
+        self._facts: dict[str, dict[str, str]] = {}
+
+    @contextlib.contextmanager
+    def handed_over(self) -> Iterator[None]:
+        """Attach the inspection to its task while the context lasts."""
+        setattr(self.task, _ATTRIBUTE, self)
+        try:
+            yield
+        finally:
+            setattr(self.task, _ATTRIBUTE, None)
+
+    def begin(self, inventory: dict, plugin_data: dict) -> None:
+        """Take the data that the machine sent.
+
+        :param plugin_data: may go on changing. What early rules did is taken
+            out of them the first time; later a rule may have written it.
+        """
+        has_begun = self._posted.inventory is not None
+        self._posted.take(inventory, plugin_data)
+        if not has_begun:
+            self._take_early_phase(inventory, plugin_data)
+
+    def preprocess(self, inventory: dict, plugin_data: dict) -> None:
+        """Run the rules of the preprocess phase.
+
+        A node enrolled by auto-discovery gets its scope first.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
+        node = self.task.node
+        with self.guard():
+            if facts.is_auto_discovered(node, plugin_data):
+                scope = CONF.auto_discovery.inspection_scope
+                if scope and model.SCOPE_PROPERTY not in node.properties:
+                    node.properties = {**node.properties,
+                                       model.SCOPE_PROPERTY: scope}
+                    node.save()
+            self._run_phase(model.PREPROCESS, inventory, plugin_data)
+
+    def finish_discovery(self, inventory: dict, plugin_data: dict) -> None:
+        """Run the main phase for a node that auto-discovery has enrolled.
+
+        Ironic powers the machine off next. It can do so only with the driver,
+        the address and the credentials that these rules set (spec 003 "Use
+        Cases"). For all other nodes this does nothing.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
+        if not facts.is_auto_discovered(self.task.node, plugin_data):
+            return
+        with self.guard():
+            self._run_phase(model.MAIN, inventory, plugin_data)
+            self._main_is_over = True
+            # The task has loaded the driver that the node was enrolled with.
+            self.task.driver = None
+            self.task.load_driver()
+
+    def apply(self, phase: str, inventory: dict, plugin_data: dict) -> None:
+        """Run the rules of a phase where Ironic would run its own.
+
+        :param phase: ``preprocess`` or ``main``.
+        :param plugin_data: is changed in place; the caller stores it.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
+        if phase == model.MAIN and self._main_is_over:
+            return
+        before = dict(plugin_data)
+        with self.guard():
+            self._run_phase(phase, inventory, plugin_data)
+            if plugin_data != before:
+                redfish.store_again(self.task, inventory, plugin_data)
+
+    def prepare(self, error: str | None) -> recorder.Store | None:
+        """Prepare to store the run of an inspection that has ended.
+
+        :param error: why it failed, None if it did not.
+        :returns: a function that stores it; None if no rules ran and it did
+            not fail, or rules do not run on this node.
+        """
+        node = self.task.node
+        if not switches.is_supported(node.inspect_interface):
+            return None
+        has_data = self._posted.inventory is not None
+        if not self._has_run_rules and (error is None or not has_data):
+            return None
+        if error is not None and self._is_of_ironic:
+            error = node.last_error or error
+        options = CONF.inspection_rules
+        return recorder.prepare(
+            self.run, self._findings(), node, error, options.keep_runs,
+            mask=disclosure.is_kept_masked(options.mask_secrets),
+            days=options.keep_history)
+
+    def store(self, error: str | None) -> None:
+        """Store the run of an inspection that has ended.
+
+        :param error: see :meth:`prepare`.
+        """
+        prepared = self.prepare(error)
+        if prepared is None:
+            return
+        try:
+            prepared()
+        except db_exc.DBError as exc:
+            # The inspection must not fail for that.
+            recorder.warn_of_loss(self.task.node, exc)
+        keeping.clean()
 
     def checkpoint_of(self, phase: str) -> checkpoint.Checkpoint | None:
         """Return what an earlier attempt saved of a phase, None if nothing."""
@@ -48,17 +206,233 @@ class Inspection:
         """Leave errors in this context to Ironic, which fails the node."""
         yield
 
+    def _run_phase(self, phase: str, inventory: dict,
+                   plugin_data: dict) -> None:
+        task = self.task
+        rules = self._rules_in_force()
+        plans = rules.plans(phase)
+        saved = self.checkpoint_of(phase)
+        self.begin(inventory, plugin_data)
+        self._read_previous(rules, phase)
+        supported = switches.is_supported(task.node.inspect_interface)
+        if supported:
+            self._has_run_rules = True
+            self.run.revision = rules.revision
+        keep_history = bool(CONF.inspection_rules.keep_history)
+        if saved is None and not (supported and (plans or keep_history)):
+            return
+        # Hooks create ports; the task must read them again.
+        task.ports = task.portgroups = None
+        redfish.reconcile_properties(task)
+        machine = facts.of_node(task.node, task.ports, task.portgroups,
+                                inventory, plugin_data, self._previous)
+        target = working_copy.WorkingCopy(machine, effects.ServiceEffects())
+        if keep_history and saved is None:
+            self._facts[phase] = history.facts_of(machine)
+        before = dict(plugin_data)
+        try:
+            if saved is None:
+                self._decide(phase, plans, target, plugin_data)
+            else:
+                self._repeat(phase, saved, target, plugin_data)
+        finally:
+            self._posted.set_aside(before, plugin_data)
+            redfish.reconcile_properties(task)
 
-def of(task: Any) -> Inspection | None:
-    """Return the inspection of a task, None if it has none."""
-    return getattr(task, _ATTRIBUTE, None)
+    def _decide(self, phase: str, plans: Sequence[compiler.CompiledRule],
+                target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+        """Run the rules of a phase, and save what they changed.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
+        node = self.task.node
+        started = time.perf_counter()
+        outcome = runner.run(
+            plans, target, node.properties.get(model.SCOPE_PROPERTY),
+            keep=True, limits=limits.of(phase))
+        seconds = time.perf_counter() - started
+        LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
+                  'node %(node)s', {'count': len(outcome.traces),
+                                    'phase': phase, 'node': node.uuid})
+        self.run.add(phase, outcome, seconds)
+        error = outcome.error
+        if error:
+            self.run.note_error(phase, error, saving=False)
+        try:
+            if outcome.keeps_changes:
+                self._save(phase, outcome, target, plugin_data)
+        except exceptions.RuleError as exc:
+            error = exc
+            self.run.note_error(phase, error, saving=True)
+            self.run.add(phase, outcome, seconds, saved=False)
+        keeping.phase_ended(phase, outcome, seconds, node.uuid, error)
+        if error:
+            raise ironic_exception.HardwareInspectionFailure(
+                error=str(error)) from error
+
+    def _save(self, phase: str, outcome: runner.Outcome,
+              target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+        """Save what the rules of a phase changed, with a checkpoint.
+
+        :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
+        """
+        before = dict(plugin_data)
+        more = {}
+        error = outcome.error
+        if isinstance(error, exceptions.RuleFailed) and error.maintenance:
+            more = {'maintenance': True,
+                    'maintenance_reason': error.reason or str(error)}
+        saving.update_plugin_data(target, plugin_data)
+        outcome.record(plugin_data, phase)
+        together = None
+        if self.is_repeatable and outcome.traces:
+            together = self.saver_of(phase, checkpoint.of_phase(
+                target, checkpoint.difference(before, plugin_data), more,
+                error, self.run.checkpoint(phase)))
+        saving.save(self.task, target, more, together)
+
+    def _repeat(self, phase: str, saved: checkpoint.Checkpoint,
+                target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+        """Repeat what the rules of a phase did in an earlier attempt.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule has failed inspection.
+        """
+        self.run.take_up(phase, saved.get('run'))
+        checkpoint.repeat(saved, target)
+        saving.save(self.task, target, saved['more'],
+                    self.saver_of(phase, saved))
+        checkpoint.apply(saved['plugin_data'], plugin_data)
+        if saved['error']:
+            raise ironic_exception.HardwareInspectionFailure(
+                error=saved['error'])
+
+    def _rules_in_force(self) -> repository.Snapshot:
+        """Return the rules of this inspection, read for its first phase.
+
+        :raises: HardwareInspectionFailure if the plugin's tables are missing
+            or too old. Another error of the database stays what it is:
+            durable inspection waits until it is over.
+        """
+        if self._rules is not None:
+            return self._rules
+        rules = start.rules()
+        try:
+            self._rules = rules.refresh(self.task.context)
+        except db_exc.DBError as exc:
+            _refuse_without_tables(exc)
+            raise
+        self._options = rules.options
+        return self._rules
+
+    def _read_previous(self, rules: repository.Snapshot, phase: str) -> None:
+        """Read what was stored before, if a rule of this inspection reads it.
+
+        In the first phase, as Redfish stores its data before the main one.
+        """
+        if self._reads_previous is not None or (
+                phase == model.MAIN and redfish.goes_on(self.task)):
+            return
+        self._reads_previous = rules.reads_previous(
+            (model.PREPROCESS, model.MAIN))
+        if not self._reads_previous:
+            return
+        node = self.task.node
+        if CONF.inspection_rules.keep_history:
+            self._previous = history.last_stored(node.uuid)
+        if not self._previous:
+            self._previous = facts.stored_before(node, self.task.context)
+
+    def _findings(self) -> history.Findings | None:
+        posted = self._posted
+        if posted.inventory is None:
+            return None
+        return history.Findings(
+            posted.inventory, posted.found_plugin_data(), posted.plugin_data,
+            self._facts, self._options, bool(self._reads_previous),
+            self._previous)
+
+    def _take_early_phase(self, inventory: dict, plugin_data: dict) -> None:
+        early = plugin_data.pop(record.EARLY_KEY, None)
+        if not isinstance(early, dict):
+            return
+        self.run.places.update(early.pop(recorded_rule.EARLY_PLACES, {}))
+        for phase, kept in early.items():
+            found = kept.pop(record.EARLY_FOUND, None)
+            if found is not None:
+                before = {name: value for name, value in plugin_data.items()
+                          if name not in found['unset']}
+                self._facts[phase] = history.facts_of(
+                    working_copy.Facts(inventory, {**before, **found['set']}),
+                    revision=found['revision'])
+        self.run.phases.update(early)
 
 
 @contextlib.contextmanager
-def handed_over(inspection: Inspection, task: Any) -> Iterator[None]:
-    """Attach an inspection to a task while the context lasts."""
-    setattr(task, _ATTRIBUTE, inspection)
+def of_task(task: Any, inventory: dict | None = None,
+            plugin_data: dict | None = None,
+            is_of_ironic: bool = True) -> Iterator[Inspection]:
+    """Enter the inspection of a task.
+
+    A task that has none gets one, which ends with the context: then its run
+    is stored.
+
+    :param inventory: what the machine sent, None if it is not known yet.
+    :param is_of_ironic: see :class:`Inspection`.
+    """
+    current = getattr(task, _ATTRIBUTE, None)
+    if current is not None:
+        yield current
+        return
+    current = Inspection(task, recorder.Run(recorder.INSPECTION),
+                         is_of_ironic)
+    if inventory is not None:
+        current.begin(inventory, plugin_data or {})
+    with current.handed_over():
+        try:
+            yield current
+        except ironic_exception.UnsupportedDriverExtension:
+            raise
+        # The run is kept, whatever the inspection failed for.
+        except Exception as exc:
+            current.store(str(exc))
+            raise
+        current.store(None)
+
+
+def apply_rules(task: Any, inventory: dict, plugin_data: dict,
+                inspection_phase: str) -> None:
+    """Run rules instead of Ironic's own, with the arguments of Ironic.
+
+    Outside of an inspection, for instance in a step (approved specification
+    "inspection-steps"), they have a run of their own.
+
+    :param plugin_data: is changed in place; the caller stores it.
+    :param inspection_phase: ``preprocess`` or ``main``.
+    :raises: HardwareInspectionFailure if a rule fails, or the phase is
+        another one.
+    """
+    phases = (model.PREPROCESS, model.MAIN)
+    if inspection_phase not in phases:
+        raise ironic_exception.HardwareInspectionFailure(
+            error=_('Inspection rules of the phase %s cannot be applied to a '
+                    'node') % suggestion.not_one_of(inspection_phase, phases))
+    with of_task(task, inventory, plugin_data,
+                 is_of_ironic=False) as current:
+        current.apply(inspection_phase, inventory, plugin_data)
+
+
+def _refuse_without_tables(error: db_exc.DBError) -> None:
+    """Name the command that makes the plugin's tables if they are missing.
+
+    :param error: of a query of these tables.
+    :raises: HardwareInspectionFailure if that is the cause of the error.
+    """
     try:
-        yield
-    finally:
-        setattr(task, _ATTRIBUTE, None)
+        tables.check()
+    except exceptions.DatabaseNotReady as problem:
+        if isinstance(problem.__cause__, db_exc.DBError):
+            raise error from problem
+        raise ironic_exception.HardwareInspectionFailure(
+            error=str(problem)) from error

@@ -14,7 +14,10 @@ from ironic_inspection_rules.patches import name
 Around = Callable[..., contextlib.AbstractContextManager[typing.Any]]
 
 Apply = Callable[[typing.Any, dict, dict, str], None]
-"""Called with a task, inventory, plugin data and the name of a phase."""
+"""Called with a task, inventory, plugin data and the name of a phase.
+
+Its parameters have the names of Ironic's own function.
+"""
 
 CONTINUE = name.Name(
     'ironic.conductor.inspection', 'continue_inspection',
@@ -86,11 +89,7 @@ def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
 
 def replace_rules(apply: Apply) -> None:
     """Apply other rules wherever Ironic would apply its own."""
-    def apply_rules(task: typing.Any, inventory: dict, plugin_data: dict,
-                    inspection_phase: str) -> None:
-        apply(task, inventory, plugin_data, inspection_phase)
-
-    APPLY_RULES.put(apply_rules)
+    APPLY_RULES.put(apply)
 
 
 def power_on(task: typing.Any) -> None:

@@ -7,6 +7,7 @@ import contextlib
 from typing import Any
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import saving
@@ -14,6 +15,9 @@ from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
+
+_EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
+                   queue_request.REAPPLY: recorder.REAPPLY}
 
 
 class Abandoned(BaseException):
@@ -31,18 +35,30 @@ class Attempt(inspection.Inspection):
     twice. Saving checks the token of the delivery, so a worker that has lost
     its lease saves neither.
 
+    :param task: see :class:`.Inspection`.
     :param requests: the queue.
     :param request: as :meth:`.DatabaseQueue.begin` returned it.
     """
 
     is_repeatable = True
 
-    def __init__(self, run: recorder.Run,
-                 requests: database_queue.DatabaseQueue,
+    def __init__(self, task: Any, requests: database_queue.DatabaseQueue,
                  request: queue_request.Request) -> None:
-        super().__init__(run)
+        # All attempts at a request make one run, and share its UUID.
+        super().__init__(task, recorder.Run(
+            _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION),
+            request.uuid))
         self._queue = requests
         self.request = request
+
+    def take_up(self) -> None:
+        """Take up what earlier attempts did, where there is no other one."""
+        request = self.request
+        self.begin(request.inventory, request.plugin_data)
+        self._has_run_rules = True
+        for phase in model.PHASES:
+            saved = request.checkpoints.get(phase, {})
+            self.run.take_up(phase, saved.get('run'))
 
     def checkpoint_of(self, phase: str) -> checkpoint.Checkpoint | None:
         return self.request.checkpoints.get(phase)
@@ -78,13 +94,13 @@ class Attempt(inspection.Inspection):
 
 
 @contextlib.contextmanager
-def made(attempt: Attempt, task: Any) -> Iterator[None]:
-    """Attach an attempt to a task while the context lasts.
+def made(attempt: Attempt) -> Iterator[None]:
+    """Attach an attempt to its task while the context lasts.
 
     :raises: LeaseLost or TemporaryFailure if the attempt is abandoned.
     """
     try:
-        with inspection.handed_over(attempt, task):
+        with attempt.handed_over():
             yield
     except Abandoned as exc:
         cause = exc.__cause__ or exc

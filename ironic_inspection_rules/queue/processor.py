@@ -24,7 +24,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
-from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
@@ -36,8 +35,8 @@ from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
 
-_EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
-                   queue_request.REAPPLY: recorder.REAPPLY}
+_WITH_DATA = (queue_request.CONTINUE, queue_request.REAPPLY)
+"""Events of requests that run rules on the data of a machine."""
 
 _EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
 """Events that bring a node to "inspecting", by its state."""
@@ -77,9 +76,10 @@ class RequestProcessor:
         if finding.done and request.event == queue_request.CONTINUE:
             # The attempt that finished it may have died before it stored
             # the run.
-            run = _taken_up(request)
-            if not recorder.is_stored(run, request.node_uuid):
-                task.run = keeping.prepare(run, task, None)
+            current = attempt.Attempt(task, self._queue, request)
+            current.take_up()
+            if not recorder.is_stored(current.run, request.node_uuid):
+                task.run = current.prepare(None)
         return finding
 
     def run(self, task, request: queue_request.Request) -> str | None:
@@ -95,19 +95,18 @@ class RequestProcessor:
             queue_request.TIMEOUT: self._time_out,
             queue_request.POWER_ON: self._power_on,
         }[request.event]
-        run = _run_of(request)
+        current = attempt.Attempt(task, self._queue, request)
         try:
-            current = attempt.Attempt(run, self._queue, request)
-            with attempt.made(current, task):
+            with attempt.made(current):
                 task.load_driver()
                 if early := request.checkpoints.get(model.EARLY):
                     # Plugin data as the early rules left them.
                     checkpoint.apply(early, request.plugin_data)
-                if request.event in _EVENTS_OF_RUNS:
+                if request.event in _WITH_DATA:
                     _guard_hooks(task, current)
-                    run.begin(request.inventory, request.plugin_data)
+                    current.begin(request.inventory, request.plugin_data)
                 error = carry_out(task, request)
-            task.run = keeping.prepare(run, task, error)
+            task.run = current.prepare(error)
             return error
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
@@ -121,7 +120,7 @@ class RequestProcessor:
             reason = _reason(exc)
             self._fail_node(task, request, reason)
             _put_first(task.node, reason)
-            task.run = keeping.prepare(run, task, reason)
+            task.run = current.prepare(reason)
             return reason
 
     def _inspect(self, task, request: queue_request.Request) -> str | None:
@@ -198,8 +197,10 @@ class RequestProcessor:
         """Record on the node that the request cannot be carried out."""
         self._fail_node(task, request, reason)
         if request.state == state.PROCESSING and (
-                request.event in _EVENTS_OF_RUNS):
-            task.run = keeping.prepare(_taken_up(request), task, reason)
+                request.event in _WITH_DATA):
+            current = attempt.Attempt(task, self._queue, request)
+            current.take_up()
+            task.run = current.prepare(reason)
 
     def _fail_node(self, task, request: queue_request.Request,
                    reason: str) -> None:
@@ -283,23 +284,6 @@ def _reason(exc: Exception) -> str:
             reason = exc
     # Some have no text of their own.
     return exceptions.storable(str(reason) or type(reason).__name__)
-
-
-def _run_of(request: queue_request.Request) -> recorder.Run:
-    """Return the run of a request; all its attempts share one UUID."""
-    return recorder.Run(
-        _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION),
-        request.uuid)
-
-
-def _taken_up(request: queue_request.Request) -> recorder.Run:
-    """Build the run of a request from its checkpoints."""
-    run = _run_of(request)
-    run.begin(request.inventory, request.plugin_data)
-    run.run_rules(None)
-    for phase in model.PHASES:
-        run.take_up(phase, request.checkpoints.get(phase, {}).get('run'))
-    return run
 
 
 def _put_first(node, reason: str) -> None:

@@ -53,6 +53,11 @@ class Snapshot(typing.NamedTuple):
         """Return the rules of a phase in the order they run in."""
         return self.by_phase.get(phase, ())
 
+    def reads_previous(self, phases: typing.Iterable[str]) -> bool:
+        """Return whether a rule of these phases reads the data before."""
+        return any(plan.reads_previous for phase in phases
+                   for plan in self.plans(phase))
+
 
 class Repository:
     """All rules in force, compiled.

@@ -25,6 +25,7 @@ again. A document has
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
 import datetime
 import json
 import time
@@ -63,6 +64,35 @@ _CLEANING_PERIOD = 600.0
 """Seconds from one removal of old data by a process to the next."""
 
 _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+    """What an inspection found, and what it left.
+
+    ``inventory`` and ``plugin_data`` are what the machine posted, without the
+    logs of its ramdisk, ``left`` the plugin data in the end. ``facts`` are
+    what each phase found, see :func:`facts_of`. ``options`` are those that
+    the rules depended on, as JSON text. ``previous`` is what the inspection
+    before had stored; it means nothing unless a rule ``reads_previous``.
+    """
+
+    inventory: Document
+    plugin_data: Document
+    left: Document
+    facts: Mapping[str, Mapping[str, str]] = dataclasses.field(
+        default_factory=dict)
+    options: str | None = None
+    reads_previous: bool = False
+    previous: Document | None = None
+
+    def data(self, mask: bool) -> Document:
+        """Return what the machine posted."""
+        if not mask:
+            return {'inventory': self.inventory,
+                    'plugin_data': self.plugin_data}
+        return {'inventory': disclosure.data(self.inventory),
+                'plugin_data': disclosure.data(self.plugin_data)}
 
 
 def prepare(uuid: str, node: typing.Any, document: Document
@@ -225,38 +255,39 @@ def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
                     if name != LOGS})
 
 
-def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
-             ) -> Document:
-    """Build the document of an inspection.
+def document(findings: Findings, values: Mapping[str, typing.Any],
+             errors: Mapping[str, Document], mask: bool) -> Document:
+    """Build the document of an inspection that has ended.
 
-    :param run: the :class:`.recorder.Run` that has ended.
+    :param values: the columns of its run.
+    :param errors: those that the rules of phases ended with, by phase.
     """
-    texts = {name: _encode(value)
-             for name, value in run.data(mask=False).items()}
+    posted = findings.data(mask=False)
+    texts = {name: _encode(value) for name, value in posted.items()}
     base = {name: _masked(text, mask) for name, text in texts.items()}
 
     def patch(name: str, text: str) -> document_patch.Patch:
         return [] if text == texts[name] else document_patch.between(
             base[name], _masked(text, mask))
     facts = {}
-    for phase, found in run.facts.items():
+    for phase, found in findings.facts.items():
         others = json.loads(found[_OTHERS])
         facts[phase] = {
             # Whatever the rules were shown, credentials are not kept.
             **disclosure.data(others),
             **{name: patch(name, found[name]) for name in texts},
-            'error': run.errors.get(phase)}
-    if run.reads_previous:
-        base['previous'] = _masked(_encode(run.previous), mask)
+            'error': errors.get(phase)}
+    if findings.reads_previous:
+        base['previous'] = _masked(_encode(findings.previous), mask)
     phases = {phase: {name: value for name, value in record.items()
                       if name != 'seconds'}
-              for phase, record in run.phases.items()}
+              for phase, record in values['phases'].items()}
     return {**base, **{name: values[name] for name in (
         'event', 'revision', 'result', 'error')},
-        'options': run.options, 'phases': json.loads(_encode(phases)),
+        'options': findings.options, 'phases': json.loads(_encode(phases)),
         'facts': facts,
         'stored': None if values['error'] is not None else patch(
-            'plugin_data', _without_logs(run.plugin_data))}
+            'plugin_data', _without_logs(findings.left))}
 
 
 def _masked(text: str, mask: bool) -> typing.Any:

@@ -7,6 +7,7 @@ inspection has ended, well or not.
 """
 
 from collections.abc import Callable, Collection
+import dataclasses
 import datetime
 import typing
 
@@ -20,10 +21,7 @@ from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
-from ironic_inspection_rules.engine.run import trace
-from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_rule
@@ -39,74 +37,26 @@ Store = Callable[..., None]
 """Stores a run as part of the transaction it is given, or of its own."""
 
 
+@dataclasses.dataclass
 class Run:
     """One run, as far as it has come.
 
-    :param event: :data:`INSPECTION` or :data:`REAPPLY`.
-    :param uuid: of the request that is being processed, so that its attempts
-        make one run; None for an inspection without.
+    ``event`` is :data:`INSPECTION` or :data:`REAPPLY`, ``uuid`` that of the
+    request that is being processed, so that its attempts make one run.
+    ``revision`` is that of the rules in force. ``phases`` are the records of
+    what the rules did, ``places`` what sensitive rules set, which nobody is
+    shown, and ``errors`` what the rules of a phase ended with, all by phase.
     """
 
-    def __init__(self, event: str, uuid: str | None = None) -> None:
-        self.event = event
-        self.uuid = uuid or uuidutils.generate_uuid()
-        self.started_at: datetime.datetime = timeutils.utcnow()
-        # The rules in force when it began: those of all its phases.
-        self.rules: typing.Any = None
-        self.revision: int | None = None
-        self.options: str | None = None
-        self.phases: dict[str, record.Record] = {}
-        # What sensitive rules set, by phase; no part of what is shown.
-        self.places: dict[str, recorded_rule.Places] = {}
-        self.has_run = False
-        # Rules of a node that was just discovered run before the power-off.
-        self.main_is_over = False
-        self.facts: dict[str, dict[str, str]] = {}
-        self.errors: dict[str, Data] = {}
-        # What the inspection before has stored, once a rule asks for it.
-        self.previous: Data | None = None
-        self.reads_previous: bool | None = None
-        self._inventory: Data | None = None
-        self._plugin_data: Data | None = None
-        self._before_rules: Data = {}
-
-    def begin(self, inventory: Data, plugin_data: Data) -> None:
-        """Note the data that the machine sent.
-
-        :param plugin_data: may go on changing. What early rules did is taken
-            out of them the first time; later a rule may have written it.
-        """
-        begun = self.has_data
-        self._inventory, self._plugin_data = inventory, plugin_data
-        if begun:
-            return
-        early = plugin_data.pop(record.EARLY_KEY, None)
-        if isinstance(early, dict):
-            self.places.update(early.pop(recorded_rule.EARLY_PLACES, {}))
-            for phase, kept in early.items():
-                found = kept.pop(record.EARLY_FOUND, None)
-                if found is not None:
-                    before = {name: value for name, value
-                              in plugin_data.items()
-                              if name not in found['unset']}
-                    self.facts[phase] = history.facts_of(
-                        working_copy.Facts(inventory,
-                                           {**before, **found['set']}),
-                        revision=found['revision'])
-            self.phases.update(early)
-
-    @property
-    def has_data(self) -> bool:
-        """True once the machine has sent data."""
-        return self._inventory is not None
-
-    def run_rules(self, revision: int | None,
-                  options: str | None = None) -> None:
-        """Note that rules run now.
-
-        :param options: see :attr:`.repository.Repository.options`.
-        """
-        self.has_run, self.revision, self.options = True, revision, options
+    event: str
+    uuid: str = dataclasses.field(default_factory=uuidutils.generate_uuid)
+    started_at: datetime.datetime = dataclasses.field(
+        default_factory=timeutils.utcnow)
+    revision: int | None = None
+    phases: dict[str, record.Record] = dataclasses.field(default_factory=dict)
+    places: dict[str, recorded_rule.Places] = dataclasses.field(
+        default_factory=dict)
+    errors: dict[str, Data] = dataclasses.field(default_factory=dict)
 
     def add(self, phase: str, outcome: runner.Outcome, seconds: float,
             saved: bool = True) -> None:
@@ -115,10 +65,6 @@ class Run:
         places = recorded_rule.places_of(outcome)
         if places:
             self.places[phase] = places
-
-    def note_facts(self, phase: str, machine: working_copy.Facts) -> None:
-        """Note the machine as the rules of a phase find it."""
-        self.facts[phase] = history.facts_of(machine)
 
     def note_error(self, phase: str, error: exceptions.RuleError,
                    saving: bool) -> None:
@@ -143,60 +89,23 @@ class Run:
         :param saved: its :meth:`checkpoint`, None if there is none.
         """
         if saved and saved['record']:
-            self.run_rules(saved['revision'])
+            self.revision = saved['revision']
             self.phases.update(saved['earlier'])
             self.phases[phase] = saved['record']
             self.places.update(saved['places'])
 
-    def set_aside(self, before: Data, after: Data) -> None:
-        """Note which plugin data rules have changed.
 
-        Of a run that failed the data are kept as rules found them.
-
-        :param after: as rules left them; a changed value is another object.
-        """
-        for name in before.keys() | after.keys():
-            found = before.get(name, _ABSENT)
-            if after.get(name, _ABSENT) is not found:
-                self._before_rules.setdefault(name, found)
-
-    @property
-    def plugin_data(self) -> Data:
-        """Plugin data as they are."""
-        return self._plugin_data or {}
-
-    def data(self, mask: bool) -> dict[str, Data | None]:
-        """Return what the machine sent, without the logs of its ramdisk."""
-        if self._inventory is None:
-            return {'inventory': None, 'plugin_data': None}
-        plugin_data = {
-            name: value for name, value
-            in {**self.plugin_data, **self._before_rules}.items()
-            if value is not _ABSENT and name not in _NOT_KEPT}
-        found = {'inventory': self._inventory, 'plugin_data': plugin_data}
-        return {name: disclosure.data(value) if mask else value
-                for name, value in found.items()}
-
-
-_ABSENT = object()
-
-_NOT_KEPT = (history.LOGS, trace.KEY)
-"""Plugin data that are no facts of the machine."""
-
-
-def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
-            mask: bool, days: int = 0) -> Store | None:
+def prepare(run: Run, findings: history.Findings | None, node: typing.Any,
+            error: str | None, keep: int, mask: bool, days: int = 0) -> Store:
     """Prepare to store a run that has ended.
 
     The data of the machine are stored at once, and are swept away later if
     the run is not.
 
+    :param findings: None if the machine has sent no data.
     :param mask: whether to hide secrets of the machine's data.
     :param days: how long to keep what the inspection found; 0 for not at all.
-    :returns: what stores it; None if no rules ran and it did not fail.
     """
-    if not run.has_run and (error is None or not run.has_data):
-        return None
     values = {
         'uuid': run.uuid, 'node_uuid': node.uuid, 'event': run.event,
         'inspect_interface': node.inspect_interface,
@@ -206,11 +115,11 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
         'phases': run.phases, 'places': run.places or None}
     kept = None
     try:
-        if run.has_data and error is not None and keep:
-            values['content'] = content.store(run.data(mask))
-        if run.has_data and days:
+        if findings is not None and error is not None and keep:
+            values['content'] = content.store(findings.data(mask))
+        if findings is not None and days:
             kept = history.prepare(run.uuid, node, history.document(
-                run, values, mask))
+                findings, values, run.errors, mask))
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
 

@@ -24,6 +24,7 @@ from benchmark import common
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
 
@@ -72,14 +73,13 @@ def inspect(turn: int, size: int, days: int) -> float:
         'uuid': NODE.uuid, 'updated_at': f'2026-01-01T00:01:{turn:02d}'})
     started = time.process_time()
     run = recorder.Run(recorder.INSPECTION)
-    run.begin(inventory, plugin_data)
-    run.run_rules(1)
+    run.revision = 1
+    found = {}
     if days:
-        run.note_facts('preprocess', facts)
-        run.note_facts('main', facts)
-    prepared = recorder.prepare(run, NODE, None, 5, mask=True, days=days)
-    assert prepared is not None
-    prepared()
+        for phase in ('preprocess', 'main'):
+            found[phase] = history.facts_of(facts)
+    findings = history.Findings(inventory, plugin_data, plugin_data, found)
+    recorder.prepare(run, findings, NODE, None, 5, mask=True, days=days)()
     return time.process_time() - started
 
 

@@ -18,6 +18,7 @@ from benchmark import engine
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
@@ -42,13 +43,11 @@ def keep_run(plans: list[compiler.CompiledRule],
     """Run the rules and keep what they did."""
     outcome = run_phase(plans, keep=True)
     run = recorder.Run(recorder.INSPECTION)
-    run.begin(engine.INVENTORY, {})
-    run.run_rules(1)
+    run.revision = 1
     run.add('main', outcome, 0.0)
     counter.count(outcome, NODE.uuid)
-    store = recorder.prepare(run, NODE, None, KEPT, mask=True)
-    assert store is not None
-    store()
+    findings = history.Findings(engine.INVENTORY, {}, {})
+    recorder.prepare(run, findings, NODE, None, KEPT, mask=True)()
 
 
 def measure(arguments: argparse.Namespace) -> None:

@@ -24,7 +24,7 @@ from ironic import objects
 from ironic.common import context
 from ironic.drivers.modules.inspector.hooks import base
 
-from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import processor
 
@@ -50,7 +50,7 @@ class Sabotage(base.InspectionHook):
     def __init__(self) -> None:
         _before(processor.RequestProcessor, 'lock', 'get')
         _before(processor.RequestProcessor, 'check', 'lock')
-        _after(phase.PhaseRunner, 'apply', 'save')
+        _after(inspection.Inspection, 'apply', 'save')
         _before(database_queue.DatabaseQueue, 'consume', 'consume')
         _after(database_queue.DatabaseQueue, 'consume', 'unlock')
 
@@ -86,7 +86,7 @@ def _before(owner: type, method: str, step: str) -> None:
 
     @functools.wraps(stock)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _reach(step, _node_uuid(args))
+        _reach(step, _node_uuid((*args, self)))
         return stock(self, *args, **kwargs)
 
     setattr(owner, method, wrapper)
@@ -98,15 +98,15 @@ def _after(owner: type, method: str, step: str) -> None:
     @functools.wraps(stock)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = stock(self, *args, **kwargs)
-        _reach(step, _node_uuid(args))
+        _reach(step, _node_uuid((*args, self)))
         return result
 
     setattr(owner, method, wrapper)
 
 
 def _node_uuid(args: tuple[Any, ...]) -> str:
-    """Find the node in the arguments: a request, or a task."""
+    """Find the node: of a request or, of an inspection, its task."""
     for argument in args:
         if hasattr(argument, 'node_uuid'):
             return argument.node_uuid
-    return args[0].node.uuid
+    return args[-1].task.node.uuid

@@ -37,7 +37,7 @@ ALLOWED = {
     # What was done is undone or kept first.
     ('kit/authoring/mended_file.py', '_write'): RAISED,
     ('db/fence.py', '_check_fence'): RAISED,
-    ('inspection/keeping.py', 'run_of'): RAISED,
+    ('inspection/inspection.py', 'of_task'): RAISED,
     ('inspection/saving.py', 'save'): RAISED,
     # Errors of databases, brokers and coordinators are of many libraries.
     ('coordination/coordinator.py', '__exit__'): LOGGED,

@@ -12,8 +12,7 @@ from ironic.conf import CONF
 import webob
 
 from ironic_inspection_rules.api.controllers import continue_inspection
-from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.inspection import inspection as node_inspection
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import test_samples
@@ -122,13 +121,13 @@ class ReplayTestCase(base.TestCase):
         continue_inspection.run_early_rules(self.admin, inventory,
                                             plugin_data)
         task.node.last_error = None
-        runner = phase.PhaseRunner(start.rules())
         try:
-            with keeping.run_of(task, inventory, plugin_data):
+            with node_inspection.of_task(task, inventory,
+                                         plugin_data) as current:
                 plugin_data['hooked'] = {'before': True}
-                runner.preprocess(task, inventory, plugin_data)
+                current.preprocess(inventory, plugin_data)
                 plugin_data['hooked'] = {'after': [1, 2]}
-                runner.apply(task, inventory, plugin_data, 'main')
+                current.apply('main', inventory, plugin_data)
         except ironic_exception.HardwareInspectionFailure as exc:
             return str(exc)
 

@@ -2,6 +2,7 @@
 
 """What tests of the runtime glue stand on: a node in a real database."""
 
+import contextlib
 import types
 
 import fixtures
@@ -13,6 +14,7 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import statistics
@@ -114,6 +116,35 @@ class GlueTestCase(base.IronicTestCase):
     def stored_port(self):
         return objects.Port.get_by_uuid(self.context,
                                         self.task.ports[0].uuid)
+
+
+class Hook:
+    """The hook of a conductor, with rules in force of its own."""
+
+    def __init__(self, in_force):
+        self._rules = in_force
+
+    @contextlib.contextmanager
+    def _inspection(self, task, *args, **kwargs):
+        with (fixtures.MonkeyPatch(
+                  'ironic_inspection_rules.inspection.start.rules',
+                  lambda: self._rules),
+              inspection.of_task(task, *args, **kwargs) as current):
+            yield current
+
+    def preprocess(self, task, inventory, plugin_data):
+        with self._inspection(task, inventory, plugin_data) as current:
+            current.preprocess(inventory, plugin_data)
+
+    def finish_discovery(self, task, inventory, plugin_data):
+        with self._inspection(task, inventory, plugin_data) as current:
+            current.finish_discovery(inventory, plugin_data)
+
+    def apply(self, task, inventory, plugin_data, phase):
+        with fixtures.MonkeyPatch(
+                'ironic_inspection_rules.inspection.start.rules',
+                lambda: self._rules):
+            inspection.apply_rules(task, inventory, plugin_data, phase)
 
 
 def rules(*stored, **options):

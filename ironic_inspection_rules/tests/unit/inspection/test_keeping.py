@@ -9,8 +9,7 @@ from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
-from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_rule
@@ -33,8 +32,8 @@ class KeepingTestCase(base.GlueTestCase):
 
         :param then: what goes wrong afterwards.
         """
-        rules = phase.PhaseRunner(base.rules(*stored, **options))
-        with keeping.run_of(self.task, self.inventory, self.plugin_data):
+        rules = base.Hook(base.rules(*stored, **options))
+        with inspection.of_task(self.task, self.inventory, self.plugin_data):
             rules.preprocess(self.task, self.inventory, self.plugin_data)
             rules.apply(self.task, self.inventory, self.plugin_data, 'main')
             if then:
@@ -176,7 +175,7 @@ class RunTestCase(KeepingTestCase):
         self.assertEqual([], self.runs())
 
     def test_rules_applied_outside_of_an_inspection_make_a_run(self):
-        rules = phase.PhaseRunner(base.rules(base.rule(
+        rules = base.Hook(base.rules(base.rule(
             ('set-attribute', ['/extra/a', 1]), uuid=RULE)))
         rules.apply(self.task, self.inventory, self.plugin_data, 'main')
         rules.apply(self.task, self.inventory, self.plugin_data,
@@ -190,7 +189,7 @@ class RunTestCase(KeepingTestCase):
 
     def test_so_does_one_that_fails_there(self):
         self.task.node.last_error = 'of an older inspection'
-        rules = phase.PhaseRunner(base.rules(base.rule(('fail', ['no']))))
+        rules = base.Hook(base.rules(base.rule(('fail', ['no']))))
         self.assertRaises(
             ironic_exception.HardwareInspectionFailure, rules.apply,
             self.task, self.inventory, self.plugin_data, 'main')
@@ -208,7 +207,7 @@ class RunTestCase(KeepingTestCase):
         self.assertEqual([], self.runs())
 
     def test_a_machine_that_only_begins_to_be_inspected_has_no_run(self):
-        with keeping.run_of(self.task):
+        with inspection.of_task(self.task):
             pass
 
         self.assertEqual([], self.runs())

@@ -16,7 +16,6 @@ from oslo_utils import uuidutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.tests.unit.inspection import base
 from ironic_inspection_rules.tests.unit.inspection import test_saving
@@ -65,7 +64,7 @@ class RefusalTestCase(test_saving.SavingTestCase):
         return outcome.error
 
     def inspect(self, *operations):
-        phase.PhaseRunner(self.rules(operations)).apply(
+        base.Hook(self.rules(operations)).apply(
             self.task, {}, {}, 'main')
 
     def check(self, *operations):
@@ -142,7 +141,7 @@ class NodeTestCase(RefusalTestCase):
                 refuse=refusal.Refusals(self.context).find).error
             real = self.assertRaises(
                 ironic_exception.HardwareInspectionFailure,
-                phase.PhaseRunner(rules).apply, self.task, {}, {}, 'main')
+                base.Hook(rules).apply, self.task, {}, {}, 'main')
             self.assertNotIn('c4n4ry', str(real))
             self.assertIn(str(error), str(real))
             self.assertIn(f'{UUID[:-1]}1, set-attribute: what it sets',

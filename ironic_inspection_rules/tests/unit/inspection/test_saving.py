@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.tests.unit.inspection import base
 
@@ -47,7 +46,7 @@ class DeadlockTestCase(SavingTestCase):
             'ironic.objects.Node.save', save_or_lose))
 
     def apply(self, *operations):
-        runner = phase.PhaseRunner(base.rules(base.rule(*operations)))
+        runner = base.Hook(base.rules(base.rule(*operations)))
         runner.apply(self.task, {}, {}, 'main')
         self.assertEqual(0, self.deadlocks)
 
@@ -92,7 +91,7 @@ class PortNamesTestCase(base.GlueTestCase):
             port.save()
 
     def apply(self, names):
-        runner = phase.PhaseRunner(base.rules(base.rule(
+        runner = base.Hook(base.rules(base.rule(
             *(('set-port-attribute', [port.address, '/name', name])
               for port, name in zip(self.task.ports, names, strict=True)))))
         runner.apply(self.task, {}, {}, 'main')
@@ -111,7 +110,7 @@ class PortNamesTestCase(base.GlueTestCase):
             self.assertEqual(names, self.names())
 
     def test_no_port_loses_its_name_to_another(self):
-        runner = phase.PhaseRunner(base.rules(base.rule(
+        runner = base.Hook(base.rules(base.rule(
             ('set-port-attribute', [self.task.ports[0].address,
                                     '/extra/a', 1]),
             ('set-port-attribute', [self.task.ports[1].address,
@@ -138,7 +137,7 @@ class BlameTestCase(SavingTestCase):
         others = [('set-attribute', ['/extra/a', 1]),
                   ('set-port-attribute', [self.task.ports[0].uuid,
                                           '/extra/a', 1])]
-        runner = phase.PhaseRunner(base.rules(
+        runner = base.Hook(base.rules(
             *(base.rule(each, description=f'guilty {each[1][-2]}')
               for each in operations),
             base.rule(*others, description='innocent')))

@@ -69,9 +69,10 @@ class ConductorTestCase(base.GlueTestCase):
             'ironic_inspection_rules.inspection.start.rules',
             lambda: base.rules(
                 base.rule(('set-attribute', ['/extra/ran', 1])))))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.keeping.install',
-            lambda: None))
+        for name in ('around_inspection', 'after_removal'):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'ironic_inspection_rules.patches.inspection.{name}',
+                lambda call: None))
         hook.prepare_conductor()
 
         engine.apply_rules(self.task, {}, {}, 'main')

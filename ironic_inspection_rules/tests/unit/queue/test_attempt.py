@@ -7,12 +7,10 @@ from ironic.common import exception as ironic_exception
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
 
 MARK = ('extend-attribute', ['/extra/marks', 'x'])
@@ -30,15 +28,14 @@ class DeliveryTestCase(base.GlueTestCase):
         self.plugin_data = {}
 
     def use(self, *stored):
-        self.runner = phase.PhaseRunner(base.rules(*stored))
+        self.runner = base.Hook(base.rules(*stored))
 
     def deliver(self, *phases):
         """Run phases as one more delivery, with fresh data."""
         self.plugin_data = {'fresh': True}
         self.task.node.refresh()
-        current = attempt.Attempt(recorder.Run(recorder.INSPECTION),
-                                  self.queue, self.request)
-        with attempt.made(current, self.task):
+        current = attempt.Attempt(self.task, self.queue, self.request)
+        with attempt.made(current):
             try:
                 for phase in phases:
                     phase(self.task, {}, self.plugin_data)

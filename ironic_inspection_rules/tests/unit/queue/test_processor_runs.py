@@ -11,7 +11,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.runs import history
@@ -26,7 +25,7 @@ class RunOfRequestTestCase(test_processor.InspectorTestCase):
 
     def setUp(self):
         super().setUp()
-        self.rules = phase.PhaseRunner(base.rules(RULE))
+        self.rules = base.Hook(base.rules(RULE))
         self.after_rules = None
 
     def apply_rules(self, task, inventory, plugin_data, phase_name='main'):

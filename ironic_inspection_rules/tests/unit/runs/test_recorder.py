@@ -7,6 +7,7 @@ import types
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
@@ -22,19 +23,12 @@ class RecorderTestCase(base.IronicTestCase):
         self.useFixture(database.Database())
         self.run_ = recorder.Run(recorder.INSPECTION)
 
-    def store(self, error=None, **fields):
-        prepared = recorder.prepare(self.run_, NODE, error, 5, True)
-        if prepared is not None:
-            prepared()
-        return prepared is not None
+    def store(self, error=None, findings=None):
+        recorder.prepare(self.run_, findings, NODE, error, 5, True)()
 
-    def test_only_a_run_that_did_something_is_stored(self):
-        self.assertFalse(self.store())
-        self.assertFalse(self.store('failed'))
-        self.run_.begin({'cpu': 1}, {})
-        self.assertFalse(self.store())
+    def test_a_run_that_failed_is_stored_with_what_the_machine_sent(self):
         self.assertFalse(recorder.is_stored(self.run_, NODE.uuid))
-        self.assertTrue(self.store('failed'))
+        self.store('failed', history.Findings({'cpu': 1}, {}, {}))
         self.assertTrue(recorder.is_stored(self.run_, NODE.uuid))
         self.assertEqual({'cpu': 1},
                          db_run.get_data(NODE.uuid)['inventory'])
@@ -58,23 +52,9 @@ class RecorderTestCase(base.IronicTestCase):
         self.assertEqual(self.run_.places, again.places)
 
     def test_places_of_sensitive_rules_are_kept_apart(self):
-        self.run_.run_rules(3)
+        self.run_.revision = 3
         self.run_.places = {'main': {'b': [['node', '/extra/x']]}}
-        self.assertTrue(self.store())
+        self.store()
         kept, = db_run.list_runs(NODE.uuid, whole=True)
         self.assertEqual(self.run_.places, kept.places)
         self.assertNotIn('/extra/x', str(kept.phases))
-
-    def test_what_rules_found_is_kept_and_not_what_they_left(self):
-        found = {'a': 1, 'b': [2], 'gone': 3, 'logs': 'x'}
-        now = dict(found)
-        self.run_.begin({'cpu': 1}, now)
-        for changes in ({'b': [4], 'made': 5}, {'b': [6], 'a': 7}):
-            before = dict(now)
-            now.update(changes)
-            now.pop('gone', None)
-            self.run_.set_aside(before, now)
-        self.assertEqual(
-            {'inventory': {'cpu': 1},
-             'plugin_data': {'a': 1, 'b': [2], 'gone': 3}},
-            self.run_.data(mask=False))
