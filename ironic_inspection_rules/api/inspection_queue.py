@@ -60,10 +60,11 @@ def install() -> None:
         body_limit.as_inspection_data(ending)
 
 
-def take_over(posted: dict[str, Any], token: Any) -> None:
+def take_over(posted: dict[str, Any], kept: Any, token: Any) -> None:
     """Have the data of this request put into the queue, not to a conductor.
 
     :param posted: plugin data as they came.
+    :param kept: see :mod:`.inspection.early_phase`.
     :param token: by which the ramdisk proves which machine it is.
     """
     from ironic_inspection_rules.queue import submission
@@ -75,4 +76,5 @@ def take_over(posted: dict[str, Any], token: Any) -> None:
 
     controllers.hand_over_by(functools.partial(
         submission.QueueingConductorAPI, requests=requests(),
-        posted=posted, sender=api.request.client_addr, is_machine=is_machine))
+        posted=posted, kept=kept, sender=api.request.client_addr,
+        is_machine=is_machine))

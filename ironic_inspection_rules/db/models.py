@@ -256,6 +256,23 @@ class Run(models.TimestampMixin, Base):
     places = orm.deferred(sa.Column(_DICT, nullable=True))
 
 
+class EarlyPhase(Base):
+    """What early rules did, from the API's request to the inspection.
+
+    ``request_id`` is that of the request, ``stored_at`` when it was stored, in
+    seconds of the database's own clock. The conductor removes the row as it
+    takes up what is ``kept``.
+    """
+
+    __tablename__ = 'ir_early_phases'
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    request_id = sa.Column(sa.String(255), nullable=False, index=True)
+    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
+    stored_at = sa.Column(sa.Double, nullable=False)
+    kept = sa.Column(_COMPACT_DICT, nullable=False)
+
+
 class RuleStatistics(Base):
     """Counters of one rule, built-in or stored.
 

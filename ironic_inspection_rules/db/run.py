@@ -157,10 +157,10 @@ def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
 
 def list_nodes(after: str, limit: int) -> list[str]:
     """List nodes with runs or history, see :func:`transaction.list_nodes`."""
-    return transaction.list_nodes((models.Run, models.KeptInventory), after,
-                                  limit)
+    tables = (models.Run, models.EarlyPhase, models.KeptInventory)
+    return transaction.list_nodes(tables, after, limit)
 
 
 def destroy_runs(node_uuids: Collection[str]) -> None:
     """Remove all runs of nodes; what is locked stays."""
-    removal.remove_with_nodes([models.Run], node_uuids)
+    removal.remove_with_nodes([models.Run, models.EarlyPhase], node_uuids)

@@ -41,14 +41,15 @@ def of_phase(target: working_copy.WorkingCopy, plugin_data: Difference,
             'more': more, 'error': str(error) if error else None, 'run': run}
 
 
-def of_early_phase(posted: Mapping[str, Any], plugin_data: Mapping[str, Any]
-                   ) -> dict[str, Difference]:
+def of_early_phase(posted: Mapping[str, Any], plugin_data: Mapping[str, Any],
+                   kept: Mapping[str, Any] | None) -> dict[str, Checkpoint]:
     """Return the checkpoints with which a request is stored.
 
     :param posted: plugin data as the ramdisk posted them.
     :param plugin_data: plugin data after the early rules.
+    :param kept: what the run is to have of them, see :mod:`.early_phase`.
     """
-    return {model.EARLY: difference(posted, plugin_data)}
+    return {model.EARLY: {**difference(posted, plugin_data), 'run': kept}}
 
 
 def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:

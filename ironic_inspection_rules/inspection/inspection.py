@@ -21,6 +21,7 @@ from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
+from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import keeping
@@ -29,12 +30,11 @@ from ironic_inspection_rules.inspection import posted_data
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
+from ironic_inspection_rules.objects import early_phase as early_phase_object
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
-from ironic_inspection_rules.runs import record
-from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -90,16 +90,22 @@ class Inspection:
         finally:
             setattr(self.task, _ATTRIBUTE, None)
 
-    def begin(self, inventory: dict, plugin_data: dict) -> None:
+    def begin(self, inventory: dict, plugin_data: dict,
+              early: early_phase.Kept | None = None) -> None:
         """Take the data that the machine sent.
 
-        :param plugin_data: may go on changing. What early rules did is taken
-            out of them the first time; later a rule may have written it.
+        :param plugin_data: may go on changing.
+        :param early: what early rules did, None if nothing is kept of it.
         """
-        has_begun = self._posted.inventory is not None
         self._posted.take(inventory, plugin_data)
-        if not has_begun:
-            self._take_early_phase(inventory, plugin_data)
+        if early is None:
+            return
+        self.run.phases[model.EARLY] = early['record']
+        if early['places']:
+            self.run.places[model.EARLY] = early['places']
+        found = early_phase.facts_found(early, inventory, plugin_data)
+        if found is not None:
+            self._facts[model.EARLY] = found
 
     def preprocess(self, inventory: dict, plugin_data: dict) -> None:
         """Run the rules of the preprocess phase.
@@ -212,7 +218,7 @@ class Inspection:
         rules = self._rules_in_force()
         plans = rules.plans(phase)
         saved = self.checkpoint_of(phase)
-        self.begin(inventory, plugin_data)
+        self._posted.take(inventory, plugin_data)
         self._read_previous(rules, phase)
         supported = switches.is_supported(task.node.inspect_interface)
         if supported:
@@ -353,21 +359,6 @@ class Inspection:
             self._facts, self._options, bool(self._reads_previous),
             self._previous)
 
-    def _take_early_phase(self, inventory: dict, plugin_data: dict) -> None:
-        early = plugin_data.pop(record.EARLY_KEY, None)
-        if not isinstance(early, dict):
-            return
-        self.run.places.update(early.pop(recorded_rule.EARLY_PLACES, {}))
-        for phase, kept in early.items():
-            found = kept.pop(record.EARLY_FOUND, None)
-            if found is not None:
-                before = {name: value for name, value in plugin_data.items()
-                          if name not in found['unset']}
-                self._facts[phase] = history.facts_of(
-                    working_copy.Facts(inventory, {**before, **found['set']}),
-                    revision=found['revision'])
-        self.run.phases.update(early)
-
 
 @contextlib.contextmanager
 def of_task(task: Any, inventory: dict | None = None,
@@ -388,7 +379,7 @@ def of_task(task: Any, inventory: dict | None = None,
     current = Inspection(task, recorder.Run(recorder.INSPECTION),
                          is_of_ironic)
     if inventory is not None:
-        current.begin(inventory, plugin_data or {})
+        current.begin(inventory, plugin_data or {}, _take_early_phase(task))
     with current.handed_over():
         try:
             yield current
@@ -399,6 +390,18 @@ def of_task(task: Any, inventory: dict | None = None,
             current.store(str(exc))
             raise
         current.store(None)
+
+
+def _take_early_phase(task: Any) -> early_phase.Kept | None:
+    """Return what early rules did when the API got the data of the task."""
+    try:
+        return early_phase_object.EarlyPhase.take(task.context,
+                                                  task.node.uuid)
+    except db_exc.DBError as exc:
+        # The inspection must not fail for that. Nothing has begun yet that
+        # would bring the node into a final state.
+        recorder.warn_of_loss(task.node, exc)
+        return None
 
 
 def apply_rules(task: Any, inventory: dict, plugin_data: dict,

@@ -11,6 +11,7 @@ from ironic.objects import base
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import early_phase
 from ironic_inspection_rules.objects import machine
 from ironic_inspection_rules.objects import request
 from ironic_inspection_rules.objects import rule
@@ -18,7 +19,8 @@ from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.objects import run
 
 # Importing them registers them.
-CLASSES = (machine.InspectedMachine, request.InspectionRequest, rule.Rule,
+CLASSES = (early_phase.EarlyPhase, machine.InspectedMachine,
+           request.InspectionRequest, rule.Rule,
            rule_statistics.RuleStatistics, run.InspectionRun)
 """Objects that an API without a database reaches through a conductor."""
 

@@ -51,13 +51,18 @@ class Attempt(inspection.Inspection):
         self._queue = requests
         self.request = request
 
+    def begin_request(self) -> None:
+        """Take the data of the request, and what early rules did to them."""
+        request = self.request
+        early = request.checkpoints.get(model.EARLY, {})
+        self.begin(request.inventory, request.plugin_data, early.get('run'))
+
     def take_up(self) -> None:
         """Take up what earlier attempts did, where there is no other one."""
-        request = self.request
-        self.begin(request.inventory, request.plugin_data)
+        self.begin_request()
         self._has_run_rules = True
-        for phase in model.PHASES:
-            saved = request.checkpoints.get(phase, {})
+        for phase in (model.PREPROCESS, model.MAIN):
+            saved = self.request.checkpoints.get(phase, {})
             self.run.take_up(phase, saved.get('run'))
 
     def checkpoint_of(self, phase: str) -> checkpoint.Checkpoint | None:

@@ -104,7 +104,7 @@ class RequestProcessor:
                     checkpoint.apply(early, request.plugin_data)
                 if request.event in _WITH_DATA:
                     _guard_hooks(task, current)
-                    current.begin(request.inventory, request.plugin_data)
+                    current.begin_request()
                 error = carry_out(task, request)
             task.run = current.prepare(error)
             return error

@@ -12,6 +12,7 @@ from oslo_log import log
 
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.inspection import checkpoint
+from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 
@@ -24,18 +25,21 @@ class QueueingConductorAPI:
     :param rpcapi: the ``ConductorAPI`` of an API request.
     :param requests: the queue.
     :param posted: plugin data as the ramdisk posted them.
+    :param kept: see :mod:`.inspection.early_phase`.
     :param sender: IP address of the ramdisk.
     :param is_machine: takes the UUID of a node; returns whether the sender
         has proved to be that machine, by its agent token.
     """
 
     def __init__(self, rpcapi: Any, requests: database_queue.DatabaseQueue,
-                 posted: dict, sender: str | None = None,
+                 posted: dict, kept: early_phase.Kept | None = None,
+                 sender: str | None = None,
                  is_machine: Callable[[str], bool] = lambda node_uuid: False
                  ) -> None:
         self._rpcapi = rpcapi
         self._queue = requests
         self._posted = posted
+        self._kept = kept
         self._sender = sender
         self._is_machine = is_machine
 
@@ -48,7 +52,7 @@ class QueueingConductorAPI:
         """Store a request instead of calling a conductor."""
         self._queue.put(
             node_id, queue_request.CONTINUE, inventory, self._posted,
-            checkpoint.of_early_phase(self._posted, plugin_data),
+            checkpoint.of_early_phase(self._posted, plugin_data, self._kept),
             sender=self._sender, trusted=self._is_machine(node_id))
 
 

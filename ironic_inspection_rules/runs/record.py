@@ -51,13 +51,6 @@ from ironic_inspection_rules.runs import shortening
 
 Record = dict[str, typing.Any]
 
-EARLY_KEY = 'inspection_run'
-"""Where plugin data carry the record of the early phase to the conductor."""
-
-EARLY_FOUND = 'found'
-"""Where, in it, they carry what makes them what the early phase found:
-names to ``set`` and to ``unset``, and the ``revision`` of its rules."""
-
 MATCHED = 'matched'
 
 KINDS = ('rules', 'reverted', 'audit')

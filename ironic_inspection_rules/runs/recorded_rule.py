@@ -17,10 +17,6 @@ from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 
-EARLY_PLACES = 'places'
-"""Where plugin data carry the places of the early phase to the conductor,
-beside its record."""
-
 Places = dict[str, list[list[str]] | None]
 """What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
 the rule; None where they are too many to be kept."""

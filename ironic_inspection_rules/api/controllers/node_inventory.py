@@ -18,6 +18,7 @@ from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
+from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import request as queue_request
@@ -128,11 +129,10 @@ def put_request(node: Any, parse: Callable[[Any], Data]
             % {'node': node.uuid, 'state': node.provision_state})
     inventory, posted = given or _unprocessed(node.uuid)
     plugin_data = continue_inspection.without_reserved(posted)
-    continue_inspection.run_early_rules(api.request.context, inventory,
-                                        plugin_data)
+    kept = early_phase.run(api.request.context, inventory, plugin_data)
     return requests.put(node.uuid, queue_request.REAPPLY, given and inventory,
                         posted,
-                        checkpoint.of_early_phase(posted, plugin_data),
+                        checkpoint.of_early_phase(posted, plugin_data, kept),
                         sender=api.request.client_addr)
 
 

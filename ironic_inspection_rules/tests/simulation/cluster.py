@@ -205,7 +205,7 @@ class Cluster:
                     return
                 put = self._queue.put(
                     node_uuid, queue_request.CONTINUE, {'mark': mark}, {},
-                    checkpoint.of_early_phase({}, {}), trusted=True)
+                    checkpoint.of_early_phase({}, {}, None), trusted=True)
                 self.watch.accepted(node_uuid, mark, put.uuid)
                 self.turns.note(f'{mark} is accepted as {put.uuid}')
                 return

@@ -176,6 +176,17 @@ def make_runs():
         **TABLE_ARGS)
     make_index('ir_runs', 'node_uuid')
     make_index('ir_runs', 'content')
+    op.create_table(
+        'ir_early_phases',
+        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column('request_id', NAME, nullable=False),
+        sa.Column('node_uuid', UUID, nullable=False),
+        sa.Column('stored_at', sa.Double(), nullable=False),
+        sa.Column('kept', JSON, nullable=False),
+        sa.PrimaryKeyConstraint('id'),
+        **TABLE_ARGS)
+    make_index('ir_early_phases', 'request_id')
+    make_index('ir_early_phases', 'node_uuid')
 
 
 def make_statistics():

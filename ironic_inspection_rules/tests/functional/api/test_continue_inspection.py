@@ -7,12 +7,19 @@ import logging
 import pathlib
 
 import fixtures
+from ironic import objects
+from ironic.common import context
 from ironic.common import exception
+import sqlalchemy as sa
 import webob
 
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.objects import early_phase
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
+NODE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a11'
 DATA = {'inventory': {'interfaces': [{'mac_address': '52:54:00:00:00:01'}]}}
 
 
@@ -171,3 +178,50 @@ class ContinueInspectionTestCase(base.TestCase):
             self.assertNotIn('a rule has run',
                              self.post({**DATA, name: True})[1])
             self.assertEqual(404, self.post({**DATA, name: True})[0])
+
+    def hand_over(self, *actions):
+        """Post the data of a known node.
+
+        :returns: the context and the plugin data that a conductor gets.
+        """
+        self.serve({**rule(), 'actions': list(actions)})
+        admin = context.get_admin_context()
+        node = objects.Node(admin, uuid=NODE, driver='fake-hardware',
+                            provision_state='inspect wait')
+        node.create()
+        objects.Port(admin, node_id=node.id, uuid=NODE,
+                     address='52:54:00:00:00:01').create()
+        handed_over = []
+
+        def take(api, asked, node_id, inventory, plugin_data, topic=None):
+            handed_over.append((asked, plugin_data))
+
+        for name, substitute in (
+                ('get_topic_for', lambda api, node: 'topic'),
+                ('get_node_with_token', lambda api, asked, uuid, topic: node),
+                ('continue_inspection', take)):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'ironic.conductor.rpcapi.ConductorAPI.{name}', substitute))
+        status, text = self.post()
+        self.assertEqual(202, status, text)
+        asked, = handed_over
+        return asked
+
+    def test_what_early_rules_did_is_no_plugin_data(self):
+        asked, plugin_data = self.hand_over(
+            {'op': 'set-plugin-data', 'args': ['/rack', 'r1']})
+
+        self.assertEqual({'rack', 'inspection_rules'}, set(plugin_data))
+        kept = early_phase.EarlyPhase.take(asked, NODE)
+        ran, = kept['record']['rules']
+        self.assertEqual('/rack', ran['changes'][0]['path'])
+
+    def test_where_no_rule_did_anything_nothing_is_stored(self):
+        self.serve({**rule({'op': 'eq', 'args': [1, 2]})})
+
+        status, text = self.post()
+
+        # The node is not known.
+        self.assertEqual(404, status, text)
+        self.assertEqual([], transaction.read(
+            sa.select(models.EarlyPhase.request_id)))

@@ -11,9 +11,10 @@ from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 import webob
 
-from ironic_inspection_rules.api.controllers import continue_inspection
+from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import inspection as node_inspection
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.objects import early_phase as early_phase_object
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import test_samples
 from ironic_inspection_rules.tests.unit import base
@@ -118,8 +119,8 @@ class ReplayTestCase(base.TestCase):
 
         :returns: what it failed with, if it did.
         """
-        continue_inspection.run_early_rules(self.admin, inventory,
-                                            plugin_data)
+        kept = early_phase.run(self.admin, inventory, plugin_data)
+        early_phase_object.EarlyPhase.put(task.context, task.node.uuid, kept)
         task.node.last_error = None
         try:
             with node_inspection.of_task(task, inventory,

@@ -10,9 +10,8 @@ from ironic.common import context
 from ironic.conf import CONF
 import webob
 
-from ironic_inspection_rules.api.controllers import continue_inspection
+from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.rule_set import repository
-from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
@@ -45,11 +44,9 @@ class SnapshotTestCase(base.TestCase):
         self.addCleanup(CONF.clear_override, 'keep_history',
                         'inspection_rules')
         plugin_data = {}
-        continue_inspection.run_early_rules(
-            context.get_admin_context(), {}, plugin_data)
+        kept = early_phase.run(context.get_admin_context(), {}, plugin_data)
         self.assertIs(True, plugin_data.get('seen'))
-        kept = plugin_data[record.EARLY_KEY]['early']
-        self.assertEqual(0, kept[record.EARLY_FOUND]['revision'])
+        self.assertEqual(0, kept['found']['revision'])
 
     def test_rules_that_are_evaluated_are_those_that_were_read(self):
         request = webob.Request.blank(

@@ -25,6 +25,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import early_phase
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
@@ -124,6 +125,8 @@ def read_all() -> dict[str, typing.Any]:
             context, node, whole=True) for node in NODES},
         'data': {node: run_object.InspectionRun.get_data(context, node)
                  for node in NODES},
+        'early': {node: early_phase.take(f'req-{node}', node)
+                  for node in NODES},
         'statistics': sorted(rule_statistics.RuleStatistics.list(context),
                              key=lambda row: row['rule_uuid']),
         'contents': content.load(digests),
@@ -225,6 +228,9 @@ def _make_runs() -> None:
     database.record_run({
         **values, 'uuid': NODES[1], 'node_uuid': NODES[1], 'result': 'ok',
         'error': None, 'revision': None, 'event': 'reapply'}, 5)
+    early_phase.put(f'req-{NODES[1]}', NODES[1], {
+        'record': values['phases']['main'], 'places': values['places']['main'],
+        'found': {'set': {'a': 1}, 'unset': ['b'], 'revision': 1}})
     began = datetime.datetime(2026, 11, 1)
     for number, (patch, ended) in enumerate((
             (None, {}), (b'\x00\xff patch', {'disk s1': began}))):

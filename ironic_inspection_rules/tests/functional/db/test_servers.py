@@ -15,6 +15,7 @@ from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.db import test_adoption
 from ironic_inspection_rules.tests.unit.db import test_content
+from ironic_inspection_rules.tests.unit.db import test_early_phase
 from ironic_inspection_rules.tests.unit.db import test_history
 from ironic_inspection_rules.tests.unit.db import test_migration
 from ironic_inspection_rules.tests.unit.db import test_rule
@@ -139,6 +140,16 @@ class PostgreSQLHistoryTestCase(test_history.HistoryMixin, ServerTestCase):
 
 class MySQLRunTestCase(test_run.RunMixin, ServerTestCase):
     kind = 'mysql'
+
+
+class MySQLEarlyPhaseTestCase(test_early_phase.EarlyPhaseMixin,
+                              ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLEarlyPhaseTestCase(test_early_phase.EarlyPhaseMixin,
+                                   ServerTestCase):
+    kind = 'postgresql'
 
 
 class MySQLRuleStatisticsTestCase(test_rule_statistics.RuleStatisticsMixin,

@@ -82,6 +82,20 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.assert_rule_ran(run)
         self.assertEqual(['once'], self.stored_node().extra['marks'])
 
+    def test_early_rules_are_part_of_it_even_after_a_crash(self):
+        early = {'record': {'rules': [], 'seconds': 0.1}, 'places': {},
+                 'found': None}
+        self.queue.save_checkpoints(self.request, {
+            'early': {'set': {}, 'unset': [], 'run': early}})
+        self.deliver_again()
+        self.lose_database()
+        self.deliver_again()
+        with self.lock() as task:
+            self.inspector.fail(task, self.request, 'tried too often')
+            self.unlock(task)
+
+        self.assertEqual(early['record'], self.only_run().phases['early'])
+
     def test_a_run_that_used_up_its_attempts_has_what_they_did(self):
         self.lose_database()
         self.deliver_again()

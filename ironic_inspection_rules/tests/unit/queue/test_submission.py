@@ -27,7 +27,8 @@ class QueueingConductorAPITestCase(base.TestCase):
 
     def continue_inspection(self, posted, **arguments):
         conductor_api = submission.QueueingConductorAPI(
-            FakeConductorAPI(), self.queue, posted=posted)
+            FakeConductorAPI(), self.queue, posted=posted,
+            kept={'record': {}})
         conductor_api.continue_inspection(None, 'node', topic='t',
                                           **arguments)
         return self.queue.get('w1')
@@ -39,8 +40,8 @@ class QueueingConductorAPITestCase(base.TestCase):
             plugin_data={'same': 1, 'other': 2, 'new': 1})
         self.assertEqual(({'cpu': 1}, posted),
                          (got.inventory, got.plugin_data))
-        self.assertEqual({'set': {'other': 2, 'new': 1}, 'unset': ['gone']},
-                         got.checkpoints['early'])
+        self.assertEqual({'set': {'other': 2, 'new': 1}, 'unset': ['gone'],
+                          'run': {'record': {}}}, got.checkpoints['early'])
 
     def test_the_rest_goes_to_the_conductor(self):
         conductor_api = submission.QueueingConductorAPI(

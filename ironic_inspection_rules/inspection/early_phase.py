@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The early phase: rules see what was posted before the node is known.
+
+The API runs it, and a conductor or a worker has the rest of the inspection. So
+what the run of the inspection is to have of it is kept on the way: in a row of
+its own or, with durable inspection, in the checkpoints of the request. It is
+JSON data:
+
+``record``
+    See :mod:`.runs.record`.
+``places``
+    See :func:`.recorded_rule.places_of`.
+``found``
+    With history, what makes the data that the phase left those that it found:
+    names of plugin data to ``set`` and to ``unset``, and the ``revision`` of
+    its rules. Else None.
+"""
+
+from collections.abc import Mapping
+import time
+from typing import Any
+
+from ironic.conf import CONF
+from ironic.drivers.modules import inspect_utils
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.inspection import checkpoint
+from ironic_inspection_rules.inspection import effects
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_rule
+
+LOG = log.getLogger(__name__)
+
+Kept = Mapping[str, Any]
+
+_MOST_ADDRESSES = 8
+"""Maximum number of addresses of a machine in one line of a log."""
+
+_LONGEST_NAME = 64
+"""Maximum length of a serial number or an address in a log."""
+
+
+def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
+    """Run the rules of the early phase (spec 003 "Phases").
+
+    :param plugin_data: is changed in place.
+    :returns: what the run is to have of it, None if that is nothing.
+    :raises: :class:`.exceptions.RuleError` where a rule fails.
+    """
+    rules = start.rules().refresh(context)
+    found = dict(plugin_data)
+    target = working_copy.WorkingCopy(
+        working_copy.Facts(inventory, plugin_data), effects.ServiceEffects())
+    started = time.perf_counter()
+    outcome = runner.run(rules.plans(model.EARLY), target, keep=True,
+                         limits=limits.of(model.EARLY))
+    seconds = time.perf_counter() - started
+    keeping.phase_ended(model.EARLY, outcome, seconds, None, outcome.error)
+    if outcome.error:
+        LOG.info('The machine with %(machine)s is refused: %(error)s',
+                 {'machine': _machine(inventory), 'error': outcome.error})
+        raise outcome.error
+    saving.update_plugin_data(target, plugin_data)
+    outcome.record(plugin_data, model.EARLY)
+    keep_history = bool(CONF.inspection_rules.keep_history)
+    if not (outcome.traces or outcome.audited or keep_history):
+        return None
+    back = None
+    if keep_history:
+        back = _way_back(plugin_data, found, rules.revision)
+    return {'record': record.of_phase(outcome, seconds),
+            'places': recorded_rule.places_of(outcome), 'found': back}
+
+
+def facts_found(kept: Kept, inventory: dict,
+                plugin_data: dict) -> dict[str, str] | None:
+    """Return what the early phase found, for the history.
+
+    :param plugin_data: as the early phase left them.
+    :returns: see :func:`.history.facts_of`; None if it is not kept.
+    """
+    found = kept['found']
+    if found is None:
+        return None
+    before = {name: value for name, value in plugin_data.items()
+              if name not in found['unset']}
+    return history.facts_of(
+        working_copy.Facts(inventory, {**before, **found['set']}),
+        revision=found['revision'])
+
+
+def _way_back(left: dict, found: dict, revision: int | None
+              ) -> dict[str, Any]:
+    """Return what makes the plugin data that a phase left those it found."""
+    back = checkpoint.difference(left, found)
+    values = back['set']
+    # The history masks them in the end: they need not be stored until then.
+    if disclosure.is_kept_masked(CONF.inspection_rules.mask_secrets):
+        values = disclosure.data(values)
+    # Ironic sets the flag afterwards.
+    unset = [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
+    return {'set': values, 'unset': unset, 'revision': revision}
+
+
+def _machine(inventory: dict) -> str:
+    """Return what an operator knows a machine by, for one line of a log.
+
+    :param inventory: as the machine sent it; any value may be of any type.
+    :returns: its serial number and the first addresses of its interfaces.
+    """
+    vendor = inventory.get('system_vendor')
+    serial = vendor.get('serial_number') if isinstance(vendor, dict) else None
+    interfaces = inventory.get('interfaces')
+    if not isinstance(interfaces, list):
+        interfaces = []
+    addresses = [_name(interface.get('mac_address'))
+                 for interface in interfaces[:_MOST_ADDRESSES]
+                 if isinstance(interface, dict)]
+    if len(interfaces) > _MOST_ADDRESSES:
+        addresses.append(f'{len(interfaces) - _MOST_ADDRESSES} more')
+    return (f'serial number {_name(serial)}, '
+            f'addresses {", ".join(addresses) or "unknown"}')
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str | int):
+        return 'unknown'
+    return exceptions.one_line(str(value)[:_LONGEST_NAME])
