@@ -207,7 +207,8 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
                 value = value[0]
             named += [('', expression.evaluate(each, scope)) for each in value]
         else:
-            named.append((name, expression.evaluate(value, scope)))
+            named.append((name, expression.argument(
+                op.signature.by_name[name], value, scope)))
     names = [name for name, _value in named]
     parts = []
     for guard, chosen in values.product([value for _name, value in named]):
@@ -244,10 +245,17 @@ def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
     for each in chosen:
         if isinstance(each, values.Unknown):
             raise logic.Untranslatable(each.reason)
-    given = {name: each for name, each in zip(names, chosen, strict=True)
-             if name}
-    several = [each for name, each in zip(names, chosen, strict=True)
-               if not name]
+    given: dict[str, values.Alternative] = {}
+    several: list[values.Alternative] = []
+    for name, each in zip(names, chosen, strict=True):
+        if not name:
+            several.append(each)
+        elif not op.signature.by_name[name].variadic:
+            given[name] = each
+        elif isinstance(each, values.Const):
+            several += map(values.Const, each.value)
+        else:
+            raise logic.Untranslatable('a list of values')
     if all(isinstance(each, values.Const) for each in chosen):
         holds, fails = _known(op, {
             name: each.value for name, each in given.items()
@@ -294,6 +302,6 @@ def _known(op: registry.Op, args: dict[str, typing.Any],
         if 'regex' in args:
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
         paid = [budget.UNLIMITED] if op.plugin.PAYS else []
-        return Truth(logic.known(bool(op.plugin.bind(args)(*paid, *several))))
+        return Truth(logic.known(bool(op.bind(args)(*paid, *several))))
     except (exceptions.InspectionRulesError, TypeError, ValueError):
         return Truth(logic.FALSE, logic.TRUE)

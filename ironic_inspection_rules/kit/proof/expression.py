@@ -97,16 +97,22 @@ def _converted(declared: arguments.Argument,
             return values.const(arguments.convert(each.value, declared))
         except exceptions.OperationError:
             return values.FAILED
-    if declared.type not in (str, bool):
+    if declared.type not in arguments.TYPES:
         return values.only(each)
-    if isinstance(each, values.Mapping | values.Items | values.Names):
+    is_list = isinstance(each, values.Items | values.Names)
+    if declared.type is list:
+        if is_list:
+            return values.only(each)
+        if isinstance(each, values.Term | values.Mapping):
+            return values.FAILED
+    elif is_list or isinstance(each, values.Mapping):
         return values.FAILED
-    is_read = declared.type is str or (
-        isinstance(each, values.Term) and each.is_boolean)
-    if is_read and isinstance(each, values.Term):
+    elif isinstance(each, values.Term) and (
+            declared.type is str
+            or declared.type is bool and each.is_boolean):
         return values.only(each)
     return values.unknown(f'the argument {declared.name}',
-                          declared.type.__name__, each)
+                          str(declared.type), each)
 
 
 def path(written: str, scope: Scope) -> Value:

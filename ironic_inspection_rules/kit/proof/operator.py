@@ -41,8 +41,10 @@ Translation = Callable[[Machine, str, Given,
 
 def _compare(machine: Machine, name: str, given: Given,
              several: Sequence[values.Alternative]) -> logic.Formula:
-    forced = given.get('force_strings')
-    if isinstance(forced, values.Const) and forced.value:
+    forced = given.get('force_strings', values.Const(False))
+    if not isinstance(forced, values.Const):
+        raise logic.Untranslatable('force_strings out of the data')
+    if forced.value:
         written = list(map(machine.text_of, several))
         if any(each is None for each in written):
             raise logic.Untranslatable('a list or mapping as text')
@@ -50,11 +52,21 @@ def _compare(machine: Machine, name: str, given: Given,
             values.Const(str(each.value)) if isinstance(each, values.Const)
             else values.Term(text)
             for each, text in zip(several, written, strict=True)]
-    if len(several) == 1 and _kind(several[0]) == 'list':
-        raise logic.Untranslatable('a comparison of the items of a list')
+    if _is_one(several):
+        return logic.TRUE
     compare = _COMPARISONS[name]
     return logic.conj(*(_pair(machine, compare, one, other)
                          for one, other in itertools.pairwise(several)))
+
+
+def _is_one(several: Sequence[values.Alternative]) -> bool:
+    """Return whether there is one value, which is compared with none.
+
+    :raises: :class:`.logic.Untranslatable` for one list, whose items are.
+    """
+    if len(several) == 1 and _kind(several[0]) == 'list':
+        raise logic.Untranslatable('a comparison of the items of a list')
+    return len(several) == 1
 
 
 def _pair(machine: Machine, compare: Callable[..., typing.Any],
@@ -376,6 +388,8 @@ def _in_net(machine: Machine, name: str, given: Given,
 
 def _versions(machine: Machine, name: str, given: Given,
               several: Sequence[values.Alternative]) -> logic.Formula:
+    if _is_one(several):
+        return logic.TRUE
     if any(_kind(each) != 'text' for each in several):
         return logic.FALSE
     compare = _COMPARISONS[name.removeprefix('version-')]

@@ -341,6 +341,45 @@ class Grammar:
                                     'unique': name})))
         return {'op': op, 'args': args}
 
+    def _typed(self, item: bool) -> Entry:
+        """Return an action with an argument of any type."""
+        chance = self._chance
+        given = chance.choice(('{vars.name}', '{vars.name}',
+                               self.field(item)))
+        port = chance.choice(vocabulary.MACS)
+        op, args = chance.choice((
+            ('set-attribute', {'path': chance.choice(
+                vocabulary.TYPED_ATTRIBUTES), 'value': given}),
+            ('set-attribute', {'path': chance.choice(
+                vocabulary.TYPED_ATTRIBUTES), 'value': given}),
+            ('set-port-attribute', {
+                'port_id': port, 'value': given, 'path': chance.choice(
+                    ('/pxe_enabled', '/name', '/extra', '/category'))}),
+            ('del-port-attribute', {'port_id': given, 'path': '/extra/tag'}),
+            ('set-capability', {'name': 'c', 'value': given}),
+            ('set-traits', {'names': [given]}),
+            ('set-traits', {'names': ['CUSTOM_A'], 'prefix': given}),
+            ('extend-attribute', {'path': '/extra/l', 'value': given,
+                                  'unique': given}),
+            ('fail', {'msg': 'no', 'maintenance': given}),
+            ('log', {'msg': 'x', 'level': given}),
+            ('api-call', {'url': 'http://a', chance.choice(
+                ('timeout', 'retries', 'backoff_factor')): given})))
+        return {'op': op, 'args': args}
+
+    def _typed_asked(self, item: bool) -> Entry:
+        """Return a condition with an argument of any type."""
+        field, other = self.field(item), self.field(item)
+        op, args = self._chance.choice((
+            ('eq', {'values': [field, self.literal()],
+                    'force_strings': other}),
+            ('lt', {'values': other}),
+            ('one-of', {'value': field, 'values': other}),
+            ('in-net', {'address': field, 'subnet': other}),
+            ('version-ge', {'values': [field, other]}),
+            ('contains', {'value': field, 'regex': 'a'})))
+        return {'op': op, 'args': args}
+
     def _third(self, item: bool) -> Entry:
         return {'op': 'third-party', 'args': {'value': self.field(item)}}
 

@@ -129,7 +129,7 @@ class Grammar(rules.Grammar):
             args = made['args']
             if isinstance(args.get('value'), str):
                 args['value'] = self.field()
-            elif 'values' in args:
+            elif isinstance(args.get('values'), list):
                 args['values'][0] = self.field()
         if chance.random() < .5:
             rules.invert(made)

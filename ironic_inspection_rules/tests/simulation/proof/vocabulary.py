@@ -51,6 +51,9 @@ NODE_PLACES = ('/resource_class', '/extra/tag', '/extra/m', '/extra/m/k',
                '/extra/l/0', '/extra/l/-', '/name', '/driver_info/a',
                '/properties/p', '/extra', '/properties/capabilities',
                '/properties', '/description', '/extra/l')
+TYPED_ATTRIBUTES = ('/name', '/description', '/maintenance', '/extra',
+                    '/driver_info', '/resource_class', '/owner',
+                    '/instance_uuid')
 DATA_PLACES = ('/t', '/n', '/m', '/m/k', '/m/j', '/tags', '/tags/0',
                '/tags/-', '/deep/er/k')
 
@@ -169,6 +172,14 @@ THEMES = (
           places=('/properties', '/extra/tag'), vars=('name',),
           literals=('a', 'a,b', 'a:b', '', None, ['CUSTOM_A'], 1,
                     'HW_CPU_X86_VMX', ['HW_CPU_X86_VMX'])),
+    # Arguments and attributes of any type, which only a machine's data tell.
+    Theme(('plugin_data.t', 'plugin_data.n', 'node.properties', 'vars.name'),
+          ('typed_asked', 'typed_asked', 'comparison', 'state'),
+          ('typed', 'typed', 'typed', 'set'), vars=('name',),
+          places=('/extra', '/extra/tag', '/resource_class'),
+          literals=('a', 'true', 'no', '', '8', 1, 0, 2.5, True, None, [],
+                    ['a'], {}, {'k': 'a'}, 'CUSTOM_A', '10.0.0.0/8'),
+          filters=('int', 'length', "default('a')")),
     # Tokens of paths, which are of lists or of mappings.
     Theme(('node.extra.m', 'node.extra.m[-]', 'node.extra.m[0]',
            'plugin_data.t'), ('state', 'comparison', 'match'),

@@ -414,6 +414,61 @@ class QuestionTestCase(base.TestCase):
                         unique='{inventory.cpu.architecture}'), tags],
             [tags, nothing, tags]))
 
+    def test_an_argument_of_a_condition_may_be_of_another_type(self):
+        text = '{plugin_data.t}'
+        known = [1, '1.0']
+        is_number = {'op': 'all-of', 'conditions': [
+            {'op': 'is-true', 'args': [text]},
+            {'op': 'none-of', 'conditions': [
+                {'op': 'matches', 'args': [text, '(?i)yes|true']}]}]}
+        for op, args, var, dead, opposite in (
+                ('lt', {'values': '{vars.v}'}, [1, 2], None, 'yes'),
+                ('lt', {'values': '{vars.v}'}, [2, 1], 'yes', None),
+                ('lt', {'values': '{vars.v}'}, [[2, 1]], 'yes', None),
+                ('lt', {'values': '{vars.v}'}, 'a', 'yes', 'yes'),
+                ('lt', {'values': '{vars.v}'}, None, 'yes', 'yes'),
+                ('lt', {'values': '{node.extra}'}, 1, 'yes', 'yes'),
+                ('lt', {'values': text}, 1, 'no', 'no'),
+                ('version-lt', {'values': '{vars.v}'}, ['2', '1'], 'yes',
+                 None),
+                ('version-lt', {'values': text}, 1, 'no', 'no'),
+                ('eq', {'values': known, 'force_strings': 'no'}, 1, None,
+                 'yes'),
+                ('eq', {'values': known, 'force_strings': '{vars.v}'}, 'no',
+                 None, 'yes'),
+                ('eq', {'values': known, 'force_strings': '{vars.v}'}, '1',
+                 'yes', None),
+                ('eq', {'values': known, 'force_strings': '{vars.v}'}, 'a',
+                 'yes', 'yes'),
+                ('eq', {'values': [text, 1], 'force_strings': '{vars.v}'},
+                 'a', 'yes', 'no'),
+                ('one-of', {'value': 1, 'values': '{vars.v}'}, 1, 'yes',
+                 'yes'),
+                ('in-net', {'address': '10.0.0.1', 'subnet': '{vars.v}'}, {},
+                 'yes', 'yes')):
+            asked = {'op': op, 'args': args}
+            adds = [{'op': 'add-trait', 'args': ['CUSTOM_T']}]
+            for verdict, conditions_ in (
+                    (dead, [asked]),
+                    (opposite, [{'op': 'none-of', 'conditions': [asked]}])):
+                self.assertEqual(verdict, self.one('dead', {
+                    'vars': {'v': var}, 'conditions': conditions_,
+                    'actions': adds}).get(('0',)), (op, args, var))
+        # One value is compared with none, whatever it is.
+        self.assertEqual({('0',): 'no'}, self.one('dead', {
+            'actions': adds, 'conditions': [
+                is_number, {'op': 'version-lt', 'args': [text]}]}))
+
+    def test_text_of_values_may_be_compared_for_some_machines(self):
+        field = '{node.maintenance}'
+        equal = {'op': 'eq', 'args': {'values': [1, '1.0']}}
+        adds = [{'op': 'add-trait', 'args': ['CUSTOM_T']}]
+        asks = {'actions': adds, 'conditions': [
+            {**equal, 'args': {**equal['args'], 'force_strings': field}}]}
+        ignores = {'actions': adds, 'conditions': [
+            {'op': 'exists', 'args': [field]}, equal]}
+        self.assertNotEqual('no', self.compared([asks], [ignores]))
+
     def test_lists_that_many_rules_extend_do_not_explode(self):
         rules = self.parse([{
             'uuid': f'00000000-0000-4000-8000-0000000000{index}',
