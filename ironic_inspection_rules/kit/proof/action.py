@@ -195,10 +195,15 @@ class Actions:
         :param about: all that its effect depends on, besides what is there.
         """
         about = (self._op.name, *about)
+        try:
+            places = tuple(states.places(self._op, self._given))
+        except exceptions.PluginFailed as exc:
+            places = states.EVERYWHERE
+            reason = f'{self._op.name}: {exc}'
         if may_fail:
             self._end(logic.conj(when, self._machine.guess(
                 reason, 'fails', *about, *self.state.roots.values())))
-        for place in dict.fromkeys(states.places(self._op, self._given)):
+        for place in dict.fromkeys(places):
             root, *steps = place[:1] if place[0] == 'ports' else place
             there = self.state.roots[root]
             lost = states.lost(place, reason, *about, place,

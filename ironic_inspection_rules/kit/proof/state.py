@@ -22,6 +22,10 @@ from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value
 
+EVERYWHERE: tuple[data_path.Path, ...] = (
+    ('node',), ('plugin_data',), ('ports',))
+"""All places that rules may change."""
+
 ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
 MOST = 16  # Each rule that extends a list may double what it can be.
 ERROR = -1  # The result of an inspection that met an error.
@@ -90,12 +94,15 @@ class Passed:
 
 def places(op: registry.Op, bound: dict[str, typing.Any]
            ) -> typing.Iterator[data_path.Path]:
-    """Yield the places that an action may change, all if it declares none."""
-    declared = list(op.plugin.writes({
+    """Yield the places that an action may change, all if it declares none.
+
+    :raises: :class:`.exceptions.PluginFailed`.
+    """
+    declared = op.writes({
         **{each.name: each.default for each in op.signature.arguments},
-        **bound}))
+        **bound})
     if not declared:
-        yield from (('node',), ('plugin_data',), ('ports',))
+        yield from EVERYWHERE
     for write in declared:
         if write.kind in ('trait', 'traits'):
             yield cells.TRAITS

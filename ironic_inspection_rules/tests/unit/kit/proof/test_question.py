@@ -605,6 +605,79 @@ class QuestionTestCase(base.TestCase):
             {'op': 'third-party', 'args': ['{plugin_data.t}']}]}
         self.assertNotEqual('no', self.compared([asks, tags], [tags]))
 
+    def test_a_mistake_in_a_plugin_is_named(self):
+        def breaks(*_given):
+            raise KeyError('place')
+
+        self.useFixture(third_party.Installed())
+        for name in ('ThirdAction.writes', 'ThirdCondition.__call__'):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'{third_party.__name__}.{name}', breaks))
+        acts = {'actions': [{'op': 'third-party', 'args': ['a']}]}
+        (answer,) = question.Proof(self.parse([
+            {**acts, 'uuid': MACHINE}]), SECONDS).answers(['gap:/extra/tag'])
+        self.assertEqual('unknown', answer.verdict)
+        self.assertIn('ThirdAction.writes', answer.reason)
+        # The inspection ends where a condition cannot be checked.
+        tags = {'actions': [{'op': 'set-attribute', 'args': ['/extra/tag',
+                                                            'a']}]}
+        asks = {**tags, 'conditions': [{'op': 'third-party', 'args': ['b']}]}
+        self.assertEqual('yes', self.compared([asks], [tags]))
+
+    def test_a_plain_value_takes_no_key(self):
+        attributes = 'set-attribute', 'del-attribute', '/extra/tag'
+        data = 'set-plugin-data', 'unset-plugin-data', '/t'
+        for (set_, remove, path), value in (
+                (attributes, 'a'), (attributes, 1), (attributes, True),
+                (attributes, '{node.traits}'), (data, 'a'), (data, 1)):
+            first = {'priority': 5, 'actions': [
+                {'op': set_, 'args': [path, value]}]}
+            adds = {'actions': [{'op': set_, 'args': [f'{path}/k', 1]}]}
+            self.assertEqual('yes', self.compared([first, adds], [first]),
+                             (path, value))
+            # To remove what is not there is fine.
+            removes = {'actions': [{'op': remove, 'args': [f'{path}/k']}]}
+            self.assertEqual('no', self.compared([first, removes], [first]),
+                             (path, value))
+        # A value that the machine has.
+        adds = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag/k', 1]}], 'conditions': [
+            {'op': 'eq', 'args': ['{node.extra.tag}', 'a']}]}
+        self.assertEqual('yes', self.compared([adds], []))
+
+    def test_capabilities_conflict_by_their_names_and_texts(self):
+        def sets(value, name='c', **more):
+            return {'actions': [{'op': 'set-capability',
+                                 'args': [name, value]}], **more}
+
+        def whole(text):
+            return {'actions': [{'op': 'set-attribute', 'args': [
+                '/properties/capabilities', text]}]}
+
+        def counts(op):
+            return {'conditions': [{'op': op, 'args': [
+                '{inventory.cpu.count}', 8]}]}
+
+        unsets = {'actions': [{'op': 'unset-capability', 'args': ['c']}]}
+        for one, other, verdict in (
+                (sets('1'), sets('2'), 'yes'), (sets('1'), sets('1'), 'no'),
+                # A capability is text, whatever it was set to.
+                (sets('1'), sets(1), 'no'), (sets('1'), sets(True), 'yes'),
+                (sets('True'), sets(True), 'no'),
+                (sets('1'), sets('2', 'd'), None),
+                (sets('1'), unsets, 'yes'), (unsets, sets('1'), 'yes'),
+                (unsets, unsets, 'no'),
+                (sets('1'), sets('{inventory.cpu.count}'), 'yes'),
+                (sets('1', **counts('lt')), sets('2', **counts('ge')), 'no'),
+                (sets('1'), whole('c:2'), 'yes'),
+                (whole('c:2'), sets('1'), 'yes'),
+                (whole('c:1'), whole('c:2'), 'yes')):
+            self.assertEqual(verdict, self.one('conflict', one, other).get(
+                ('0', '1')), (one, other))
+        # A name that a machine has may be that of the other.
+        self.assertIn(self.one('conflict', sets('1'), sets(
+            '2', '{plugin_data.t}')).get(('0', '1')), ('yes', 'unknown'))
+
     def test_what_a_field_gives_is_one_token_of_a_path(self):
         def sets(path, token=''):
             return [{'vars': {'v': token}, 'actions': [
