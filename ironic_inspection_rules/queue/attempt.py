@@ -2,68 +2,158 @@
 
 """An attempt at a request: an inspection that may be made again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
+import copy
+import functools
+import sys
 from typing import Any
+
+from ironic.common import exception as ironic_exception
+from ironic.common import states
+from ironic.common.inspection_rules import engine
+from ironic.conductor import inspection as conductor_inspection
+from ironic.conductor import utils as conductor_utils
+from ironic.drivers.modules import inspect_utils
+from oslo_log import log
+from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import failure
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
+
+LOG = log.getLogger(__name__)
 
 _EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
                    queue_request.REAPPLY: recorder.REAPPLY}
 
+_WITH_DATA = (queue_request.CONTINUE, queue_request.REAPPLY)
+"""Events of requests that run rules on the data of a machine."""
 
-class Abandoned(BaseException):
-    """The attempt ends, and Ironic must not fail the inspection.
-
-    Not an ``Exception``: Ironic would catch that and fail the inspection.
-    """
+_EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
+"""Events that bring a node to "inspecting", by its state."""
 
 
 class Attempt(inspection.Inspection):
-    """One attempt at a request.
+    """One attempt at a request, whose node is locked.
 
-    A checkpoint is stored with the request, in the transaction that saves the
-    changes of the phase, so that the next attempt does not apply the phase
-    twice. Saving checks the token of the delivery, so a worker that has lost
-    its lease saves neither.
+    It processes the request by Ironic's own inspection. A checkpoint is
+    stored with the request, in the transaction that saves the changes of a
+    phase, so that the next attempt does not apply the phase twice. Saving
+    checks the token of the delivery, so a worker that has lost its lease
+    saves neither.
 
-    :param task: see :class:`.Inspection`.
+    :param task: a :class:`.node.DeliveryTask`.
     :param requests: the queue.
-    :param request: as :meth:`.DatabaseQueue.begin` returned it.
+    :param request: as :meth:`.DatabaseQueue.get` returned it.
+    :param timeout: seconds that a node may be in "inspect wait".
+    :ivar request: the request as it is stored now.
     """
 
     is_repeatable = True
 
     def __init__(self, task: Any, requests: database_queue.DatabaseQueue,
-                 request: queue_request.Request) -> None:
+                 request: queue_request.Request, timeout: float) -> None:
         # All attempts at a request make one run, and share its UUID.
         super().__init__(task, recorder.Run(
             _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION),
             request.uuid))
         self._queue = requests
         self.request = request
+        self._timeout = timeout
+        # Stores the run in the transaction that ends the request.
+        self._run_store: recorder.Store | None = None
 
-    def begin_request(self) -> None:
-        """Take the data of the request, and what early rules did to them."""
+    def check(self) -> queue_node.NodeCheck:
+        """Check whether the state of the node allows processing."""
         request = self.request
-        early = request.checkpoints.get(model.EARLY, {})
-        self.begin(request.inventory, request.plugin_data, early.get('run'))
+        finding = queue_node.check(self.task.node, request)
+        if finding.done and request.event == queue_request.CONTINUE:
+            # The attempt that finished it may have died before it stored
+            # the run.
+            self._take_up()
+            if not recorder.is_stored(self.run, request.node_uuid):
+                self._run_store = self.prepare(None)
+        return finding
 
-    def take_up(self) -> None:
-        """Take up what earlier attempts did, where there is no other one."""
-        self.begin_request()
-        self._has_run_rules = True
-        for phase in (model.PREPROCESS, model.MAIN):
-            saved = self.request.checkpoints.get(phase, {})
-            self.run.take_up(phase, saved.get('run'))
+    def start(self, reached: str) -> None:
+        """Save that processing begins, see :meth:`.DatabaseQueue.begin`."""
+        self.request = self._queue.begin(self.request, reached)
+
+    def process(self) -> str | None:
+        """Process the request.
+
+        :returns: why the request has failed for good, as recorded on the
+            node; None if it succeeded.
+        :raises: TemporaryFailure if another attempt may succeed.
+        """
+        carry_out: Callable[[], str | None] = {
+            queue_request.CONTINUE: self._inspect,
+            queue_request.REAPPLY: self._reapply,
+            queue_request.TIMEOUT: self._time_out,
+            queue_request.POWER_ON: self._power_on,
+        }[self.request.event]
+        try:
+            with self._abandonable(), self.handed_over():
+                self._take_request()
+                error = carry_out()
+            self._run_store = self.prepare(error)
+            return error
+        except (exceptions.LeaseLost, exceptions.TemporaryFailure):
+            raise
+        # Whatever it was fails the node, or is an error of the surroundings.
+        except Exception as exc:
+            if surroundings.are_to_blame(exc):
+                raise surroundings.failure(exc) from exc
+            LOG.exception('Request %(request)s of node %(node)s failed',
+                          {'request': self.request.uuid,
+                           'node': self.request.node_uuid})
+            reason = failure.reason_of(exc)
+            failure.fail_node(self.task, self.request, reason)
+            failure.put_first(self.task.node, reason)
+            self._run_store = self.prepare(reason)
+            return reason
+
+    def fail(self, reason: str) -> None:
+        """Record on the node that the request cannot be carried out."""
+        request = self.request
+        failure.fail_node(self.task, request, reason)
+        if request.state == state.PROCESSING and request.event in _WITH_DATA:
+            self._take_up()
+            self._run_store = self.prepare(reason)
+
+    def end(self, error: str | None) -> queue_request.Request:
+        """End the request, store its run and unlock the node.
+
+        :param error: why it failed, None if it did not.
+        :returns: the request as it ended.
+        :raises: LeaseLost if this delivery is not the last one.
+        """
+        consume = functools.partial(self._queue.consume, self.request, error)
+        return self.task.end(consume, self._run_store)
+
+    def settle(self) -> None:
+        """Bring the node of the request, which has ended, into a final state.
+
+        The node is unlocked then.
+        """
+        task, request = self.task, self.request
+        if (queue_node.is_left_over(task.node, request)
+                and self._queue.find_open(task.node.uuid) is None):
+            failure.fail_node(task, request,
+                              request.last_error or _('it has ended'))
+        task.settle(functools.partial(self._queue.settle, request))
 
     def checkpoint_of(self, phase: str) -> checkpoint.Checkpoint | None:
         return self.request.checkpoints.get(phase)
@@ -80,7 +170,7 @@ class Attempt(inspection.Inspection):
                     self.request, {**self.request.checkpoints, phase: saved},
                     transaction)
             except exceptions.LeaseLost as exc:
-                raise Abandoned() from exc
+                raise surroundings.Abandoned() from exc
         return save
 
     @contextlib.contextmanager
@@ -95,23 +185,141 @@ class Attempt(inspection.Inspection):
         except Exception as exc:
             if not surroundings.are_to_blame(exc):
                 raise
-            raise Abandoned() from exc
+            raise surroundings.Abandoned() from exc
+
+    @contextlib.contextmanager
+    def _abandonable(self) -> Iterator[None]:
+        """Convert Abandoned to the error that the attempt is abandoned for.
+
+        :raises: LeaseLost or TemporaryFailure.
+        """
+        try:
+            yield
+        except surroundings.Abandoned as exc:
+            cause = exc.__cause__ or exc
+            if isinstance(cause, exceptions.LeaseLost):
+                raise cause from exc
+            raise surroundings.failure(cause) from exc
+
+    def _take_request(self) -> None:
+        """Load the driver, and take the data that the request came with."""
+        request = self.request
+        self.task.load_driver()
+        if early := request.checkpoints.get(model.EARLY):
+            # Plugin data as the early rules left them.
+            checkpoint.apply(early, request.plugin_data)
+        if request.event in _WITH_DATA:
+            self._guard_hooks()
+            self._begin_with_early_phase()
+
+    def _take_up(self) -> None:
+        """Take up what earlier attempts did, instead of another one."""
+        self._begin_with_early_phase()
+        self._has_run_rules = True
+        for phase in (model.PREPROCESS, model.MAIN):
+            saved = self.request.checkpoints.get(phase, {})
+            self.run.take_up(phase, saved.get('run'))
+
+    def _begin_with_early_phase(self) -> None:
+        request = self.request
+        early = request.checkpoints.get(model.EARLY, {})
+        self.begin(request.inventory, request.plugin_data, early.get('run'))
+
+    def _guard_hooks(self) -> None:
+        """Guard the hooks of the task; other tasks share its interface."""
+        driver = self.task.driver
+        if hooks := getattr(driver.inspect, 'hooks', None):
+            driver.inspect = copy.copy(driver.inspect)
+            driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
+
+    def _inspect(self) -> str | None:
+        task, request = self.task, self.request
+        event = _EVENTS.get(task.node.provision_state)
+        if event:
+            task.node.last_error = None
+            # Not saved here: continue_inspection saves the node at once.
+            task.node.save = lambda *args: None
+            try:
+                task.process_event(event)
+            finally:
+                del task.node.save
+        with _kept_from_failing(task):
+            conductor_inspection.continue_inspection(
+                task, request.inventory, request.plugin_data)
+        if task.node.provision_state == states.INSPECTFAIL:
+            return task.node.last_error or _('Inspection failed.')
+        return None
+
+    def _reapply(self) -> str | None:
+        task, request = self.task, self.request
+        hooks = getattr(task.driver.inspect, 'hooks', None)
+        if hooks is None:
+            raise ironic_exception.UnsupportedDriverExtension(
+                driver=task.node.driver, extension='reapply')
+        inventory, plugin_data = request.inventory, request.plugin_data
+        inspect_utils.run_inspection_hooks(task, inventory, plugin_data,
+                                           hooks, None)
+        engine.apply_rules(task, inventory, plugin_data, model.MAIN)
+        plugin_data.pop('logs', None)
+        inspect_utils.store_inspection_data(task.node, inventory,
+                                            plugin_data, task.context)
+        task.node.last_error = None
+        task.node.save()
+        return None
+
+    def _time_out(self) -> str | None:
+        task = self.task
+        if not queue_node.is_overdue(task.node, self._timeout):
+            return None
+        reason = _('The ramdisk did not call for %d seconds.') % self._timeout
+        task.process_event('fail')
+        conductor_utils.cleanup_inspectwait_timeout(task)
+        if not queue_node.has_timed_out(task.node):
+            failure.put_first(task.node, reason)
+        return reason
+
+    def _power_on(self) -> str | None:
+        task = self.task
+        patch.power_on(task)
+        # The timeout of the inspection begins here.
+        task.node.inspection_started_at = timeutils.utcnow()
+        task.node.save()
+        return None
+
+
+Lock = Callable[[queue_request.Request],
+                contextlib.AbstractContextManager[Attempt]]
+"""Locks the node of a request, see :func:`locked`."""
 
 
 @contextlib.contextmanager
-def made(attempt: Attempt) -> Iterator[None]:
-    """Attach an attempt to its task while the context lasts.
+def locked(requests: database_queue.DatabaseQueue, timeout: float,
+           request: queue_request.Request) -> Iterator[Attempt]:
+    """Lock the node of a request for an attempt, while the context lasts.
 
-    :raises: LeaseLost or TemporaryFailure if the attempt is abandoned.
+    :param requests: the queue.
+    :param timeout: see :class:`Attempt`.
+    :raises: NodeBusy, NodeGone, LeaseLost
     """
+    with queue_node.locked(requests, request) as task:
+        yield Attempt(task, requests, request, timeout)
+
+
+def settle(requests: database_queue.DatabaseQueue, lock: Lock,
+           request: queue_request.Request) -> None:
+    """Bring the node of an ended request into a final state.
+
+    :param lock: see :data:`Lock`.
+    :raises: NodeBusy or an error of the surroundings; to be retried.
+    """
+    if request.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
+        requests.settle(request)
+        return
     try:
-        with attempt.handed_over():
-            yield
-    except Abandoned as exc:
-        cause = exc.__cause__ or exc
-        if isinstance(cause, exceptions.LeaseLost):
-            raise cause from exc
-        raise surroundings.failure(cause) from exc
+        with lock(request) as attempt:
+            attempt.settle()
+    except exceptions.NodeGone:
+        requests.settle(request)
 
 
 class GuardedHook:
@@ -137,3 +345,33 @@ class GuardedHook:
         """Run the hook."""
         with self._attempt.guard():
             self._hook(*args)
+
+
+@contextlib.contextmanager
+def _kept_from_failing(task) -> Iterator[None]:
+    """Keep Ironic from failing a node wrongly.
+
+    For what its surroundings did, and where the node has no such transition:
+    the error of that would hide the cause.
+    """
+    process_event = task.process_event
+
+    def process(event: str, *args: Any, **kwargs: Any) -> None:
+        cause = sys.exception()
+        if event == 'fail' and surroundings.are_to_blame(cause):
+            raise surroundings.Abandoned() from cause
+        # A node that was just discovered cannot fail, nor one that has
+        # failed already.
+        if not task.fsm.is_actionable_event(event):
+            if cause is not None:
+                raise cause
+            if task.node.last_error:
+                raise ironic_exception.HardwareInspectionFailure(
+                    error=task.node.last_error)
+        process_event(event, *args, **kwargs)
+
+    task.process_event = process
+    try:
+        yield
+    finally:
+        del task.process_event

@@ -3,21 +3,19 @@
 """One delivery of a request, from the node's lock to the end.
 
 The steps are those of spec 001 ("HA worker"): lock, check the state, run,
-consume, unlock. A :class:`.RequestProcessor` does the work on the node.
+consume, unlock. An :class:`.Attempt` does the work on the node.
 """
 
 from collections.abc import Callable
 import dataclasses
 import enum
-import functools
 import typing
 
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import attempt as attempts
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import node as queue_node
-from ironic_inspection_rules.queue import processor as processors
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -89,11 +87,12 @@ class Outcome(enum.Enum):
     LOST = 'lost'
 
 
-class Deliverer:
-    """Carries out deliveries, any number at once.
+class Delivery:
+    """One delivery of a request, from the lock of its node to the end.
 
     :param requests: the queue.
-    :param processor: processes the requests.
+    :param request: as :meth:`.DatabaseQueue.get` returned it.
+    :param lock: locks the node of a request for an attempt.
     :param max_attempts: attempts at a request before its node fails.
     :param retry_interval: seconds before a request is tried again.
     :param pause: waits for so many seconds; returns True at once when the
@@ -101,68 +100,67 @@ class Deliverer:
     """
 
     def __init__(self, requests: database_queue.DatabaseQueue,
-                 processor: processors.RequestProcessor, max_attempts: int,
-                 retry_interval: float, pause: Callable[[float], bool]
-                 ) -> None:
+                 request: queue_request.Request, lock: attempts.Lock,
+                 max_attempts: int, retry_interval: float,
+                 pause: Callable[[float], bool]) -> None:
         self._queue = requests
-        self._processor = processor
+        self.request = request
+        self._lock = lock
         self._max_attempts = max_attempts
         self._retry_interval = retry_interval
         self._pause = pause
 
-    def deliver(self, request: queue_request.Request) -> Outcome:
-        """Carry out one delivery.
-
-        :param request: as :meth:`.DatabaseQueue.get` returned it.
-        """
+    def carry_out(self) -> Outcome:
+        """Lock the node, process the request, end or return it."""
+        request = self.request
         try:
             try:
-                with self._processor.lock(request) as task:
-                    return self._settle(task, request)
+                with self._lock(request) as attempt:
+                    return self._process(attempt)
             except exceptions.NodeGone as exc:
                 return self._end(request, str(exc))
             except exceptions.LeaseLost:
                 raise
             # Whatever went wrong, the request is tried again or ends.
             except Exception as exc:
-                return self._give_back(request, dataclasses.replace(
+                return self._give_back(dataclasses.replace(
                     request, attempts=request.attempts + 1), exc)
         except exceptions.LeaseLost as exc:
             log_request(LOG.warning, request, str(exc))
             return Outcome.LOST
 
-    def _settle(self, task: queue_node.DeliveryTask,
-                request: queue_request.Request) -> Outcome:
-        """Process a request whose node is locked, or refuse it."""
-        check = self._processor.check(task, request)
+    def _process(self, attempt: attempts.Attempt) -> Outcome:
+        """Process the request, or refuse it; its node is locked."""
+        check = attempt.check()
         if check.done:
-            log_request(LOG.info, request,
+            log_request(LOG.info, self.request,
                         'an earlier attempt has finished it')
-            return self._end(request, None, task)
+            return self._end(self.request, None, attempt)
         if check.superseded:
-            return self._end(request, queue_request.OVERTAKEN, task)
-        decided = decide(request, self._max_attempts)
+            return self._end(self.request, queue_request.OVERTAKEN, attempt)
+        decided = decide(self.request, self._max_attempts)
         refusal = check.obstacle or decided.refusal
         if refusal:
-            return self._fail_node(task, request, refusal)
-        begun = self._queue.begin(request, decided.state)
+            return self._refuse(attempt, refusal)
+        attempt.start(decided.state)
+        begun = attempt.request
         log_request(LOG.info, begun, 'processing begins')
         try:
-            error = self._processor.run(task, begun)
-            return self._end(begun, error, task)
+            error = attempt.process()
+            return self._end(begun, error, attempt)
         except exceptions.LeaseLost:
             raise
         # Whatever went wrong, the request is tried again or ends.
         except Exception as exc:
-            return self._give_back(request, begun, exc)
+            return self._give_back(begun, exc)
 
-    def _fail_node(self, task: queue_node.DeliveryTask,
-                   request: queue_request.Request, refusal: str) -> Outcome:
-        """Fail the node of a request that is refused."""
+    def _refuse(self, attempt: attempts.Attempt, refusal: str) -> Outcome:
+        """End the request, and fail its node."""
+        request = self.request
         if self._queue.heartbeat([request]):
             raise exceptions.LeaseLost(request.uuid)
         try:
-            self._processor.fail(task, request, refusal)
+            attempt.fail(refusal)
         # The request ends nevertheless.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
@@ -170,34 +168,38 @@ class Deliverer:
             log_request(LOG.exception, request,
                         'its node is left to the leader')
             return self._end(request, refusal)
-        return self._end(request, refusal, task)
+        return self._end(request, refusal, attempt)
 
     def _end(self, request: queue_request.Request, error: str | None,
-             task: queue_node.DeliveryTask | None = None) -> Outcome:
-        """End a request, and unlock its node.
+             attempt: attempts.Attempt | None = None) -> Outcome:
+        """End the request, and unlock its node.
 
-        :param task: None if the node is not locked; the leader settles it
-            then.
+        :param request: as it is to end.
+        :param attempt: None if the node is not locked, or stays as it is; the
+            leader settles it then.
         """
-        consume = functools.partial(self._queue.consume, request, error)
-        ended = consume() if task is None else task.end(consume)
+        if attempt is None:
+            ended = self._queue.consume(request, error)
+        else:
+            ended = attempt.end(error)
         if error is None:
             log_request(LOG.info, ended, 'done')
             return Outcome.FINISHED
         log_request(LOG.error, ended, error)
         return Outcome.FAILED
 
-    def _give_back(self, request: queue_request.Request,
-                   begun: queue_request.Request, exc: Exception) -> Outcome:
-        """Return a request to the queue after an error, or end it.
+    def _give_back(self, begun: queue_request.Request,
+                   exc: Exception) -> Outcome:
+        """Return the request to the queue after an error, or end it.
 
-        :param request: without the attempt, to be returned after an error of
-            the surroundings.
-        :param begun: with the attempt.
+        After an error of the surroundings it is returned as it was.
+
+        :param begun: the request with the attempt counted.
         """
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:
-            return self._retry(request, request.lock_failures, str(exc), True)
+            return self._retry(self.request, self.request.lock_failures,
+                               str(exc), True)
         log_request(LOG.exception, begun, 'processing broke off')
         if begun.attempts > self._max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')

@@ -26,7 +26,6 @@ from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -75,16 +74,12 @@ class NodeCheck(NamedTuple):
 class DeliveryTask(task_manager.TaskManager):
     """Ironic's task, with an exclusive lock in the name of a delivery.
 
-    ``run`` is called in the transaction that ends the request, and stores the
-    run of rules.
-
     :param context: of Ironic.
     :param request: the delivery whose node to lock.
     :raises: NodeNotFound, NodeLocked
     """
 
     def __init__(self, context, request: queue_request.Request) -> None:
-        self.run: recorder.Store | None = None
         self._holder = request.delivery
         reserved = node_reservation.reserve(request.node_uuid, self._holder)
         # "shared", so that Ironic's task does not lock the node again.
@@ -95,24 +90,25 @@ class DeliveryTask(task_manager.TaskManager):
                                               host=self.node.reservation)
         self.shared = False
 
-    def end(self, consume: Callable[[Any], queue_request.Request]
-            ) -> queue_request.Request:
+    def end(self, consume: Callable[[Any], queue_request.Request],
+            store: recorder.Store | None = None) -> queue_request.Request:
         """Unlock the node, end its request and store its run, atomically.
 
         If the run cannot be stored, the other two are done without it.
 
         :param consume: ends the request in the given transaction; called
             again if the transaction is retried.
+        :param store: stores the run of rules in the given transaction.
         :returns: the result of ``consume``.
         :raises: any error of ``consume``; then nothing is changed.
         """
         try:
-            ended = self._end(consume, *[self.run] if self.run else [])
+            ended = self._end(consume, store)
         except db_exc.DBError as exc:
-            if self.run is None or surroundings.are_to_blame(exc):
+            if store is None or surroundings.are_to_blame(exc):
                 raise
             recorder.warn_of_loss(self.node, exc)
-            ended = self._end(consume)
+            ended = self._end(consume, None)
         # The fence would refuse this, as the node is not locked any more.
         with fence.suspended():
             keeping.clean()
@@ -120,14 +116,14 @@ class DeliveryTask(task_manager.TaskManager):
 
     @transaction.retried
     def _end(self, consume: Callable[[Any], queue_request.Request],
-             *others: Callable[[Any], None]) -> queue_request.Request:
+             store: recorder.Store | None) -> queue_request.Request:
         # All transactions lock the node first, then the request. Another
         # order would cause deadlocks.
         with fence.suspended(), transaction.writer() as session:
             unlocked = node_reservation.release(session, self.node.uuid,
                                                 self._holder)
-            for each in others:
-                each(session)
+            if store is not None:
+                store(session)
             ended = consume(session)
         # If the lock was lost, release_resources raises an error.
         self.shared = unlocked
@@ -174,7 +170,7 @@ def locked(requests: database_queue.DatabaseQueue,
     :raises: NodeBusy, NodeGone, LeaseLost
     """
     def abandon() -> BaseException:
-        abandoned = attempt.Abandoned()
+        abandoned = surroundings.Abandoned()
         abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
         return abandoned
 
@@ -183,7 +179,7 @@ def locked(requests: database_queue.DatabaseQueue,
         with fence.while_locked(request.node_uuid, request.delivery,
                                 request.uuid, request.token, abandon):
             yield task
-    except attempt.Abandoned as exc:
+    except surroundings.Abandoned as exc:
         raise exceptions.LeaseLost(request.uuid) from exc
     finally:
         try:

@@ -25,11 +25,11 @@ from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import conductor
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import power_on
-from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import wakeup
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import metrics
@@ -72,8 +72,8 @@ class WorkerService:
             options.conductor_groups)
         requests = make_queue(served)
         self._stop = threading.Event()
-        inspector = processor.RequestProcessor(requests,
-                                               options.inspection_timeout)
+        lock = functools.partial(attempt.locked, requests,
+                                 options.inspection_timeout)
         settings = worker.Settings(
             threads=options.workers or processutils.get_worker_count(),
             get_timeout=options.get_timeout,
@@ -82,19 +82,20 @@ class WorkerService:
             connection_retries=options.connection_retries,
             retry_interval=options.connection_retry_interval,
             time_limit=options.processing_time_limit)
-        self._worker = worker.Worker(name, requests, inspector, settings,
+        self._worker = worker.Worker(name, requests, lock, settings,
                                      count_delivery)
         throttle = power_on.make_throttle(
             lambda seconds: self._starter.pause(seconds))
         self._starter = worker.Worker(
-            f'{name}:power-on', requests, inspector,
+            f'{name}:power-on', requests, lock,
             dataclasses.replace(settings, threads=1),
             claim=functools.partial(power_on.claim, requests, throttle.turn))
         self._leader_tasks = maintenance.LeaderTasks(
             functools.partial(election.make, CONF, ELECTION_NAME, name),
             (*maintenance.QueueMaintenance(
                 requests, options.inspection_timeout,
-                options.report_expiration, self.wake, inspector.settle).tasks,
+                options.report_expiration, self.wake,
+                functools.partial(attempt.settle, requests, lock)).tasks,
              maintenance.UnservedRequests(served, options.lease).check,
              report_backlog),
             options.clean_up_period, options.processing_time_limit)

@@ -16,6 +16,14 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 
+
+class Abandoned(BaseException):
+    """The attempt ends, and Ironic must not fail the inspection.
+
+    Not an ``Exception``: Ironic would catch that and fail the inspection.
+    """
+
+
 _TROUBLE: tuple[type[BaseException], ...] = (
     exceptions.NodeBusy, exceptions.TemporaryFailure, exceptions.Stopping,
     db_exc.DBConnectionError, db_exc.DBDeadlock, db_exc.RetryRequest,

@@ -13,9 +13,9 @@ from oslo_utils import uuidutils
 import tenacity
 
 from ironic_inspection_rules.coordination import watchdog
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
-from ironic_inspection_rules.queue import processor as processors
 from ironic_inspection_rules.queue import request as queue_request
 
 LOG = log.getLogger(__name__)
@@ -75,14 +75,14 @@ class Worker:
 
     :param name: see :func:`make_name`.
     :param requests: the queue.
-    :param processor: processes a request.
+    :param lock: locks the node of a request for an attempt.
     :param observe: called with the outcome of each delivery.
     :param claim: leases the next request for the worker of a name; None to
         take those of posted inventories.
     """
 
     def __init__(self, name: str, requests: database_queue.DatabaseQueue,
-                 processor: processors.RequestProcessor, settings: Settings,
+                 lock: attempt.Lock, settings: Settings,
                  observe: Callable[[delivery.Outcome], None] = (
                      lambda outcome: None),
                  claim: Callable[[str], queue_request.Request | None] | None
@@ -90,9 +90,7 @@ class Worker:
         self.name = name
         self._queue = requests
         self._stop = threading.Event()
-        self._deliverer = delivery.Deliverer(
-            requests, processor, settings.max_attempts,
-            settings.retry_interval, self._stop.wait)
+        self._lock = lock
         self._settings = settings
         self._observe = observe
         self._claim = claim
@@ -288,7 +286,10 @@ class Worker:
     def _take(self, held: _InHand) -> None:
         request = held.request
         try:
-            outcome = self._deliverer.deliver(request)
+            outcome = delivery.Delivery(
+                self._queue, request, self._lock,
+                self._settings.max_attempts, self._settings.retry_interval,
+                self._stop.wait).carry_out()
             self._observe(outcome)
             # No lease could be renewed, so the attempt does not count. If
             # only this process stalled, the work may be the reason.

@@ -25,8 +25,9 @@ from ironic.common import context
 from ironic.drivers.modules.inspector.hooks import base
 
 from ironic_inspection_rules.inspection import inspection
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import delivery
 
 DIRECTORY = 'SABOTAGE'
 """Name of the environment variable that names the directory."""
@@ -48,8 +49,8 @@ class Sabotage(base.InspectionHook):
     """Belongs before the hook that runs rules."""
 
     def __init__(self) -> None:
-        _before(processor.RequestProcessor, 'lock', 'get')
-        _before(processor.RequestProcessor, 'check', 'lock')
+        _before(delivery.Delivery, 'carry_out', 'get')
+        _before(attempt.Attempt, 'check', 'lock')
         _after(inspection.Inspection, 'apply', 'save')
         _before(database_queue.DatabaseQueue, 'consume', 'consume')
         _after(database_queue.DatabaseQueue, 'consume', 'unlock')
@@ -105,8 +106,9 @@ def _after(owner: type, method: str, step: str) -> None:
 
 
 def _node_uuid(args: tuple[Any, ...]) -> str:
-    """Find the node: of a request or, of an inspection, its task."""
+    """Find the node of a request, a delivery or an inspection."""
     for argument in args:
-        if hasattr(argument, 'node_uuid'):
-            return argument.node_uuid
+        request = getattr(argument, 'request', argument)
+        if hasattr(request, 'node_uuid'):
+            return request.node_uuid
     return args[-1].task.node.uuid

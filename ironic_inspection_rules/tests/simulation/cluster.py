@@ -23,6 +23,7 @@ from ironic_inspection_rules import hook
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.inspection import checkpoint
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import request as queue_request
@@ -91,13 +92,13 @@ class WorkerProcess(scheduler.Process):
         super().__init__(name)
         requests = watched.WatchedQueue(LEASE, cluster.watch, cluster.turns,
                                         cluster.candidates)
-        inspector = watched.WatchedProcessor(
-            requests, INSPECTION_TIMEOUT, cluster.watch, cluster.turns)
-        self.worker = worker.Worker(worker.make_name(name), requests,
-                                    inspector, SETTINGS)
+        lock = watched.WatchedNodes(requests, INSPECTION_TIMEOUT,
+                                    cluster.watch, cluster.turns).lock
+        self.worker = worker.Worker(worker.make_name(name), requests, lock,
+                                    SETTINGS)
         tasks = maintenance.QueueMaintenance(
             requests, INSPECTION_TIMEOUT, 86400.0, self.worker.wake,
-            inspector.settle).tasks
+            functools.partial(attempt.settle, requests, lock)).tasks
         self.leader_tasks = maintenance.LeaderTasks(
             functools.partial(
                 election.Election, 'upkeep', 'sim://', self.worker.name,

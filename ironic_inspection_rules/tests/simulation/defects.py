@@ -29,7 +29,6 @@ from ironic_inspection_rules.queue import worker
 class _LockInTheNameOfTheWorker(queue_node.DeliveryTask):
 
     def __init__(self, context: Any, request: Any) -> None:
-        self.run = None
         task_manager.TaskManager.__init__(
             self, context, request.node_uuid, shared=True, load_driver=False)
         self._holder = request.worker
@@ -127,7 +126,7 @@ def claim_of_another() -> Iterator[None]:
         yield
 
 
-def _end_apart(self: Any, consume: Any, *others: Any) -> Any:
+def _end_apart(self: Any, consume: Any, store: Any) -> Any:
     with fence.suspended(), transaction.writer() as session:
         self.shared = node_reservation.release(session, self.node.uuid,
                                                self._holder)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The queue and its processor, reporting to the invariants."""
+"""The queue and its nodes, reporting to the invariants."""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -9,8 +9,8 @@ from typing import Any
 from ironic.common import states
 
 from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.tests.simulation import database as sim_database
 from ironic_inspection_rules.tests.simulation import invariants
@@ -86,28 +86,29 @@ class WatchedQueue(database_queue.DatabaseQueue):
         return request
 
 
-class WatchedProcessor(processor.RequestProcessor):
-    """The processor, reporting to the invariants who works on a node."""
+class WatchedNodes:
+    """Locks nodes, reporting to the invariants who works on a node."""
 
     def __init__(self, requests: database_queue.DatabaseQueue, timeout: float,
                  watch: invariants.Invariants,
                  turns: scheduler.Scheduler) -> None:
-        super().__init__(requests, timeout)
+        self._queue = requests
+        self._timeout = timeout
         self._watch = watch
         self._turns = turns
 
     @contextlib.contextmanager
     def lock(self, request: queue_request.Request) -> Iterator[Any]:
-        """See :meth:`.RequestProcessor.lock`."""
+        """See :func:`.attempt.locked`."""
         local = self._turns.current.local
-        with super().lock(request) as task:
+        with attempt.locked(self._queue, self._timeout, request) as current:
             self._turns.note(f'locked by {request.delivery}')
             local['request'] = request
             self._watch.inside.append(request)
             self._watch.process_of[request.delivery] = (
                 self._turns.current.process)
             try:
-                yield task
+                yield current
             finally:
                 local.pop('request')
                 self._watch.inside.remove(request)

@@ -56,12 +56,12 @@ ALLOWED = {
     ('queue/worker.py', '_send_heartbeat'): LOGGED,
     ('queue/worker.py', '_take'): LOGGED,
     # Every request ends, or is tried again.
-    ('queue/delivery.py', '_fail_node'): LOGGED,
+    ('queue/delivery.py', '_refuse'): LOGGED,
     ('queue/delivery.py', '_retry'): LOGGED,
-    ('queue/delivery.py', '_settle'): LOGGED,
-    ('queue/delivery.py', 'deliver'): LOGGED,
-    ('queue/processor.py', '_clean_up'): LOGGED,
-    ('queue/processor.py', 'run'): LOGGED,
+    ('queue/delivery.py', '_process'): LOGGED,
+    ('queue/delivery.py', 'carry_out'): LOGGED,
+    ('queue/failure.py', '_clean_up'): LOGGED,
+    ('queue/attempt.py', 'process'): LOGGED,
     # Text of strangers is escaped.
     ('kit/osc/command.py', 'run'): RAISED,
 }

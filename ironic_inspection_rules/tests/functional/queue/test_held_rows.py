@@ -7,6 +7,7 @@ long it may wait.
 """
 
 import datetime
+import functools
 
 from ironic.common import states
 from ironic.db.sqlalchemy import models as ironic_models
@@ -20,9 +21,9 @@ from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import patience
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
-from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -69,7 +70,8 @@ class HeldRowsMixin:
     def tasks(self):
         made = maintenance.QueueMaintenance(
             self.queue, 900, 3600, lambda: None,
-            processor.RequestProcessor(self.queue, 900).settle)
+            functools.partial(attempt.settle, self.queue, functools.partial(
+                attempt.locked, self.queue, 900)))
         return {
             **{task.__name__: task for task in made.tasks},
             'claim': lambda: self.queue.get('w1'),

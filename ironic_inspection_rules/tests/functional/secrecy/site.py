@@ -6,6 +6,7 @@ What a ramdisk posts goes through API, queue, worker, and Ironic's own
 inspection, all in this process.
 """
 
+import functools
 import io
 import json
 import logging
@@ -23,8 +24,8 @@ from oslo_config import fixture as config_fixture
 import webob
 
 from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import delivery
-from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor
@@ -96,9 +97,6 @@ class Site(fixtures.Fixture):
         self._admin = context.get_admin_context()
         queue = service.make_queue()
         self._queue = queue
-        self._deliverer = delivery.Deliverer(
-            queue, processor.RequestProcessor(queue, 900), 1, 0,
-            lambda seconds: True)
         port = self.useFixture(base.DeadPort())
         self.rules = rules.rule_set(f'http://127.0.0.1:{port}/')
         self.answers: list[str] = []
@@ -233,4 +231,7 @@ class Site(fixtures.Fixture):
 
     def deliver(self) -> None:
         """Process the request that waits."""
-        self._deliverer.deliver(self._queue.get('worker'))
+        delivery.Delivery(
+            self._queue, self._queue.get('worker'),
+            functools.partial(attempt.locked, self._queue, 900), 1, 0,
+            lambda seconds: True).carry_out()

@@ -31,66 +31,76 @@ class Killed(BaseException):
     """The process ends here: nothing after this line of it happens."""
 
 
-class FakeTask:
-    """Ends the request of a locked node."""
+class FakeAttempt:
+    """An attempt on a node of :class:`FakeNodes`, which is locked."""
 
-    def __init__(self, node_uuid):
-        self.node_uuid = node_uuid
+    def __init__(self, nodes, request):
+        self._nodes = nodes
+        self.request = request
 
-    def end(self, consume):
+    def check(self):
+        self._nodes.reach('check')
+        return self._nodes.finding
+
+    def start(self, reached):
+        self.request = self._nodes.queue.begin(self.request, reached)
+
+    def process(self):
+        self._nodes.reach('process')
+        return self._nodes.process(self.request)
+
+    def fail(self, reason):
+        self._nodes.reach('fail')
+        self._nodes.failed[self.request.node_uuid] = reason
+
+    def end(self, error):
         with transaction.writer() as session:
-            return consume(session)
+            return self._nodes.queue.consume(self.request, error, session)
 
 
-class FakeProcessor:
+class FakeNodes:
     """Nodes as a dictionary of marks; dies or fails where it is told to."""
 
-    def __init__(self):
+    def __init__(self, queue):
+        self.queue = queue
         self.calls = []
         self.locked = set()
         self.failed = {}
         self.finding = queue_node.NodeCheck()
         self.trouble = {}
 
-    def _reach(self, step):
+    def reach(self, step):
         self.calls.append(step)
         if self.trouble.get(step):
             raise self.trouble[step].pop(0)
 
     @contextlib.contextmanager
     def lock(self, request):
-        self._reach('lock')
+        self.reach('lock')
         self.locked.add(request.node_uuid)
-        yield FakeTask(request.node_uuid)
-        self._reach('unlock')
+        yield FakeAttempt(self, request)
+        self.reach('unlock')
         self.locked.discard(request.node_uuid)
 
-    def check(self, task, request):
-        self._reach('check')
-        return self.finding
-
-    def run(self, task, request):
-        self._reach('run')
-        return self.failed.get(task.node_uuid)
-
-    def fail(self, task, request, reason):
-        self._reach('fail')
-        self.failed[task.node_uuid] = reason
+    def process(self, request):
+        return self.failed.get(request.node_uuid)
 
 
-class DelivererTestCase(base.QueueTestCase):
+class DeliveryTestCase(base.QueueTestCase):
 
     def setUp(self):
         super().setUp()
         self.useFixture(base.StoppedClock())
-        self.processor = FakeProcessor()
-        self.deliverer = delivery.Deliverer(
-            self.queue, self.processor, ATTEMPTS, RETRY,
-            lambda seconds: True)
+        self.nodes = FakeNodes(self.queue)
+        self.pause = lambda seconds: True
         self.request = self.queue.put('node', queue_request.CONTINUE)
 
     def deliver(self, name='w1'):
-        return self.deliverer.deliver(self.queue.get(name))
+        return self.carry_out(self.queue.get(name))
+
+    def carry_out(self, request):
+        return delivery.Delivery(self.queue, request, self.nodes.lock,
+                                 ATTEMPTS, RETRY, self.pause).carry_out()
 
     def outcome(self):
         request = self.queue.find(self.request.uuid)
@@ -98,8 +108,8 @@ class DelivererTestCase(base.QueueTestCase):
 
     def test_the_steps_come_in_order(self):
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
-        self.assertEqual(['lock', 'check', 'run', 'unlock'],
-                         self.processor.calls)
+        self.assertEqual(['lock', 'check', 'process', 'unlock'],
+                         self.nodes.calls)
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
     def test_the_node_is_locked_until_the_request_is_consumed(self):
@@ -107,19 +117,19 @@ class DelivererTestCase(base.QueueTestCase):
         locked = []
 
         def consume_and_look(request, error=None, transaction=None):
-            locked.extend(self.processor.locked)
+            locked.extend(self.nodes.locked)
             return consume(request, error, transaction)
         self.queue.consume = consume_and_look
         self.deliver()
         self.assertEqual(['node'], locked)
 
     def test_a_failed_request_is_not_tried_again(self):
-        self.processor.failed['node'] = 'no disk'
+        self.nodes.failed['node'] = 'no disk'
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 1, 'no disk'), self.outcome())
 
     def test_a_locked_node_costs_no_attempt(self):
-        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 3
+        self.nodes.trouble['lock'] = [exceptions.NodeBusy('busy')] * 3
         for delay in (RETRY, 2 * RETRY, 4 * RETRY):
             self.assertIs(delivery.Outcome.RETRIED, self.deliver())
             base.pass_time(delay - 0.5)
@@ -129,7 +139,7 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
     def test_a_node_that_stays_locked_is_waited_for(self):
-        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 50
+        self.nodes.trouble['lock'] = [exceptions.NodeBusy('busy')] * 50
         for _turn in range(50):
             self.assertIs(delivery.Outcome.RETRIED, self.deliver())
             base.pass_time(delivery.MAX_DELAY)
@@ -148,12 +158,12 @@ class DelivererTestCase(base.QueueTestCase):
                     '(sqlite3.OperationalError) database is locked',
                     "(pymysql.err.OperationalError) (1205, 'Lock wait')",
                     '(psycopg2.errors.DeadlockDetected) deadlock'))):
-            for step in ('lock', 'check', 'run'):
-                self.processor.trouble[step] = [trouble] * 3
+            for step in ('lock', 'check', 'process'):
+                self.nodes.trouble[step] = [trouble] * 3
                 for _turn in range(3):
                     self.assertIs(delivery.Outcome.RETRIED, self.deliver())
                     base.pass_time(delivery.MAX_DELAY)
-        self.assertEqual({}, self.processor.failed)
+        self.assertEqual({}, self.nodes.failed)
         self.assertEqual(0, self.outcome()[1])
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
 
@@ -163,7 +173,7 @@ class DelivererTestCase(base.QueueTestCase):
             self.assertFalse(surroundings.are_to_blame(rolled_back(cause)))
 
     def test_a_request_is_given_back_when_the_database_is_there_again(self):
-        self.processor.trouble['run'] = [db_exc.DBConnectionError('away')]
+        self.nodes.trouble['process'] = [db_exc.DBConnectionError('away')]
         retry, pauses = self.queue.retry, []
 
         def away_twice(*args):
@@ -171,13 +181,12 @@ class DelivererTestCase(base.QueueTestCase):
                 raise db_exc.DBConnectionError('away')
             retry(*args)
         self.queue.retry = away_twice
-        self.deliverer = delivery.Deliverer(
-            self.queue, self.processor, ATTEMPTS, RETRY, pauses.append)
+        self.pause = pauses.append
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual(([RETRY] * 2, 0), (pauses, self.outcome()[1]))
 
     def test_what_breaks_off_before_it_begins_is_bounded(self):
-        self.processor.trouble['check'] = [ValueError('surprise')] * 9
+        self.nodes.trouble['check'] = [ValueError('surprise')] * 9
         outcomes = []
         while self.queue.find_open('node'):
             outcomes.append(self.deliver())
@@ -191,44 +200,44 @@ class DelivererTestCase(base.QueueTestCase):
         return [request.uuid for request in self.queue.unsettled()]
 
     def test_a_node_that_cannot_be_failed_is_left_to_the_leader(self):
-        self.processor.finding = queue_node.NodeCheck(obstacle='no way')
-        self.processor.trouble['fail'] = [ValueError('surprise')]
+        self.nodes.finding = queue_node.NodeCheck(obstacle='no way')
+        self.nodes.trouble['fail'] = [ValueError('surprise')]
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 0, 'no way'), self.outcome())
         self.assertEqual([self.request.uuid], self.left())
 
     def test_a_node_that_was_failed_is_not(self):
-        self.processor.finding = queue_node.NodeCheck(obstacle='no way')
+        self.nodes.finding = queue_node.NodeCheck(obstacle='no way')
         self.deliver()
         self.assertEqual([], self.left())
 
     def test_a_superseded_request_leaves_its_node_alone(self):
-        self.processor.finding = queue_node.NodeCheck(superseded=True)
+        self.nodes.finding = queue_node.NodeCheck(superseded=True)
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 0, queue_request.OVERTAKEN),
                          self.outcome())
-        self.assertEqual(({}, []), (self.processor.failed, self.left()))
+        self.assertEqual(({}, []), (self.nodes.failed, self.left()))
 
     def test_the_request_of_a_deleted_node_is_consumed(self):
-        self.processor.trouble['lock'] = [exceptions.NodeGone('gone')]
+        self.nodes.trouble['lock'] = [exceptions.NodeGone('gone')]
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 0, 'gone'), self.outcome())
 
     def test_a_wrong_state_of_the_node_fails_the_request(self):
-        self.processor.finding = queue_node.NodeCheck(obstacle='it is active')
+        self.nodes.finding = queue_node.NodeCheck(obstacle='it is active')
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         self.assertEqual((state.ERROR, 0, 'it is active'), self.outcome())
-        self.assertEqual({'node': 'it is active'}, self.processor.failed)
-        self.assertNotIn('run', self.processor.calls)
+        self.assertEqual({'node': 'it is active'}, self.nodes.failed)
+        self.assertNotIn('process', self.nodes.calls)
 
     def test_what_was_finished_before_is_only_consumed(self):
-        self.processor.finding = queue_node.NodeCheck(done=True)
+        self.nodes.finding = queue_node.NodeCheck(done=True)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
-        self.assertNotIn('run', self.processor.calls)
+        self.assertNotIn('process', self.nodes.calls)
         self.assertEqual((state.FINISHED, 0, None), self.outcome())
 
     def test_what_failed_for_a_while_is_tried_again(self):
-        self.processor.trouble['run'] = [
+        self.nodes.trouble['process'] = [
             exceptions.TemporaryFailure('database away')]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 0, 'database away'),
@@ -238,12 +247,12 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
     def test_what_broke_off_is_tried_again(self):
-        self.processor.trouble['run'] = [ValueError('surprise')]
+        self.nodes.trouble['process'] = [ValueError('surprise')]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 1, 'surprise'), self.outcome())
 
     def test_what_may_be_trouble_has_time_to_pass_but_counts(self):
-        self.processor.trouble['run'] = [
+        self.nodes.trouble['process'] = [
             exceptions.DoubtfulFailure('handling it')]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 1, 'handling it'), self.outcome())
@@ -256,7 +265,7 @@ class DelivererTestCase(base.QueueTestCase):
         def retry(*args):
             raise db_exc.DBConnectionError('away')
         self.queue.retry = retry
-        self.processor.trouble['run'] = [db_exc.DBConnectionError('away')]
+        self.nodes.trouble['process'] = [db_exc.DBConnectionError('away')]
         self.assertIs(delivery.Outcome.LOST, self.deliver())
         self.assertIsNone(self.queue.get('w2'))
         base.pass_time(base.LEASE)
@@ -267,13 +276,13 @@ class DelivererTestCase(base.QueueTestCase):
             raise KeyError('bug')
         self.queue.retry = retry
         logs = self.useFixture(fixtures.FakeLogger())
-        self.processor.trouble['run'] = [ValueError('surprise')]
+        self.nodes.trouble['process'] = [ValueError('surprise')]
         self.assertIs(delivery.Outcome.LOST, self.deliver())
         self.assertIn('left to the end of its lease', logs.output)
         self.assertIn('Traceback', logs.output)
 
     def test_attempts_are_bounded(self):
-        self.processor.trouble['run'] = [
+        self.nodes.trouble['process'] = [
             ValueError(f'trouble {number}')
             for number in range(10)]
         for _turn in range(ATTEMPTS):
@@ -283,12 +292,12 @@ class DelivererTestCase(base.QueueTestCase):
         reason = ('given up after 3 attempts; the last one failed: '
                   'trouble 2')
         self.assertEqual((state.ERROR, 3, reason), self.outcome())
-        self.assertEqual({'node': reason}, self.processor.failed)
+        self.assertEqual({'node': reason}, self.nodes.failed)
 
     def test_another_worker_goes_on_wherever_one_dies(self):
-        for step in ('lock', 'check', 'run'):
+        for step in ('lock', 'check', 'process'):
             with self.subTest(step=step):
-                self.processor.trouble[step] = [Killed()]
+                self.nodes.trouble[step] = [Killed()]
                 self.request = self.queue.put('node', queue_request.CONTINUE)
                 self.assertRaises(Killed, self.deliver, 'w1')
                 self.assertIsNone(self.queue.get('w2'))
@@ -296,7 +305,7 @@ class DelivererTestCase(base.QueueTestCase):
                 self.assertIs(delivery.Outcome.FINISHED, self.deliver('w2'))
 
     def test_a_request_that_kills_its_workers_is_given_up(self):
-        self.processor.trouble['run'] = [Killed(), Killed(), Killed()]
+        self.nodes.trouble['process'] = [Killed(), Killed(), Killed()]
         for number in range(3):
             self.assertRaises(Killed, self.deliver, f'w{number}')
             base.pass_time(base.LEASE)
@@ -304,24 +313,24 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertIn('none of the workers lived', self.outcome()[2])
 
     def test_who_wakes_up_too_late_does_not_fail_the_node(self):
-        self.processor.finding = queue_node.NodeCheck(obstacle='it is active')
+        self.nodes.finding = queue_node.NodeCheck(obstacle='it is active')
         late = self.queue.get('w1')
         base.pass_time(base.LEASE)
         self.queue.get('w2')
-        self.assertIs(delivery.Outcome.LOST, self.deliverer.deliver(late))
-        self.assertEqual({}, self.processor.failed)
+        self.assertIs(delivery.Outcome.LOST, self.carry_out(late))
+        self.assertEqual({}, self.nodes.failed)
 
     def test_who_wakes_up_too_late_does_not_begin(self):
         late = self.queue.get('w1')
         base.pass_time(base.LEASE)
         self.deliver('w2')
-        self.assertIs(delivery.Outcome.LOST, self.deliverer.deliver(late))
-        self.assertEqual(1, self.processor.calls.count('run'))
+        self.assertIs(delivery.Outcome.LOST, self.carry_out(late))
+        self.assertEqual(1, self.nodes.calls.count('process'))
 
     def test_a_timeout_ends_in_error(self):
         request = self.queue.put('late', queue_request.TIMEOUT)
         self.queue.abort(self.request.uuid, 'out of the way')
-        self.processor.failed['late'] = 'timed out'
+        self.nodes.failed['late'] = 'timed out'
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         done = self.queue.find(request.uuid)
         self.assertEqual((state.ERROR, 'timed out'),

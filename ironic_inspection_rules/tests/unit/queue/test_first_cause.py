@@ -9,10 +9,10 @@ from ironic.drivers.modules.inspector import interface as ironic_interface
 
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
-from ironic_inspection_rules.tests.unit.queue import test_processor
+from ironic_inspection_rules.tests.unit.queue import test_attempt
 
 
-class CleanUpInterface(test_processor.Interface):
+class CleanUpInterface(test_attempt.Interface):
     """One that cleans up as Ironic's agent interface does."""
 
     def continue_inspection(self, task, inventory, plugin_data):
@@ -23,7 +23,7 @@ class CleanUpInterface(test_processor.Interface):
         ironic_interface.clean_up(task, finish=False, always_power_off=True)
 
 
-class FirstCauseTestCase(test_processor.InspectorTestCase):
+class FirstCauseTestCase(test_attempt.InspectorTestCase):
     """What is said where cleaning up fails too, as Ironic has it."""
 
     def setUp(self):
@@ -41,12 +41,9 @@ class FirstCauseTestCase(test_processor.InspectorTestCase):
     def inspect(self, provision_state, **trouble):
         self.set_node(provision_state=provision_state, last_error=None)
         self.driver.inspect = CleanUpInterface(**trouble)
-        outcome = delivery.Deliverer(
-            self.queue, self.inspector, 3, 0.0,
-            lambda seconds: True).deliver(self.request)
-        self.assertEqual(delivery.Outcome.FAILED, outcome)
+        self.assertEqual(delivery.Outcome.FAILED, self.deliver())
         request = self.queue.find(self.request.uuid)
-        self.request = self.get(test_processor.NAME)
+        self.request = self.get(test_attempt.NAME)
         node = self.stored_node()
         self.assertNotIn('transition', request.last_error)
         self.assertNotIn('transition', node.last_error)
@@ -76,8 +73,8 @@ class ErrorTestCase(FirstCauseTestCase):
     def test_the_reason_of_a_refusal_comes_first(self):
         self.set_node(provision_state=states.INSPECTWAIT)
         self.driver.inspect = CleanUpInterface()
-        with self.lock() as task:
-            self.inspector.fail(task, self.request, 'no way')
+        with self.lock() as current:
+            current.fail('no way')
         node = self.stored_node()
         self.assertEqual(states.INSPECTFAIL, node.provision_state)
         self.assertRegex(node.last_error, 'no way.*no redfish_address')
@@ -88,7 +85,7 @@ class TimeoutTestCase(FirstCauseTestCase):
     event = queue_request.TIMEOUT
 
     def test_a_timeout_comes_first(self):
-        self.set_node(inspection_started_at=test_processor.LONG_AGO)
+        self.set_node(inspection_started_at=test_attempt.LONG_AGO)
         error, node = self.inspect(states.INSPECTWAIT)
         self.assertIn('900', error)
         self.assertRegex(node.last_error, '900 seconds.*no redfish_address')

@@ -23,9 +23,9 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import patience
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import unprocessed
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
-from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
@@ -48,7 +48,8 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
         self.woken = 0
         self.maintenance = maintenance.QueueMaintenance(
             self.queue, 900, 3600, self.wake,
-            processor.RequestProcessor(self.queue, 900).settle)
+            functools.partial(attempt.settle, self.queue, functools.partial(
+                attempt.locked, self.queue, 900)))
 
     def wake(self):
         self.woken += 1

@@ -20,10 +20,10 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.patches import inspection
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import power_on
-from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
@@ -71,9 +71,12 @@ class PowerOnTestCase(glue.GlueTestCase):
         return put
 
     def deliver(self):
-        return delivery.Deliverer(
-            self.queue, processor.RequestProcessor(self.queue, 900), 3, 1.0,
-            lambda seconds: True).deliver(self.claim('w1'))
+        return delivery.Delivery(
+            self.queue, self.claim('w1'), self.lock_node, 3, 1.0,
+            lambda seconds: True).carry_out()
+
+    def lock_node(self, request):
+        return attempt.locked(self.queue, 900, request)
 
     def test_the_conductor_is_done_at_once(self):
         self.config(enabled=True, reboot_throttle=1.0,
@@ -147,7 +150,7 @@ class PowerOnTestCase(glue.GlueTestCase):
         self.assertIsNone(self.claim('w1'))
         queue_base.pass_time(queue_base.LEASE)
         for request in self.queue.unsettled():
-            processor.RequestProcessor(self.queue, 900).settle(request)
+            attempt.settle(self.queue, self.lock_node, request)
         node = self.stored_node()
         self.assertEqual(states.INSPECTFAIL, node.provision_state)
         self.assertIn('not this one', node.last_error)
@@ -198,7 +201,7 @@ class PowerOnTestCase(glue.GlueTestCase):
                                      retries=2, retry_interval=0.01)
         done = threading.Event()
         starter = worker.Worker(
-            'w1', self.queue, processor.RequestProcessor(self.queue, 900),
+            'w1', self.queue, self.lock_node,
             dataclasses.replace(test_worker.SETTINGS, threads=1,
                                 lease=limit, time_limit=limit),
             lambda outcome: done.set(),

@@ -33,7 +33,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.clock = self.useFixture(clock.Clock(watchdog, worker))
         self.hung = []
         self.addCleanup(self.join_hung)
-        self.processor = test_delivery.FakeProcessor()
+        self.nodes = test_delivery.FakeNodes(self.queue)
         self.seen = []
         self.done = threading.Semaphore(0)
         self.use_settings()
@@ -45,7 +45,7 @@ class WorkerTestCase(base.QueueTestCase):
 
     def use_settings(self, **settings):
         self.worker = worker.Worker(
-            'w1', self.queue, self.processor,
+            'w1', self.queue, self.nodes.lock,
             dataclasses.replace(SETTINGS, **settings), self.observe)
         self.thread = threading.Thread(target=self.worker.run)
 
@@ -78,10 +78,10 @@ class WorkerTestCase(base.QueueTestCase):
     def test_it_finishes_what_it_has_and_takes_no_more(self):
         started, go_on = threading.Event(), threading.Event()
 
-        def run(task, request):
+        def process(request):
             started.set()
             go_on.wait(PATIENCE)
-        self.processor.run = run
+        self.nodes.process = process
         # No free thread: it is not asking for a request when it is stopped.
         self.use_settings(threads=1)
         mine = self.queue.put('a', queue_request.CONTINUE)
@@ -95,7 +95,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertEqual(state.WAITING, self.queue.find(left.uuid).state)
 
     def test_a_failing_delivery_does_not_stop_it(self):
-        self.processor.trouble['check'] = [ValueError('surprise')]
+        self.nodes.trouble['check'] = [ValueError('surprise')]
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
         for _outcome in range(2):
@@ -143,10 +143,10 @@ class WorkerTestCase(base.QueueTestCase):
         runs = iter((first, second))
         ends = threading.Semaphore(0)
 
-        def run(task, request):
+        def process(request):
             next(runs).set()
             ends.acquire(timeout=PATIENCE)
-        self.processor.run = run
+        self.nodes.process = process
         request = self.queue.put('a', queue_request.CONTINUE)
         self.start()
         self.assertTrue(first.wait(PATIENCE))
@@ -160,7 +160,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertEqual({request.uuid}, held)
         ends.release()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
-        self.processor.run = lambda *args: None
+        self.nodes.process = lambda *args: None
         for name in ('b', 'c', 'd'):
             self.queue.put(name, queue_request.CONTINUE)
         self.worker.wake()
@@ -175,12 +175,12 @@ class WorkerTestCase(base.QueueTestCase):
         hangs, go_on = threading.Event(), threading.Event()
         self.addCleanup(go_on.set)
 
-        def hang_in_a_hook(task, request):
-            if task.node_uuid == 'hangs':
+        def hang_in_a_hook(request):
+            if request.node_uuid == 'hangs':
                 self.hung.append(threading.current_thread())
                 hangs.set()
                 go_on.wait(PATIENCE)
-        self.processor.run = hang_in_a_hook
+        self.nodes.process = hang_in_a_hook
         self.use_settings(threads=1, time_limit=0.1)
         self.queue.put('hangs', queue_request.CONTINUE)
         self.queue.put('b', queue_request.CONTINUE)
@@ -224,7 +224,7 @@ class WorkerTestCase(base.QueueTestCase):
 
         self.assertEqual([delivery.Outcome.FINISHED], self.seen)
         self.assertIn('swallow_the_answer', log.output)
-        self.processor.run = lambda *args: None
+        self.nodes.process = lambda *args: None
         self.queue.put('b', queue_request.CONTINUE)
         go_on.set()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
@@ -245,7 +245,7 @@ class WorkerTestCase(base.QueueTestCase):
                 beaten.set()
             return set()
         self.queue.heartbeat = swallow_the_answer
-        self.processor.run = lambda *args: self.assertTrue(
+        self.nodes.process = lambda *args: self.assertTrue(
             beaten.wait(PATIENCE))
         self.use_settings(threads=1, time_limit=0.5, lease=0.1)
         # The first is given up at the same limit: the second is in hand.
@@ -276,12 +276,12 @@ class WorkerTestCase(base.QueueTestCase):
                 self.clock.advance(1)
             return heartbeat()
 
-        def run(task, request):
+        def process(request):
             self.assertTrue(beaten.wait(PATIENCE))
             base.pass_time(base.LEASE)
             self.assertEqual(request.uuid, get('w2').uuid)
-        get, self.queue.heartbeat, self.processor.run = (
-            self.queue.get, beat, run)
+        get, self.queue.heartbeat, self.nodes.process = (
+            self.queue.get, beat, process)
         self.use_settings(threads=1, lease=0.03)
         put = self.queue.put('a', queue_request.CONTINUE)
         self.start()
@@ -310,10 +310,10 @@ class WorkerTestCase(base.QueueTestCase):
         begun = {node: threading.Event() for node in 'abc'}
         ends = {node: threading.Event() for node in 'abc'}
 
-        def run(task, request):
-            begun[task.node_uuid].set()
-            self.assertTrue(ends[task.node_uuid].wait(PATIENCE))
-        self.processor.run = run
+        def process(request):
+            begun[request.node_uuid].set()
+            self.assertTrue(ends[request.node_uuid].wait(PATIENCE))
+        self.nodes.process = process
         claimed = threading.Event()
         get = self.queue.get
 
@@ -425,7 +425,7 @@ class WorkerTestCase(base.QueueTestCase):
 
         :param beats: the semaphore that counts them.
         """
-        self.processor.run = lambda *args: self.assertTrue(
+        self.nodes.process = lambda *args: self.assertTrue(
             all(beats.acquire(timeout=PATIENCE) for _turn in range(3)))
         self.use_settings(lease=0.03)
         self.queue.put('a', queue_request.CONTINUE)

@@ -15,12 +15,12 @@ from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests.unit.inspection import base
-from ironic_inspection_rules.tests.unit.queue import test_processor
+from ironic_inspection_rules.tests.unit.queue import test_attempt
 
 RULE = base.rule(('extend-attribute', ['/extra/marks', 'once']))
 
 
-class RunOfRequestTestCase(test_processor.InspectorTestCase):
+class RunOfRequestTestCase(test_attempt.InspectorTestCase):
     """A worker that runs one rule."""
 
     def setUp(self):
@@ -33,9 +33,6 @@ class RunOfRequestTestCase(test_processor.InspectorTestCase):
         if self.after_rules:
             raise self.after_rules
 
-    def begin(self):
-        self.request = self.queue.begin(self.request, state.PROCESSING)
-
     def lose_database(self):
         """Make an attempt that loses the database after the rules."""
         self.after_rules = db_exc.DBConnectionError('gone')
@@ -44,7 +41,7 @@ class RunOfRequestTestCase(test_processor.InspectorTestCase):
 
     def deliver_again(self):
         self.queue.retry(self.request, 0)
-        self.request = self.queue.get(test_processor.NAME)
+        self.request = self.queue.get(test_attempt.NAME)
 
     def only_run(self):
         run, = self.runs()
@@ -90,18 +87,18 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.deliver_again()
         self.lose_database()
         self.deliver_again()
-        with self.lock() as task:
-            self.inspector.fail(task, self.request, 'tried too often')
-            self.unlock(task)
+        with self.lock() as current:
+            current.fail('tried too often')
+            self.unlock(current)
 
         self.assertEqual(early['record'], self.only_run().phases['early'])
 
     def test_a_run_that_used_up_its_attempts_has_what_they_did(self):
         self.lose_database()
         self.deliver_again()
-        with self.lock() as task:
-            self.inspector.fail(task, self.request, 'tried too often')
-            self.unlock(task)
+        with self.lock() as current:
+            current.fail('tried too often')
+            self.unlock(current)
 
         run = self.only_run()
         self.assertEqual('failed', run.result)
@@ -109,18 +106,18 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.assert_rule_ran(run)
 
     def test_a_request_that_never_began_has_no_run(self):
-        with self.lock() as task:
-            self.inspector.fail(task, self.request, 'aborted')
-            self.unlock(task)
+        with self.lock() as current:
+            current.fail('aborted')
+            self.unlock(current)
         self.assertEqual([], self.runs())
 
     def test_an_attempt_that_died_at_its_end_leaves_a_run(self):
         self.lose_database()
         self.set_node(provision_state=states.MANAGEABLE)
         self.deliver_again()
-        with self.lock() as task:
-            self.assertTrue(self.inspector.check(task, self.request).done)
-            self.unlock(task)
+        with self.lock() as current:
+            self.assertTrue(current.check().done)
+            self.unlock(current)
 
         run = self.only_run()
         self.assertEqual('ok', run.result)
@@ -131,10 +128,10 @@ class InspectionTestCase(RunOfRequestTestCase):
             raise exceptions.LeaseLost(self.request.uuid)
 
         def end():
-            with self.lock() as task:
-                self.begin()
-                self.inspector.run(task, self.request)
-                self.unlock(task, lose)
+            with self.lock() as current:
+                current.start(state.PROCESSING)
+                current.process()
+                self.unlock(current, lose)
         self.assertRaises(exceptions.LeaseLost, end)
         self.assertEqual([], self.runs())
 
@@ -162,9 +159,9 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.run_request()
         before = self.only_run().id
         self.deliver_again()
-        with self.lock() as task:
-            self.inspector.check(task, self.request)
-            self.unlock(task)
+        with self.lock() as current:
+            current.check()
+            self.unlock(current)
         self.assertEqual(before, self.only_run().id)
 
 
@@ -206,8 +203,8 @@ class TimeoutTestCase(RunOfRequestTestCase):
 
     def test_without_data_or_rules_there_is_no_run(self):
         self.set_node(provision_state=states.INSPECTWAIT)
-        with self.lock() as task:
-            self.begin()
-            self.inspector.fail(task, self.request, 'late')
-            self.unlock(task)
+        with self.lock() as current:
+            current.start(state.PROCESSING)
+            current.fail('late')
+            self.unlock(current)
         self.assertEqual([], self.runs())

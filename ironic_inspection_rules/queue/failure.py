@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a node says of a request that failed, and how it is left."""
+
+from typing import Any
+
+from ironic.common import exception as ironic_exception
+from ironic.common import states
+from ironic.conductor import utils as conductor_utils
+from oslo_db import exception as db_exc
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.queue import node as queue_node
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import surroundings
+
+LOG = log.getLogger(__name__)
+
+_OF_STORING = (db_exc.DBError, db_exc.DBInvalidUnicodeParameter,
+               sa.exc.SQLAlchemyError, UnicodeError)
+"""Errors between that of storing a text and the one that has the text."""
+
+
+def fail_node(task: Any, request: queue_request.Request,
+              reason: str) -> None:
+    """Record on a node that its request has failed, and why.
+
+    A node in inspection goes to "inspect failed". Others only get the
+    reason: their inspection ended before, or there was none.
+    """
+    node = task.node
+    message = _('Inspection request %(request)s failed: %(reason)s') % {
+        'request': request.uuid, 'reason': reason}
+    if node.provision_state in queue_node.IN_INSPECTION:
+        _clean_up(task, message)
+        # Ironic fails a node itself where it cannot clean up.
+        if node.provision_state in queue_node.IN_INSPECTION:
+            task.process_event('fail', last_error=message)
+        else:
+            put_first(node, message)
+    elif (request.event == queue_request.REAPPLY
+          or node.provision_state == states.ENROLL):
+        conductor_utils.node_history_record(
+            node, event=message, event_type=states.INTROSPECTION,
+            error=True)
+        node.save()
+    elif (node.provision_state == states.INSPECTFAIL
+          and node.last_error is None):
+        # Powering off has removed the reason.
+        put_first(node, message)
+
+
+def put_first(node: Any, reason: str) -> None:
+    """Begin what a node says of its failure with the first cause.
+
+    Where cleaning up fails as well, Ironic leaves only the reason of that.
+    """
+    present = node.last_error
+    if present is None:
+        node.last_error = reason
+    elif reason not in present:
+        node.last_error = _('%(reason)s. Also: %(other)s') % {
+            'reason': reason.rstrip('.'), 'other': present}
+    else:
+        return
+    node.save()
+
+
+def reason_of(exc: Exception) -> str:
+    """Return why an attempt failed, as text that can be stored.
+
+    Where Ironic could not store the text of an error, another one follows,
+    which says nothing of the first.
+    """
+    reason: BaseException = exc
+    if isinstance(exc, _OF_STORING):
+        for reason in surroundings.chain(exc):
+            if not isinstance(reason, _OF_STORING):
+                break
+        else:
+            reason = exc
+    # Some have no text of their own.
+    return exceptions.storable(str(reason) or type(reason).__name__)
+
+
+def _clean_up(task: Any, message: str) -> None:
+    """Remove boot and network settings of inspection; record the reason.
+
+    :raises: errors of the surroundings; others are logged.
+    """
+    try:
+        task.load_driver()
+    except ironic_exception.IronicException:
+        LOG.exception('Cannot clean up after the inspection of node %s',
+                      task.node.uuid)
+        conductor_utils.node_history_record(
+            task.node, event=message, event_type=states.INTROSPECTION,
+            error=True)
+        return
+    try:
+        conductor_utils.inspecting_error_handler(task, message, errmsg=message)
+    # The node fails nevertheless.
+    except Exception as exc:
+        if surroundings.are_to_blame(exc):
+            raise
+        LOG.exception('Cannot clean up after the inspection of node %s',
+                      task.node.uuid)
