@@ -27,8 +27,7 @@ demo: $(TOX) ## Inspect two machines by rules on a stock Ironic (ARGS=--keep, --
 	    'ironic-inspection-rules[collect]')
 	@$(TOX) -qq -e demo --skip-pkg-install -- $(ARGS)
 
-picture: $(TOX) ## Draw the pictures anew: the demonstration, and pages
-	$(TOX) -qq -e demo -- --picture doc/source/_static/demo.svg
+picture: $(TOX) ## Draw the pictures anew: a plan, and pages
 	$(TOX) -qq -e venv -- python tools/draw_pages.py
 
 test: $(TOX) ## Run the tests that need no service: units, and HTTP and commands in process

@@ -1,16 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draw the pictures of pages that the documents have anew."""
+"""Draw the pictures of pages and of a plan that the documents have anew."""
 
+import argparse
+import io
 import json
 import pathlib
+import re
 import tempfile
 
+from rich import console
+from rich._export_format import CONSOLE_SVG_FORMAT
+import yaml
+
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.report.pages import fleet
 from ironic_inspection_rules.kit.report.pages import outliers
 from ironic_inspection_rules.kit.report.pages import test
+from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.tests import browser
 from ironic_inspection_rules.tests import page_samples
 
@@ -52,8 +62,58 @@ def matrix(directory: pathlib.Path) -> str:
     return page.render().replace(str(directory), 'inventories')
 
 
+PLAN_COMMAND = '$ openstack baremetal inspection rule plan rules/'
+PLAN_WIDTH = 92
+DEFAULTS = {
+    **dict.fromkeys(model.WRITABLE), 'priority': 0, 'sensitive': False,
+    'phase': 'main', 'mode': 'enforce', 'conditions': [], 'vars': {}}
+"""What a rule is by default, in the order in which a plan shows it."""
+
+
+def planned() -> list[str]:
+    """Return the lines of a plan: a sample rule is new, one has changed."""
+    rules = yaml.safe_load((SAMPLES / 'rules.yaml').read_text())
+    by_name = {rule['description']: {**DEFAULTS, **rule} for rule in rules}
+    created = by_name['Big memory is for databases']
+    after = by_name['Vector units make a node fit for simulations']
+    after['uuid'] = '8d3c1f0a-5a63-4c0b-9d6e-0b0d4e1f2a77'
+    before = {**after, 'priority': 0}
+    steps = [
+        {'outcome': replacement.CREATED, 'uuid': '(known after apply)',
+         'description': created['description'], 'matched_by': None,
+         'before': None, 'after': created, 'fields': list(created)},
+        {'outcome': replacement.UPDATED, 'uuid': after['uuid'],
+         'description': after['description'], 'matched_by': None,
+         'before': before, 'after': after, 'fields': ['priority']}]
+    return list(replacement.plan_lines(steps))
+
+
+def plan() -> str:
+    """Return the picture of what ``plan`` prints on a terminal."""
+    paper = console.Console(record=True, width=PLAN_WIDTH, file=io.StringIO(),
+                            highlight=False, force_terminal=True)
+    paper.print(PLAN_COMMAND)
+    table.draw_diff(planned(), paper)
+    # Without an identifier it would be another picture each time, and fonts
+    # would be fetched from the network.
+    form = re.sub(r',\s*url\([^)]*\) format\([^)]*\)', '',
+                  CONSOLE_SVG_FORMAT)
+    return paper.export_svg(title='plan', code_format=form, unique_id='plan')
+
+
 def main() -> None:
-    """Draw all."""
+    """Draw all, or the plan alone, which needs no browser."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--plan', action='store_true',
+                        help='draw the plan alone, without a browser')
+    arguments = parser.parse_args()
+    (STATIC / 'plan.svg').write_text(plan())
+    if not arguments.plan:
+        draw()
+
+
+def draw() -> None:
+    """Draw the pages."""
     chromium = browser.Browser()
     try:
         with tempfile.TemporaryDirectory() as temporary:

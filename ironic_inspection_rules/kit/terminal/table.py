@@ -69,6 +69,11 @@ def render(columns: typing.Sequence[str],
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
     """Print lines that begin with a sign; in colour on a terminal."""
-    shown = console.Console(file=output, highlight=False, soft_wrap=True)
+    draw_diff(lines, console.Console(
+        file=output, highlight=False, soft_wrap=True))
+
+
+def draw_diff(lines: typing.Iterable[str], paper: console.Console) -> None:
+    """Print the lines of :func:`print_diff` on a console of rich."""
     for line in lines:
-        shown.print(text.Text(line, style=_SIGNS.get(line[:1], '')))
+        paper.print(text.Text(line, style=_SIGNS.get(line[:1], '')))

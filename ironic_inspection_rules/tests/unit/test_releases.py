@@ -3,11 +3,14 @@
 """One list of Ironics, and a package that leaves the installed one alone."""
 
 import configparser
+import importlib.metadata
 import importlib.resources
 import pathlib
 import re
+import subprocess
 
 from packaging import requirements
+from packaging import version
 import yaml
 
 import ironic_inspection_rules
@@ -76,6 +79,54 @@ class ReleasesTestCase(base.TestCase):
                 [f'ironic-{release}' for release in releases.TRIED],
                 [each for each in made_from
                  if re.fullmatch(r'ironic-[\d.]+', each)], name)
+
+
+class VersionTestCase(base.TestCase):
+    """Program, documents, pictures, collection and tags have one version."""
+
+    def setUp(self):
+        super().setUp()
+        package = configparser.ConfigParser()
+        package.read_string(read('setup.cfg'))
+        self.version = package['metadata']['version']
+
+    def assert_only(self, name, pattern):
+        """Check that all versions in a file are that of the package."""
+        found = {re.sub(r'\.?dev\d+$', '', found)
+                 for found in re.findall(pattern, read(name))}
+        self.assertLessEqual(found, {self.version}, name)
+
+    def test_the_program_has_it(self):
+        installed = importlib.metadata.version('ironic-inspection-rules')
+        self.assertEqual(self.version, version.Version(
+            installed).base_version)
+
+    def test_documents_and_pictures_have_it(self):
+        pages = [path.relative_to(ROOT) for pattern in (
+            'README.rst', 'doc/source/**/*.rst', 'doc/source/_static/*.svg',
+            'deploy/**/*.rst') for path in ROOT.glob(pattern)]
+        for page in pages:
+            self.assert_only(page, r'Inspection rules (\d[\w.]*\w)')
+            self.assert_only(page, r'ironic-inspection-rules(?: |&#160;)'
+                             r'(\d+\.\d+[\w.]*\w)')
+        self.assertIn(f'Version {self.version}', read('README.rst'))
+
+    def test_the_collection_has_it(self):
+        self.assertEqual(self.version, yaml.safe_load(
+            read('deploy/ansible/galaxy.yml'))['version'])
+
+    def test_notes_are_of_it(self):
+        notes = ROOT / 'releasenotes' / 'notes'
+        self.assertTrue(any(notes.glob(
+            f'{self.version.replace(".", "-")}-*.yaml')))
+
+    def test_a_tag_of_this_commit_is_it(self):
+        if not (ROOT / '.git').exists():
+            self.skipTest('not a checkout: no tags')
+        tags = subprocess.run(
+            ['git', '-C', ROOT, 'tag', '--points-at', 'HEAD'], text=True,
+            capture_output=True, check=True).stdout.split()
+        self.assertLessEqual({*tags}, {self.version})
 
 
 class BetweenTestCase(base.TestCase):

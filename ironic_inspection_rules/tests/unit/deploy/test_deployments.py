@@ -17,10 +17,11 @@ PAGES = tuple(f'doc/source/install/{name}.rst' for name in (
     'kolla-ansible', 'kayobe', 'bifrost', 'metal3', 'openstack-ansible'))
 """Pages on which all names are of somebody; the others have few."""
 
-GENERAL = set('''
+GENERAL = set("""
     docker exec rm --force journalctl --unit inventory -i -e podman drop --yes
-    check --config-file Inspection rules 1.0.0 true Dockerfile VENV_TAG inspector
-'''.split())
+    check --config-file Inspection rules 1.0.0 true Dockerfile VENV_TAG
+    inspector
+""".split())
 """Words of programs that are of no deployment, or of ours."""
 
 
