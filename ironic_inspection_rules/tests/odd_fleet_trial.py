@@ -53,8 +53,7 @@ def compare(machines: typing.Mapping[str, typing.Any],
         # As a file gives it: nothing of one machine is that of another.
         data = json.loads(json.dumps(data))
         compared.add([sketch.draw(
-            name, views.Facts(data['inventory'], data['plugin_data']), by,
-            sketch.Shared())])
+            name, views.Facts(data['inventory'], data['plugin_data']), by)])
     return compared.find()
 
 

@@ -113,7 +113,7 @@ def _draw(baremetal: Any, by: Sequence[str], node: tuple[str, str]
         data = node_client.inventory(baremetal, uuid)
     except sdk_exceptions.NotFoundException:
         return None
-    return sketch.draw(name, _facts(data), by, sketch.Shared())
+    return sketch.draw(name, _facts(data), by)
 
 
 def _learn(baremetal: Any, threads: parallel.Requests, found: peers.Result,
@@ -194,4 +194,4 @@ class _Search:
     def _draw(self, wanted: tuple[str, str]) -> sketch.Sketch:
         name, uuid = wanted
         data = client.inventory(self._baremetal, self._uuids[name], uuid)
-        return sketch.draw(name, _facts(data), self._by, sketch.Shared())
+        return sketch.draw(name, _facts(data), self._by)

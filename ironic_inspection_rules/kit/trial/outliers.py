@@ -89,6 +89,7 @@ def _prepare(by: Sequence[str]) -> walk.Work[_Drawn]:
             except exceptions.InvalidDocument as exc:
                 drawn.problems.append(str(exc))
                 continue
-            drawn.sketches.append(sketch.draw(path, facts, by, shared))
+            drawn.sketches.append(
+                shared.sketch(sketch.draw(path, facts, by)))
         return drawn
     return work

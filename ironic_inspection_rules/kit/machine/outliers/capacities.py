@@ -33,7 +33,8 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     if not any(replaced.values()):
         return list(sketches)
     shared = sketch.Shared()
-    unified = {number: shared(_with_sizes(part_list, replaced))
+    unified = {number: shared.part_list(
+        _with_sizes(part_list, replaced))
                for number, part_list in distinct.items()}
     return [drawn._replace(parts=tuple(
         unified[id(part_list)] for part_list in drawn.parts))

@@ -7,7 +7,7 @@ that those of a large fleet fit into memory.
 """
 
 import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 import functools
 import re
 import typing
@@ -26,9 +26,6 @@ Item = tuple[str, Attributes]
 
 Section = tuple[str, Attributes]
 """Fields of one place of the data that are texts: path and value of each."""
-
-Share = Callable[[typing.Any], typing.Any]
-"""Returns the one object that stands for all equal ones."""
 
 _AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
 _LISTS = (
@@ -90,25 +87,47 @@ class Sketch(typing.NamedTuple):
 
 
 class Shared:
-    """The objects that stand for all equal ones."""
+    """The objects that stand for all equal ones.
+
+    What is kept of a fleet grows by the numbers of each machine, which the
+    median needs, and by references to what several machines have.
+    """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, typing.Any] = {}
 
-    def __call__(self, value: typing.Any) -> typing.Any:
-        return self._known.setdefault(value, value)
-
     def sketch(self, drawn: Sketch) -> Sketch:
         """Return a sketch made of what is known already."""
-        return Sketch(
-            drawn.name, self(drawn.key), tuple(map(self, drawn.parts)),
-            tuple(map(self, drawn.sections)), self(drawn.paths),
-            drawn.numbers)
+        parts = tuple(self.part_list(part_list) for part_list in drawn.parts)
+        sections = tuple(self._section(section)
+                         for section in drawn.sections)
+        return Sketch(drawn.name, self._one(drawn.key), self._one(parts),
+                      self._one(sections), self._one(drawn.paths),
+                      drawn.numbers)
+
+    def part_list(self, drawn: PartList) -> PartList:
+        """Return a list of parts made of what is known already."""
+        known = self._known.get(drawn)
+        if known is None:
+            # A list that one machine has is of parts that others have too.
+            known = drawn._replace(items=tuple(map(self._one, drawn.items)))
+            self._known[known] = known
+        return typing.cast(PartList, known)
+
+    def _section(self, drawn: Section) -> Section:
+        known = self._known.get(drawn)
+        if known is None:
+            path, fields = drawn
+            known = (path, tuple(map(self._one, fields)))
+            self._known[known] = known
+        return typing.cast(Section, known)
+
+    def _one(self, value: typing.Any) -> typing.Any:
+        return self._known.setdefault(value, value)
 
 
-def draw(name: str, facts: views.Facts, by: Sequence[str], share: Share
-         ) -> Sketch:
-    """Return the sketch of a machine.
+def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
+    """Return the sketch of a machine, which shares nothing yet.
 
     :param by: paths of the values that peers have in common; vendor, product
         and board without any.
@@ -123,13 +142,15 @@ def draw(name: str, facts: views.Facts, by: Sequence[str], share: Share
         _note(path, values, sections, numbers)
     numbers.sort()
     return Sketch(
-        name, share(key_of(facts, by)),
-        tuple(share(each) for each in _parts(data)),
-        tuple(share((section, tuple(sorted(
-            fields, key=lambda field: field[0]))))
-            for section, fields in sorted(sections.items())),
-        share(tuple(path for path, _value in numbers)),
+        name, key_of(facts, by), tuple(_parts(data)),
+        tuple((section, tuple(sorted(fields, key=_path_of)))
+              for section, fields in sorted(sections.items())),
+        tuple(path for path, _value in numbers),
         array.array('d', [value for _path, value in numbers]))
+
+
+def _path_of(field: tuple[str, typing.Any]) -> str:
+    return field[0]
 
 
 BOARD = 'plugin_data.extra.system.motherboard.name'

@@ -5,7 +5,9 @@
 import copy
 import random
 
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.kit.machine.outliers import finding
+from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.tests import odd_fleet
 from ironic_inspection_rules.tests import odd_fleet_trial
 from ironic_inspection_rules.tests import shared_data
@@ -292,6 +294,36 @@ class PeersTestCase(base.TestCase):
         self.assertEqual([], result.as_dict()['kinds'])
         self.assertEqual(['m03', 'm05'],
                          sorted(each.machine for each in result.findings))
+
+
+class SharedTestCase(base.TestCase):
+
+    def draw(self, machine):
+        return sketch.draw('m', views.Facts(
+            machine['inventory'], machine['plugin_data']), ())
+
+    def test_parts_of_lists_that_differ_are_kept_once(self):
+        first, second = plain(1), plain(2)
+        with_dimms(first, ['A1', 'A2'])
+        with_dimms(second, ['A1', 'A3'])
+        shared = sketch.Shared()
+        [one] = shared.sketch(self.draw(first)).parts
+        [other] = shared.sketch(self.draw(second)).parts
+        self.assertEqual('A1', one.items[0][0])
+        self.assertIs(one.items[0], other.items[0])
+
+    def test_fields_beside_others_are_kept_once(self):
+        first, second = plain(1), plain(2)
+        for machine, text in ((first, 'x86_64'), (second, 'aarch64')):
+            machine['inventory']['cpu'] = {'flags': ['aes', 'avx'],
+                                           'architecture': text}
+        shared = sketch.Shared()
+        flags = []
+        for machine in (first, second):
+            for section in shared.sketch(self.draw(machine)).sections:
+                flags += [field for field in section[1]
+                          if field[0] == 'inventory.cpu.flags[]']
+        self.assertIs(flags[0], flags[1])
 
 
 class FindingTestCase(base.TestCase):
