@@ -151,35 +151,42 @@ class _Search:
               ) -> dict[Identity, str]:
         """Return when an inspection first showed each finding.
 
-        Step by step odd machines are replaced by what they were before, and
-        compared with their peers of today.
+        Odd machines are replaced by what they were before, and compared with
+        their peers of today. An inventory is large: the oldest kept
+        inspection is asked for first, then those halfway between one that
+        shows a finding and one that does not.
 
         :param start: the earliest time.
-        :returns: without findings that all kept inspections show.
+        :returns: without findings that the oldest kept inspection shows.
         """
-        left = {each.identity for each in found.findings}
         machines = sorted({each.machine for each in found.findings})
-        versions = dict(zip(machines, self._threads.each(
+        listed = self._threads.each(
             functools.partial(self._versions, start), machines,
-            _('Reading histories')), strict=True))
-        times: dict[Identity, str] = {}
-        step = 1
+            _('Reading histories'))
+        versions = dict(zip(machines, listed, strict=True))
+        spans = {each.identity: _Span(len(versions[each.machine]))
+                 for each in found.findings}
         while True:
-            wanted = [(name, versions[name][step].uuid) for name in machines
-                      if len(versions[name]) > step
-                      and any(each[0] == name for each in left)]
-            if not wanted:
-                return times
-            earlier = {drawn.name: drawn for drawn in self._threads.each(
-                self._draw, wanted, _('Comparing earlier inspections'))}
-            shown = {each.identity for each
-                     in compared.replaced(earlier).find().findings}
-            for each in sorted(left - shown, key=str):
-                name = str(each[0])
-                if name in earlier:
-                    times[each] = versions[name][step - 1].time
-                    left.remove(each)
-            step += 1
+            steps = _next_steps(spans)
+            if not steps:
+                break
+            wanted = [(machine, versions[machine][step].uuid)
+                      for machine, step in steps.items()]
+            sketches = self._threads.each(
+                self._draw, wanted, _('Comparing earlier inspections'))
+            earlier = {drawn.name: drawn for drawn in sketches
+                       if drawn is not None}
+            odd = {each.identity for each
+                   in compared.find_instead(earlier).findings}
+            for identity, span in spans.items():
+                machine = _machine(identity)
+                if machine in earlier:
+                    span.narrow(steps[machine], identity in odd)
+                elif machine in steps:
+                    span.forget(steps[machine])
+        return {identity: versions[_machine(identity)][span.odd].time
+                for identity, span in spans.items()
+                if span.normal is not None}
 
     def _versions(self, start: str, name: str) -> list[Version]:
         """Return what was found of a machine, the newest first."""
@@ -191,7 +198,67 @@ class _Search:
             # Without the plugin, Ironic has no history.
             return []
 
-    def _draw(self, wanted: tuple[str, str]) -> sketch.Sketch:
+    def _draw(self, wanted: tuple[str, str]) -> sketch.Sketch | None:
         name, uuid = wanted
-        data = client.inventory(self._baremetal, self._uuids[name], uuid)
+        try:
+            data = client.inventory(self._baremetal, self._uuids[name], uuid)
+        except sdk_exceptions.NotFoundException:
+            # It has become too old to be kept since it was listed.
+            return None
         return sketch.draw(name, _facts(data), self._by)
+
+
+class _Span:
+    """Where a finding began, in the kept inspections of a machine.
+
+    They are numbered from the newest one, which is 0 and shows it.
+
+    :ivar odd: the oldest one that is known to show it.
+    :ivar normal: the newest one that is known not to, None while none is.
+    """
+
+    def __init__(self, kept: int) -> None:
+        self.odd = 0
+        self.normal: int | None = None
+        self._kept = kept
+
+    def next_step(self) -> int | None:
+        """Return the inspection to look at, None where it is known."""
+        if self.normal is None:
+            oldest = self._kept - 1
+            return oldest if oldest > self.odd else None
+        if self.normal - self.odd < 2:
+            return None
+        return (self.odd + self.normal) // 2
+
+    def forget(self, step: int) -> None:
+        """Leave out an inspection, and those before it, as not kept."""
+        self._kept = min(self._kept, step)
+        if self.normal is not None and self.normal >= step:
+            self.normal = None
+
+    def narrow(self, step: int, is_odd: bool) -> None:
+        """Take in whether an inspection shows the finding."""
+        normal = self._kept if self.normal is None else self.normal
+        if not self.odd < step < normal:
+            # Asked for because of another finding.
+            return
+        if is_odd:
+            self.odd = step
+        else:
+            self.normal = step
+
+
+def _next_steps(spans: Mapping[Identity, _Span]) -> dict[str, int]:
+    """Return the inspection to ask for of machines; one of each at a time."""
+    steps: dict[str, int] = {}
+    for identity, span in spans.items():
+        step = span.next_step()
+        if step is not None:
+            steps.setdefault(_machine(identity), step)
+    return steps
+
+
+def _machine(identity: Identity) -> str:
+    """Return the machine of a finding."""
+    return str(identity[0])

@@ -2,7 +2,7 @@
 
 """Machines that differ from their peers, without a rule and a number given."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 import dataclasses
 import typing
 
@@ -130,32 +130,50 @@ class Peers:
         """Take in the sketches of some machines."""
         self._sketches.extend(map(self._shared.sketch, drawn))
 
-    def replaced(self, others: Mapping[str, sketch.Sketch]) -> 'Peers':
-        """Return them with other sketches of some machines.
-
-        :param others: sketches by the name of the machine.
-        """
-        made = Peers(self._least)
-        made.add(others.get(each.name, each) for each in self._sketches)
-        return made
-
     def find(self) -> Result:
         """Compare each machine with its peers."""
+        return self._compare(self._sketches, None)
+
+    def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
+        """Compare some machines as they were with their peers of today.
+
+        :param others: their sketches by the name of the machine.
+        :returns: only groups that one of these machines is in.
+        """
+        sketches = []
+        for drawn in self._sketches:
+            other = others.get(drawn.name)
+            if other is not None:
+                drawn = self._shared.sketch(other)
+            sketches.append(drawn)
+        return self._compare(sketches, others.keys())
+
+    def _compare(self, sketches: Iterable[sketch.Sketch],
+                 names: Container[str] | None) -> Result:
+        """Compare each machine with its peers.
+
+        :param names: machines of which one is in each group; None for all
+            groups.
+        """
         groups = []
         skipped = []
         findings: list[finding.Finding] = []
-        for key, members in sorted(_by_key(self._sketches).items()):
+        for key, members in sorted(_by_key(sketches).items()):
+            if names is not None and not any(
+                    drawn.name in names for drawn in members):
+                continue
             # Neither names nor the order of files may change the result.
             members.sort(key=_content)
             if len(members) < self._least:
                 skipped.append(Skipped(key, tuple(sorted(
-                    each.name for each in members))))
+                    drawn.name for drawn in members))))
                 continue
             members = capacities.unify(members)
             group = Group(key, tuple(kind.divide(members, self._least)))
             groups.append(group)
-            for each in group.kinds:
-                findings += _compare(each.sketches, self._least, group.label)
+            for alike in group.kinds:
+                findings += _compare(alike.sketches, self._least,
+                                     group.label)
         findings.sort(key=finding.Finding.place)
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 

@@ -122,6 +122,47 @@ class OutliersTestCase(base.TestCase):
             'GET', '/nodes/u-m03/inventory/history')
         self.assertEqual('2026-01-01T00:00:00', asked['params']['since'])
 
+    def asked(self, name):
+        """Return the requests for kept inventories of a machine."""
+        start = f'/nodes/u-{name}/inventory/history/'
+        return [path for _method, path, _arguments in self.ironic.calls
+                if path.startswith(start)]
+
+    def test_few_of_the_kept_inventories_are_asked_for(self):
+        whole = copy.deepcopy(self.machines['m03'])
+        self.machines['m03']['inventory']['cpu']['count'] = 4
+        odd = self.machines['m03']
+        for began in (1, 2, 20, 63):
+            self.keep('m03', *(
+                (f'time {99 - step}', odd if step < began else whole, False)
+                for step in range(64)))
+            before = len(self.asked('m03'))
+            self.app.stdout.truncate(0)
+            self.app.stdout.seek(0)
+            self.assertEqual(
+                {('m03', 'processor'): f'time {100 - began}'}, self.since())
+            self.assertLess(len(self.asked('m03')) - before, 8)
+
+    def test_one_that_is_kept_no_longer_counts_for_nothing(self):
+        whole = copy.deepcopy(self.machines['m03'])
+        self.machines['m03']['inventory']['cpu']['count'] = 4
+        odd = self.machines['m03']
+        self.keep('m03', ('time 4', odd, False), ('time 3', odd, False),
+                  ('time 2', whole, False), ('time 1', whole, False))
+        del self.ironic.routes['GET', '/nodes/u-m03/inventory/history/i3']
+        self.assertEqual({('m03', 'processor'): 'time 3'}, self.since())
+        del self.ironic.routes['GET', '/nodes/u-m03/inventory/history/i2']
+        self.app.stdout.truncate(0)
+        self.app.stdout.seek(0)
+        self.assertEqual({('m03', 'processor'): None}, self.since())
+
+    def test_one_request_says_that_a_machine_was_always_odd(self):
+        self.machines['m03']['inventory']['cpu']['count'] = 4
+        self.keep('m03', *((f'time {99 - step}', self.machines['m03'], False)
+                           for step in range(64)))
+        self.assertEqual({('m03', 'processor'): None}, self.since())
+        self.assertEqual(1, len(self.asked('m03')))
+
     def test_one_that_was_always_odd_has_no_time(self):
         self.machines['m03']['inventory']['cpu']['count'] = 4
         odd = self.machines['m03']
