@@ -34,6 +34,7 @@ if (work === 'open') {
   if (work === 'sort') {
     document.querySelector('#machines thead button')?.click();
   } else {
+    const finder = finders.find(({id}) => id === 'machines');
     finder.search.value = 'r1';
     finder.find();
   }

@@ -87,7 +87,8 @@ class PagesTestCase(files.FilesTestCase):
                                  '.forEach((each) => each.click())')
                 self.browser.settle(100)
                 self.assertIn(HOSTILE, self.browser.run(
-                    'return document.querySelector("main").textContent'))
+                    'return document.querySelector(".title").textContent + '
+                    'document.querySelector("main").textContent'))
                 self.assertEqual(0, self.browser.run(
                     'return document.querySelectorAll("img").length'))
                 self.assertNotEqual('owned', self.browser.driver.title)
@@ -116,7 +117,7 @@ class PagesTestCase(files.FilesTestCase):
         self.assertEqual(['- op: getrue 2 · false 1',
                           '- op: set-attributeran 2'],
                          [text[1:] for text in self.browser.texts(
-                             '.rule:first-child .covered:has(span)')])
+                             '.below .item:first-child .covered:has(span)')])
         self.browser.search('is-none')
         self.assertEqual(['1 rule'], self.browser.texts('.count'))
 
@@ -130,10 +131,10 @@ class PagesTestCase(files.FilesTestCase):
         [title] = self.browser.texts('h1')
         self.assertIn('of 99 machines are unlike their peers.', title)
         self.assertEqual(['Kinds differ in25 machines15 machines'],
-                         self.browser.texts('.kinds thead'))
-        [few] = self.browser.texts('#few li')
+                         self.browser.texts('[aria-label=Kinds] thead'))
+        [few] = self.browser.texts('#few > p')
         self.assertIn('m1-0001', few)
-        self.browser.click('.beside a')
+        self.browser.click('#groups .grid a')
         [count] = self.browser.texts('#findings .count')
         self.assertIn(count, ('1 finding', '2 findings'))
         self.browser.click('#findings .opener')
@@ -162,7 +163,7 @@ class PagesTestCase(files.FilesTestCase):
     def test_the_way_from_a_machine_to_its_rules_and_back(self):
         self.page(fleet.render(page_samples.fleet(300)))
         self.browser.go_to('machines')
-        self.browser.search('r002-u05')
+        self.browser.search('r002-u05', '#machines input')
         self.assertEqual(['r002-u05.example.org'],
                          self.browser.texts(f'{ROWS} .opener'))
         self.browser.click(f'{ROWS} .opener')
@@ -214,6 +215,6 @@ class PagesTestCase(files.FilesTestCase):
         self.browser.run('scrollTo(0, document.body.scrollHeight)')
         self.browser.settle(50)
         self.assertIn('r000-u00', self.browser.texts(f'{ROWS} .opener')[-1])
-        self.browser.search('r123-u07')
+        self.browser.search('r123-u07', '#machines input')
         self.assertEqual(['1 machine'], self.browser.texts(COUNT))
         self.assertEqual([], self.browser.complaints())

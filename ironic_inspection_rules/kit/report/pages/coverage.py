@@ -3,21 +3,41 @@
 """Rules as text, coloured by what machines reached of them."""
 
 from collections.abc import Iterator, Sequence
-import typing
+import dataclasses
+import math
 
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import rule_text
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import machine_test
 
-_ASSETS = ('coverage.css', 'coverage.js')
+_ASSETS = ('source.css', 'source.js')
+_COLUMNS = (
+    page.Column('Rule'),
+    page.Column('Not reached', width='38%', wide=True, descending=True),
+    page.Column('Covered', width='min(38%, 13rem)'),
+)
+_CHOICES = {
+    'show=whole': 'that machines reach completely',
+    'show=partial': 'that are not reached completely',
+    'show=never': 'of which nothing is reached',
+}
+_LEGEND = page.Legend((
+    ('covered', 'true and false, or ran'),
+    ('half', 'only true, or only false'),
+    ('missed', 'never reached'),
+))
 
 
-class _Line(typing.NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Line:
     """A line of a rule, with counts if a part of the rule begins there.
 
-    ``why`` is why an action did not run on some machines.
+    :param state: ``covered``, ``half``, ``missed``, or empty.
+    :param counts: true and false of a condition; how often an action ran.
+    :param why: why an action did not run on some machines.
     """
 
     text: str
@@ -26,33 +46,91 @@ class _Line(typing.NamedTuple):
     why: str = ''
 
 
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """The lines of a rule, with numbers and colours."""
+
+    lines: tuple[Line, ...]
+
+
 def render(covered: coverage.Coverage, machines: int,
            files: Sequence[str]) -> str:
     """Return the page."""
-    rules = []
-    for rule in covered.rules:
-        reached = covered.reached(rule)
-        lines = [_Line(text) for text in rule_text.head(rule)]
-        lines += _operations(covered, rule)
-        rules.append({
-            'title': machine_test.title(rule), 'uuid': rule.uuid,
-            'percent': covered.percent_of(rule),
-            'parts': len(reached), 'reached': sum(reached),
-            'missed': list(covered.missed(rule)),
-            'lines': lines})
-    made, names = shell.now(), shell.names(files)
-    return shell.render(f'Coverage of {names}, {made}', _ASSETS, {
-        'made': made, 'files': names, 'machines': machines,
-        'percent': covered.percent, 'rules': rules})
+    names = shell.names(files)
+    made = shell.now()
+    rows = [_row(covered, rule) for rule in covered.rules]
+    table = page.Table('rules', ('rule', 'rules'), _COLUMNS, tuple(rows),
+                       _CHOICES, below=True)
+    return page.render(page.Page(
+        title=f'Coverage of {names}, {made}',
+        headline=f'{_percent(covered.percent)} of the rules is covered.',
+        about=f"{names} on {page.count(machines, 'machine', 'machines')}, "
+              f'{made}',
+        parts=(
+            _tiles(rows),
+            page.Card('rules', 'Rules', 'Rules', '', (
+                page.Meter(covered.percent, 100, _percent(covered.percent)),
+                _LEGEND, table)),
+        )), _ASSETS)
+
+
+def _tiles(rows: Sequence[page.Row]) -> page.Tiles:
+    marks = [mark for row in rows for mark in row.marks]
+    return page.Tiles((
+        page.Tile(marks.count('show=whole'), (
+            'rule is reached completely', 'rules are reached completely'),
+            'good', ('show', 'whole')),
+        page.Tile(marks.count('show=partial'), (
+            'rule is not reached completely',
+            'rules are not reached completely'), 'warn', ('show', 'partial')),
+        page.Tile(marks.count('show=never'), (
+            'rule is never reached', 'rules are never reached'), 'bad',
+            ('show', 'never')),
+    ))
+
+
+def _percent(percent: float) -> str:
+    # Down, so that only what is whole is called so.
+    return f'{math.floor(percent)} %'
+
+
+def _row(covered: coverage.Coverage, rule: model.Rule) -> page.Row:
+    parts = covered.reached(rule)
+    missed = list(covered.missed(rule))
+    mark = 'show=whole'
+    if not all(parts):
+        mark = 'show=partial'
+    marks = [mark]
+    if parts and not any(parts):
+        marks.append('show=never')
+    lines = [Line(text) for text in rule_text.head(rule)]
+    lines += _operations(covered, rule)
+    opened: list[page.Part] = [Source(tuple(lines))]
+    if len(missed) > 1:
+        opened.append(page.Block('Not reached', tuple(missed)))
+    look: page.Look = 'good'
+    if not all(parts):
+        look = 'warn' if any(parts) else 'bad'
+    meter = page.Meter(sum(parts), len(parts),
+                       _percent(covered.percent_of(rule)), look)
+    return page.Row(
+        (machine_test.title(rule), _missed_words(missed), meter),
+        tuple(marks), tuple(opened))
+
+
+def _missed_words(missed: Sequence[str]) -> page.Words:
+    if len(missed) > 1:
+        return page.Words(f'{missed[0]}, and {len(missed) - 1} more')
+    return page.Words(''.join(missed))
 
 
 def _operations(covered: coverage.Coverage, rule: model.Rule
-                ) -> Iterator[_Line]:
+                ) -> Iterator[Line]:
     """Yield the lines of conditions and actions, as far as they are shown."""
     conditions = rule_text.operations(rule, 'conditions')
     actions = rule_text.operations(rule, 'actions')
     if conditions:
-        yield _Line('conditions:')
+        yield Line('conditions:')
     for index, condition in enumerate(conditions):
         place = (rule.uuid, 'conditions', index)
         yield from _operation(
@@ -60,7 +138,7 @@ def _operations(covered: coverage.Coverage, rule: model.Rule
                         covered.counts[*place, coverage.FALSE]),
             all(covered.reached(rule, place)))
     if actions:
-        yield _Line('actions:')
+        yield Line('actions:')
     for index, action in enumerate(actions):
         place = (rule.uuid, 'actions', index)
         yield from _operation(
@@ -70,10 +148,13 @@ def _operations(covered: coverage.Coverage, rule: model.Rule
 
 def _operation(written: rule_text.Operation,
                counts: tuple[int, ...], whole: bool = True,
-               why: str = '') -> Iterator[_Line]:
-    state = ('covered' if all(counts) and whole else 'half' if any(counts)
-             else 'missed')
+               why: str = '') -> Iterator[Line]:
+    state = 'missed'
+    if all(counts) and whole:
+        state = 'covered'
+    elif any(counts):
+        state = 'half'
     first, *others = rule_text.operation(written)
-    yield _Line(first, state, counts, why)
+    yield Line(first, state, counts, why)
     for text in others:
-        yield _Line(text, state)
+        yield Line(text, state)

@@ -2,14 +2,36 @@
 
 """The page of a change of rules: the rules, and machines it affects."""
 
+from collections.abc import Mapping, Sequence
 import typing
 
+from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 
-_ASSETS = ('finder.js', 'diff.js')
+Plain = Mapping[str, typing.Any]
+
+_CHANGES: dict[str, page.Tag] = {
+    'added': page.Tag('Added', 'good'),
+    'removed': page.Tag('Removed', 'bad'),
+    'changed': page.Tag('Changed', 'warn'),
+    'moved': page.Tag('Moved'),
+    'renamed': page.Tag('Only renamed'),
+    'rewritten': page.Tag('Written otherwise, same meaning'),
+}
+_SAME_MEANING = ('renamed', 'rewritten')
+_COLUMNS = (
+    page.Column('Machine'),
+    page.Column('Result', width='9rem'),
+    page.Column('Treated', width='8rem', wide=True, descending=True),
+)
+_CHOICES = {
+    'show=differing': 'treated differently',
+    'show=worse': 'that succeeded and would not',
+}
+_NAMES = 3
 
 
-def render(difference: typing.Mapping[str, typing.Any]) -> str:
+def render(difference: Plain) -> str:
     """Return the page.
 
     :param difference: ``old`` and ``new``, paths of files; ``rules`` with
@@ -18,14 +40,143 @@ def render(difference: typing.Mapping[str, typing.Any]) -> str:
         ``machines`` with ``name``, ``differs``, ``lines`` and their results
         ``old`` and ``new``.
     """
-    lines = shell.Numbers()
-    machines = [(each['name'], bool(each['differs']),
-                 lines.of(tuple(each['lines'])), each['old'], each['new'])
-                for each in difference['machines']]
     made = shell.now()
-    change = ' → '.join(shell.names(difference[name])
-                        for name in ('old', 'new'))
-    return shell.render(f'{change}, {made}', _ASSETS, {
-        'made': made,
-        **{name: list(difference[name]) for name in ('old', 'new', 'rules')},
-        'machines': machines, 'lines': lines.all})
+    files = ' → '.join(shell.names(difference[name])
+                       for name in ('old', 'new'))
+    rules = difference['rules']
+    machines = list(difference['machines'])
+    differing = [machine for machine in machines if machine['differs']]
+    groups = page.alike([_result(machine) for machine in differing])
+    return page.render(page.Page(
+        title=f'{files}, {made}',
+        headline=_headline(rules, machines, differing),
+        about=f'{files}, {made}',
+        parts=(
+            _tiles(rules, machines, differing),
+            _rules_card(rules),
+            _groups_card(differing, groups),
+            _machines_card(machines, differing, groups),
+        )))
+
+
+def _result(machine: Plain) -> tuple[typing.Any, ...]:
+    """Return what machines that are treated in the same way share."""
+    return tuple(machine['lines']), machine['old'], machine['new']
+
+
+def _is_worse(machine: Plain) -> bool:
+    return bool(machine['old'] == 'ok' and machine['new'] != 'ok')
+
+
+def _headline(rules: Sequence[Plain], machines: Sequence[Plain],
+              differing: Sequence[Plain]) -> str:
+    changed = len(_with_another_meaning(rules))
+    sentence = 'No rule differs'
+    if changed:
+        sentence = page.count(changed, 'rule differs', 'rules differ')
+    if not machines:
+        return f'{sentence}.'
+    verb = 'is' if len(differing) == 1 else 'are'
+    number = f'{len(differing):,}' if differing else 'none'
+    whole = page.count(len(machines), 'machine', 'machines')
+    return f'{sentence}; {number} of {whole} {verb} treated differently.'
+
+
+def _with_another_meaning(rules: Sequence[Plain]) -> list[Plain]:
+    return [rule for rule in rules if rule['change'] not in _SAME_MEANING]
+
+
+def _tiles(rules: Sequence[Plain], machines: Sequence[Plain],
+           differing: Sequence[Plain]) -> page.Tiles:
+    kinds = [rule['change'] for rule in rules]
+    tiles = []
+    for kind in ('added', 'removed', 'changed', 'moved'):
+        tiles.append(page.Tile(
+            kinds.count(kind), (f'rule {kind}', f'rules {kind}'),
+            _CHANGES[kind].look, ('rules',)))
+    unchanged = len(rules) - len(_with_another_meaning(rules))
+    if unchanged:
+        words = 'only written otherwise'
+        tiles.append(page.Tile(unchanged, (words, words), '', ('rules',)))
+    if machines:
+        worse = [machine for machine in machines if _is_worse(machine)]
+        tiles += [
+            page.Tile(len(differing), ('machine differs', 'machines differ'),
+                      'accent', ('show', 'differing')),
+            page.Tile(len(worse), ('no longer succeeds', 'no longer succeed'),
+                      'bad', ('show', 'worse')),
+        ]
+    return page.Tiles(tuple(tiles))
+
+
+def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
+    if not rules:
+        return None
+    items = []
+    for rule in rules:
+        part: page.Part = page.Words('Runs at another time.')
+        if rule['lines']:
+            part = page.Lines(tuple(rule['lines']))
+        items.append(page.Item((_CHANGES[rule['change']], rule['title']),
+                               (part,)))
+    return page.Card('rules', 'Rules', 'Rules', 'From old to new.',
+                     (page.Items(tuple(items), first=50),))
+
+
+def _result_tag(machine: Plain) -> page.Tag:
+    old, new = machine['old'], machine['new']
+    if old == new:
+        return page.Tag(str(new), '' if new == 'ok' else 'bad')
+    return page.Tag(f'{old} → {new}', 'good' if new == 'ok' else 'bad')
+
+
+def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
+                 ) -> page.Card | None:
+    if not groups:
+        return None
+    items = []
+    for number, group in enumerate(groups, 1):
+        first = machines[group[0]]
+        words = page.count(len(group), 'machine', 'machines')
+        heading = (page.Link(words, 'difference', str(number)),
+                   _result_tag(first))
+        names = ', '.join(machines[position]['name']
+                          for position in group[:_NAMES])
+        if len(group) > _NAMES:
+            names += ' …'
+        items.append(page.Item(heading, (
+            page.Words(names), page.Lines(tuple(first['lines'])))))
+    return page.Card(
+        'differences', 'Differences', 'What machines get otherwise',
+        'Equal differences are one.', (page.Items(tuple(items)),))
+
+
+def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],
+                   groups: Sequence[Sequence[int]]) -> page.Card | None:
+    if not machines:
+        return None
+    number_of = {}
+    for number, group in enumerate(groups, 1):
+        number_of[_result(differing[group[0]])] = number
+    choices = dict(_CHOICES)
+    for number in number_of.values():
+        choices[f'difference={number}'] = f'with difference {number}'
+    rows = []
+    for machine in machines:
+        marks = []
+        treated: page.Part = page.Words('as before')
+        opened: page.Part = 'Treated as before.'
+        if machine['lines']:
+            opened = page.Lines(tuple(machine['lines']))
+        if machine['differs']:
+            treated = page.Tag('differently', 'warn')
+            marks = ['show=differing',
+                     f'difference={number_of[_result(machine)]}']
+        if _is_worse(machine):
+            marks.append('show=worse')
+        rows.append(page.Row(
+            (machine['name'], _result_tag(machine), treated),
+            tuple(marks), (opened,)))
+    table = page.Table('machines', ('machine', 'machines'), _COLUMNS,
+                       tuple(rows), choices)
+    return page.Card('machines', 'Machines', 'Machines', '', (table,))

@@ -7,7 +7,7 @@ import typing
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.trial.fleet import summary
 
-_ASSETS = ('finder.js', 'fleet.css', 'fleet_model.js', 'fleet_tables.js',
+_ASSETS = ('fleet.css', 'fleet_model.js', 'fleet_tables.js',
            'fleet_capacity.js', 'fleet_choices.js', 'fleet_matters.js',
            'fleet_pictures.js', 'fleet_map.js', 'fleet.js')
 _NOTHING = -1

@@ -2,41 +2,210 @@
 
 """The page of machines that differ from their peers."""
 
+from collections.abc import Sequence
 import dataclasses
 import os.path
 
+from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import peers
+from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 
-_ASSETS = ('finder.js', 'outliers.css', 'outliers.js')
+_ASSETS = ('crowd.css', 'crowd.js')
+_COLUMNS = (
+    page.Column('Machine', width='9rem'),
+    page.Column('Part', width='12rem', wide=True),
+    page.Column('What is odd'),
+    page.Column('How odd', width='6rem', wide=True, number=True,
+                descending=True),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Crowd:
+    """A picture of machines: a square each, those that are odd in colour.
+
+    :param odd: name, file and findings of each odd machine.
+    """
+
+    machines: int
+    odd: tuple[tuple[str, str, str], ...]
 
 
 def render(found: peers.Result) -> str:
     """Return the page."""
     made = shell.now()
-    findings: dict[str, list[int]] = {}
-    for number, each in enumerate(found.findings):
-        findings.setdefault(each.group, []).append(number)
-    groups = []
-    ordered = sorted(found.groups, key=lambda group: -len(
-        findings.get(group.label, ())))
-    for group in ordered:
-        groups.append({
-            'label': group.label, 'machines': group.size,
-            'findings': findings.get(group.label, []),
-            'kinds': [{'machines': len(each.sketches),
-                       'differs': list(map(dataclasses.astuple,
-                                           each.differs))}
-                      for each in group.kinds]})
-    return shell.render(f'Odd machines, {made}', _ASSETS, {
-        'made': made, 'groups': groups,
-        'findings': [{**each.as_dict(), 'name': _name(each.machine)}
-                     for each in found.findings],
-        'skipped': [{'label': peers.label(each.key),
-                     'machines': list(map(_name, each.machines))}
-                    for each in found.skipped]})
+    return page.render(page.Page(
+        title=f'Odd machines, {made}',
+        headline=_headline(found),
+        about=made,
+        parts=(
+            _tiles(found),
+            _kinds_of_findings(found.findings),
+            _groups_card(found),
+            _findings_card(found.findings),
+            _skipped_card(found.skipped),
+        )), _ASSETS)
 
 
 def _name(machine: str) -> str:
     """Return what to call a machine: its file without folder and ending."""
     return os.path.splitext(os.path.basename(machine))[0] or machine
+
+
+def _machines(found: peers.Result) -> int:
+    return sum(group.size for group in found.groups)
+
+
+def _headline(found: peers.Result) -> str:
+    odd = _machines(found) - found.normal
+    machines = page.count(_machines(found), 'machine', 'machines')
+    if odd == 1:
+        return f'1 of {machines} is unlike its peers.'
+    number = f'{odd:,}' if odd else 'None'
+    return f'{number} of {machines} are unlike their peers.'
+
+
+def _tiles(found: peers.Result) -> page.Tiles:
+    few = sum(len(skipped.machines) for skipped in found.skipped)
+    return page.Tiles((
+        page.Tile(found.normal, ('is like its peers',
+                                 'are like their peers'), 'good'),
+        page.Tile(_machines(found) - found.normal, ('is odd', 'are odd'),
+                  'bad', ('findings',)),
+        page.Tile(len(found.groups), ('group of peers', 'groups of peers'),
+                  '', ('groups',)),
+        page.Tile(few, ('has too few peers', 'have too few peers'), 'warn',
+                  ('few',)),
+    ))
+
+
+def _kinds_of_findings(findings: Sequence[finding.Finding]
+                       ) -> page.Chips | None:
+    if not findings:
+        return None
+    kinds = [odd.kind for odd in findings]
+    links = []
+    for positions in page.alike(kinds):
+        kind = kinds[positions[0]]
+        links.append(page.Link(f'{kind} {len(positions):,}', 'kind', kind))
+    return page.Chips(tuple(links))
+
+
+def _groups_card(found: peers.Result) -> page.Card | None:
+    if not found.groups:
+        return None
+    findings: dict[str, list[finding.Finding]] = {}
+    for odd in found.findings:
+        findings.setdefault(odd.group, []).append(odd)
+    groups = sorted(found.groups, reverse=True,
+                    key=lambda group: len(findings.get(group.label, ())))
+    items = [_group(group, findings.get(group.label, ()))
+             for group in groups]
+    return page.Card('groups', 'Groups', 'Groups of peers',
+                     'Each square is a machine.',
+                     (page.Items(tuple(items)),))
+
+
+def _group(group: peers.Group, findings: Sequence[finding.Finding]
+           ) -> page.Item:
+    of_machine: dict[str, list[str]] = {}
+    for odd in findings:
+        of_machine.setdefault(odd.machine, []).append(odd.text)
+    label: page.Part = group.label
+    tag = page.Tag(page.count(group.size, 'machine, alike',
+                              'machines, alike'), 'good')
+    if findings:
+        label = page.Link(group.label, 'group', group.label)
+        tag = page.Tag(f'{len(of_machine):,} of {group.size:,} odd', 'bad')
+    crowd = Crowd(group.size, tuple(
+        (_name(machine), machine, '; '.join(texts))
+        for machine, texts in of_machine.items()))
+    parts: list[page.Part] = [crowd]
+    if findings:
+        parts.append(_beside(findings))
+    if len(group.kinds) > 1:
+        parts.append(_kinds(group))
+    return page.Item((label, tag), tuple(parts))
+
+
+def _beside(findings: Sequence[finding.Finding]) -> page.Grid:
+    """Return what odd machines have, beside what their peers have."""
+    rows = []
+    for odd in findings:
+        of_peers = odd.peers
+        rows.append((
+            page.Link(_name(odd.machine), 'machine', odd.machine),
+            (f'{_part(odd)} ', page.Words(_has(odd), 'bad')),
+            of_peers.value,
+            page.Meter(of_peers.count, of_peers.of,
+                       f'{of_peers.count:,} of {of_peers.of:,}'),
+        ))
+    return page.Grid('Odd machines beside their peers',
+                     ('Machine', 'Has', 'Its peers have', 'How many'),
+                     tuple(rows))
+
+
+def _kinds(group: peers.Group) -> page.Grid:
+    """Return what the kinds of machines of a group differ in."""
+    heads = ['Kinds differ in']
+    for kind in group.kinds:
+        heads.append(page.count(len(kind.sketches), 'machine', 'machines'))
+    rows = []
+    for position, difference in enumerate(group.kinds[0].differs):
+        values = [kind.differs[position].value for kind in group.kinds]
+        rows.append((difference.field, *values))
+    return page.Grid('Kinds', tuple(heads), tuple(rows))
+
+
+def _part(odd: finding.Finding) -> str:
+    if odd.slot:
+        return f'{odd.kind} {odd.slot}'
+    return odd.kind
+
+
+def _has(odd: finding.Finding) -> str:
+    if odd.what != finding.MISSING:
+        return str(odd.has)
+    if odd.has is None:
+        return 'missing'
+    return f'missing, {odd.has}'
+
+
+def _findings_card(findings: Sequence[finding.Finding]) -> page.Card | None:
+    if not findings:
+        return None
+    choices: dict[str, str] = {}
+    rows = []
+    for odd in findings:
+        marks = (f'machine={odd.machine}', f'group={odd.group}',
+                 f'kind={odd.kind}')
+        words = (f'of {_name(odd.machine)}', f'in {odd.group}',
+                 f'of kind {odd.kind}')
+        choices.update(zip(marks, words, strict=True))
+        opened = [
+            page.Note(odd.text, 'bad'),
+            page.Block('Group', (odd.group,)),
+            page.Block('Where it stands', (page.Code(odd.field),)),
+        ]
+        # Machines that Ironic knows are not files.
+        if odd.machine != _name(odd.machine):
+            opened.append(page.Block('File', (page.Code(odd.machine),)))
+        rows.append(page.Row(
+            (_name(odd.machine), _part(odd), odd.text, round(odd.odd, 1)),
+            marks, tuple(opened)))
+    table = page.Table('findings', ('finding', 'findings'), _COLUMNS,
+                       tuple(rows), choices)
+    return page.Card('findings', 'Findings', 'Findings',
+                     'The oddest first.', (table,))
+
+
+def _skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
+    if not skipped:
+        return None
+    lines = []
+    for group in skipped:
+        names = ', '.join(map(_name, group.machines))
+        lines.append((f'{peers.label(group.key)}: ', page.Words(names)))
+    return page.Card('few', 'Not compared', 'Not compared',
+                     'Too few machines are like these.', tuple(lines))

@@ -2,16 +2,29 @@
 
 """The page of inspections that were decided again."""
 
+from collections.abc import Mapping, Sequence
 import typing
 
+from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.trial import machine_diff
 
-_ASSETS = ('finder.js', 'replay.js')
+Plain = Mapping[str, typing.Any]
+
+_COLUMNS = (
+    page.Column('Machine'),
+    page.Column('Inspected', width='14rem', wide=True),
+    page.Column('Then → now', width='9rem'),
+)
+_CHOICES = {
+    'show=different': 'that would have ended otherwise',
+    'show=error': 'that could not be decided',
+    'show=worse': 'that succeeded and would not',
+}
+_NAMES = 3
 
 
-def render(title: str, found: typing.Mapping[str, typing.Any],
-           names: typing.Mapping[str, str | None]) -> str:
+def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
     """Return the page.
 
     :param title: which rules decided, and on what.
@@ -22,28 +35,161 @@ def render(title: str, found: typing.Mapping[str, typing.Any],
         node. What the answer withholds is not in the page.
     :param names: descriptions of rules by their UUIDs.
     """
-    lines, details = shell.Numbers(), shell.Numbers()
-    runs = []
-    for run in found['runs']:
-        then, now = run.get('then') or {}, run.get('now') or {}
-        error = now.get('error')
-        lost, gained = (
-            tuple(names.get(uuid) or uuid for uuid in one.get('matched', ())
-                  if uuid not in other.get('matched', ()))
-            for one, other in ((then, now), (now, then)))
-        runs.append((
-            run['name'] or run['node'],
-            # To the second, which is what fits.
-            (run.get('created_at') or '').replace('T', ' ')[:19],
-            run['outcome'], then.get('result'), now.get('result'),
-            details.of((
-                run['reason'], None if error == then.get('error') else error,
-                lines.of(tuple(machine_diff.change_lines(
-                    now.get('changes', ())))), lost, gained))))
     made = shell.now()
-    return shell.render(f'{title}, {made}', _ASSETS, {
-        'made': made, 'title': title,
-        **{name: found[name] for name in (
-            'same', 'different', 'incomparable', 'error')},
-        'reasons': list(found['reasons'].items()),
-        'runs': runs, 'details': details.all, 'lines': lines.all})
+    runs = [_Run(run, names) for run in found['runs']]
+    groups = page.alike([(run.tag, run.opened) for run in runs])
+    # What has become worse is what somebody has to look at.
+    groups.sort(key=lambda group: not runs[group[0]].is_worse)
+    return page.render(page.Page(
+        title=f'{title}, {made}',
+        headline=_headline(found),
+        about=f'{title}, {made}',
+        parts=(
+            _tiles(found, runs),
+            _groups_card(runs, groups),
+            _runs_card(runs, groups),
+            _reasons_card(found['reasons']),
+        )))
+
+
+class _Run:
+    """An inspection, then and now.
+
+    :ivar opened: what it opens to: reasons, changes, and rules that match
+        only then or only now.
+    """
+
+    def __init__(self, run: Plain, names: Mapping[str, str | None]) -> None:
+        then = run.get('then') or {}
+        now = run.get('now') or {}
+        self.name: str = run['name'] or run['node']
+        # To the second, which is what fits.
+        self.when = (run.get('created_at') or '').replace('T', ' ')[:19]
+        self.outcome: str = run['outcome']
+        self.before = then.get('result')
+        self.after = now.get('result')
+        parts: list[page.Part] = []
+        if run['reason']:
+            parts.append(page.Note(run['reason'], 'warn'))
+        if now.get('error') and now['error'] != then.get('error'):
+            parts.append(page.Note(now['error'], 'warn'))
+        lines = tuple(machine_diff.change_lines(now.get('changes', ())))
+        if lines:
+            parts.append(page.Lines(lines))
+        parts += _only(names, 'Matched then, not now', then, now)
+        parts += _only(names, 'Matches now, not then', now, then)
+        self.opened = tuple(parts)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it succeeded and would not any more."""
+        return self.before == 'ok' and self.after != 'ok'
+
+    @property
+    def tag(self) -> page.Tag:
+        """Its results, as a tag."""
+        if self.outcome == 'error':
+            return page.Tag('not decided', 'bad')
+        text = str(self.after)
+        if self.before != self.after:
+            text = f'{self.before} → {self.after}'
+        if self.after == 'failed':
+            return page.Tag(text, 'bad')
+        return page.Tag(text, '' if self.before == self.after else 'good')
+
+    @property
+    def marks(self) -> list[str]:
+        """What links choose it by."""
+        marks = [f'show={self.outcome}']
+        if self.is_worse:
+            marks.append('show=worse')
+        return marks
+
+
+def _only(names: Mapping[str, str | None], title: str, run: Plain,
+          other: Plain) -> list[page.Block]:
+    """Return a block with the rules that match only one of two runs."""
+    others = other.get('matched', ())
+    rules = [names.get(uuid) or uuid for uuid in run.get('matched', ())
+             if uuid not in others]
+    if not rules:
+        return []
+    return [page.Block(title, (', '.join(rules),))]
+
+
+def _headline(found: Plain) -> str:
+    whole = sum(found[name] for name in (
+        'same', 'different', 'incomparable', 'error'))
+    number = f"{found['different']:,}" if found['different'] else 'None'
+    inspections = page.count(whole, 'inspection', 'inspections')
+    return f'{number} of {inspections} would have ended otherwise.'
+
+
+def _tiles(found: Plain, runs: Sequence[_Run]) -> page.Tiles:
+    worse = sum(run.is_worse for run in runs)
+    incomparable = 'cannot be compared'
+    undecided = 'could not be decided'
+    return page.Tiles((
+        page.Tile(found['same'], ('ends as it did', 'end as they did'),
+                  'good'),
+        page.Tile(found['different'], ('ends otherwise', 'end otherwise'),
+                  'warn', ('show', 'different')),
+        page.Tile(worse, ('no longer succeeds', 'no longer succeed'), 'bad',
+                  ('show', 'worse')),
+        page.Tile(found['incomparable'], (incomparable, incomparable), '',
+                  ('reasons',)),
+        page.Tile(found['error'], (undecided, undecided), 'bad',
+                  ('show', 'error')),
+    ))
+
+
+def _groups_card(runs: Sequence[_Run], groups: Sequence[Sequence[int]]
+                 ) -> page.Card | None:
+    if not groups:
+        return None
+    items = []
+    for number, group in enumerate(groups, 1):
+        first = runs[group[0]]
+        # A machine may have been inspected more than once.
+        names = list(dict.fromkeys(runs[place].name for place in group))
+        text = ', '.join(names[:_NAMES])
+        if len(names) > _NAMES:
+            text += ' …'
+        words = page.count(len(group), 'inspection', 'inspections')
+        items.append(page.Item(
+            (page.Link(words, 'difference', str(number)), first.tag),
+            (page.Words(text), *first.opened)))
+    return page.Card(
+        'differences', 'Differences', 'What ends otherwise',
+        'Equal differences are one.', (page.Items(tuple(items)),))
+
+
+def _runs_card(runs: Sequence[_Run], groups: Sequence[Sequence[int]]
+               ) -> page.Card | None:
+    if not runs:
+        return None
+    choices = dict(_CHOICES)
+    number_of = {}
+    for number, group in enumerate(groups, 1):
+        choices[f'difference={number}'] = f'with difference {number}'
+        for place in group:
+            number_of[place] = number
+    rows = []
+    for place, run in enumerate(runs):
+        rows.append(page.Row(
+            (run.name, run.when, run.tag),
+            (*run.marks, f'difference={number_of[place]}'), run.opened))
+    table = page.Table('inspections', ('inspection', 'inspections'),
+                       _COLUMNS, tuple(rows), choices)
+    return page.Card(
+        'inspections', 'Inspections', 'Inspections',
+        'Those that end as they did are only counted.', (table,))
+
+
+def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
+    if not reasons:
+        return None
+    lines = tuple(f'{number:,}: {reason}'
+                  for reason, number in reasons.items())
+    return page.Card('reasons', 'Not compared',
+                     'Why some cannot be compared', '', lines)

@@ -20,6 +20,9 @@ import typing
 _ASSETS = importlib.resources.files(
     'ironic_inspection_rules.kit.report.pages').joinpath('assets')
 
+_PROGRAM = ('shell.css', 'shell.js', 'table.css', 'table.js', 'finder.js',
+            'page.js')
+
 _MOST_NAMES = 3
 
 _LONE = re.compile('[\ud800-\udfff]')
@@ -52,16 +55,23 @@ def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
     :param assets: names of the page's own files, in their order.
     :param data: plain JSON data, which the script draws.
     """
-    names = ('shell.css', 'shell.js', 'table.css', 'table.js', *assets)
-    style, script = (
-        '\n' + '\n'.join(_ASSETS.joinpath(name).read_text('utf-8')
-                         for name in names if name.endswith(suffix))
-        for suffix in ('.css', '.js'))
+    names = (*_PROGRAM, *assets)
+    style = _joined(names, '.css')
+    script = _joined(names, '.js')
     return _PAGE.format(
         title=html.escape(title), style=style, script=script,
         style_hash=_hash(style), script_hash=_hash(script),
         # Nothing inside can end the script element.
         data=dumps(data, separators=(',', ':')).replace('<', '\\u003c'))
+
+
+def _joined(names: typing.Iterable[str], ending: str) -> str:
+    """Return the text of those assets that have an ending."""
+    texts = ['']
+    for name in names:
+        if name.endswith(ending):
+            texts.append(_ASSETS.joinpath(name).read_text('utf-8'))
+    return '\n'.join(texts)
 
 
 def now() -> str:

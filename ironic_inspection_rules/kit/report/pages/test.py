@@ -15,7 +15,7 @@ from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_set import repository
 
-_ASSETS = ('finder.js', 'matrix.css', 'matrix.js', 'test.js')
+_ASSETS = ('matrix.css', 'matrix.js', 'test.js')
 
 _MOST_CELLS = 1000
 """So many different cells of a rule say why; a page stays small enough."""

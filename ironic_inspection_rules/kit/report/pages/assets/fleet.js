@@ -2,80 +2,81 @@
 function headline() {
   const changed = count((node) => node.changed);
   if (!nodes.length) { return 'There is no machine.'; }
-  if (!changed && data.compared) {
+  if (changed) {
+    return `${number.format(changed)} of ` +
+      `${many(nodes.length, 'machine', 'machines')} ` +
+      (data.compared ? 'would come out differently.' : 'would change.');
+  }
+  if (data.compared) {
     return 'Every machine comes out as with the rules in force.';
   }
-  if (!changed) {
-    const failing = count((node) => ['failed', 'error'].includes(
-      node.result));
-    return failing ? 'Nothing would change, but ' + many(failing,
-      'inspection would fail.', 'inspections would fail.') :
-      'Nothing changes on any machine.';
-  }
-  return `${number.format(changed)} of ` +
-    `${many(nodes.length, 'machine', 'machines')} ` +
-    (data.compared ? 'would come out differently.' : 'would change.');
+  const failing = count(
+    (node) => ['failed', 'error'].includes(node.result));
+  return failing ? 'Nothing would change, but ' + many(failing,
+    'inspection would fail.', 'inspections would fail.') :
+    'Nothing changes on any machine.';
+}
+
+function tileOf(name, words, look) {
+  const [, fits] = choices.show(name);
+  return tile(count(fits), words, look, address('show', name));
 }
 
 function tiles() {
-  const of = (test, label, look, key) => {
-    const value = count(test);
-    return tile(value, label, look, value ? `#show=${key}` : null);
-  };
   const newly = data.compared ? count(
     (node) => node.result === 'failed' && isNew(node)) : 0;
   const fresh = newly ? `; ${number.format(newly)} newly` : '';
+  const changes = data.compared ? ['machine differs', 'machines differ'] :
+    ['machine changes', 'machines change'];
+  const untried = count((node) => node.result === 'untried');
   return make('div', {className: 'tiles'},
-    of((node) => node.changed, data.compared ? ['machine differs',
-      'machines differ'] : ['machine changes', 'machines change'],
-    'accent', 'changed'),
-    of((node) => node.risk, ['instance at risk', 'instances at risk'],
-      'bad', 'risk'),
-    of((node) => node.result === 'error', 'with a rule error', 'bad',
-      'error'),
-    of((node) => node.result === 'failed', [`inspection fails${fresh}`,
-      `inspections fail${fresh}`], 'warn', 'failed'),
-    of(isUnmatched, 'no rule matches', '', 'unmatched'),
-    ...(count((node) => node.result === 'untried') ? [
-      of((node) => node.result === 'untried', 'could not be tried', '',
-        'untried')] : []));
+    tileOf('changed', changes, 'accent'),
+    tileOf('risk', ['instance at risk', 'instances at risk'], 'warn'),
+    tileOf('error', ['with a rule error', 'with a rule error'], 'bad'),
+    tileOf('failed', [`inspection fails${fresh}`,
+      `inspections fail${fresh}`], 'bad'),
+    tileOf('unmatched', ['no rule matches', 'no rule matches'], ''),
+    untried ? tileOf('untried', ['could not be tried',
+      'could not be tried'], '') : null);
 }
 
 function about() {
-  return [new Date(data.made).toLocaleString('en-GB',
-    {dateStyle: 'long', timeStyle: 'short'}),
-    many(nodes.length, 'machine', 'machines'),
+  const made = new Date(data.made).toLocaleString('en-GB',
+    {dateStyle: 'long', timeStyle: 'short'});
+  return [data.title, made, many(nodes.length, 'machine', 'machines'),
     many(rules.length, 'rule', 'rules')].join(' · ');
 }
 
-function chips() {
-  return make('div', {className: 'chips'}, Object.entries(data.filters || {})
-    .map(([name, value]) => make('span', {className: 'chip'},
-      make('span', {className: 'soft'}, name), typeof value === 'string' ?
-        value : JSON.stringify(value))));
+function filterChips() {
+  const filters = Object.entries(data.filters || {});
+  if (!filters.length) { return null; }
+  return make('div', {className: 'chips'}, filters.map(([name, value]) =>
+    make('span', {className: 'chip'},
+      make('span', {className: 'soft'}, name),
+      typeof value === 'string' ? value : JSON.stringify(value))));
 }
 
-const matters = mattersCard();
-const capacity = capacityCard();
-const changing = changesCard();
-const anyTrait = nodes.some((node) => node.traits.size ||
-  node.outcome.gains.size);
-const anyClass = nodes.some((node) => node.before || node.after);
-show([...(matters ? [['matters', 'Needs a look']] : []),
-  ...(capacity ? [['capacity', 'Capacity']] : []),
-  ...(changing ? [['changes', 'Changes']] : []),
-  ...(anyTrait ? [['traits', 'Traits']] : []),
-  ...(anyClass ? [['classes', 'Classes']] : []),
-  ...(nodes.length && rules.length ? [['map', 'Map']] : []),
-  ['rules', 'Rules'], ['machines', 'Machines']],
-make('div', {className: 'title'}, make('h1', {}, headline()),
-  make('p', {className: 'soft'}, `${data.title} · ${about()}`), chips()),
-tiles(), ...(nodes.length ? [resultBar()] : []), matters,
-capacity, changing,
-anyTrait || anyClass ? make('div', {className: 'pair'},
-  anyTrait ? traitPicture() : null, anyClass ? classPicture() : null) : null,
-nodes.length && rules.length ? mapCard() : null,
-card('rules', 'Rules', 'In the order they run in.', ruleTable.element),
-card('machines', 'Machines', null, finder.element));
-finder.find();
-follow();
+function comparedCards() {
+  const anyTrait = nodes.some((node) => node.traits.size ||
+    node.outcome.gains.size);
+  const anyClass = nodes.some((node) => node.before || node.after);
+  if (!anyTrait && !anyClass) { return null; }
+  return {kind: 'pair', look: '', parts: [
+    anyTrait ? traitPicture() : null,
+    anyClass ? classPicture() : null]};
+}
+
+drawPage({headline: headline(), about: about(), parts: [
+  filterChips(),
+  tiles(),
+  nodes.length ? resultBar() : null,
+  mattersCard(),
+  capacityCard(),
+  changesCard(),
+  comparedCards(),
+  nodes.length && rules.length ? mapCard() : null,
+  {kind: 'card', id: 'rules', menu: 'Rules', title: 'Rules',
+    about: 'In the order they run in.', parts: [ruleFinder.element]},
+  {kind: 'card', id: 'machines', menu: 'Machines', title: 'Machines',
+    about: '', parts: [machineFinder.element]},
+]});

@@ -11,8 +11,8 @@ function flavorCounts({before, after}) {
 
 // A line for each set of rules that loses machines.
 function flavorLosses({lost}) {
-  return [...tally(lost.map(([, by]) => by.join(' ')))].sort(
-    ([, a], [, b]) => b - a).map(([by, size]) => make('p',
+  return largestFirst(tally(lost.map(([, by]) => by.join(' ')))).map(
+    ([by, size]) => make('p',
     {className: 'soft values'}, `${number.format(size)} lost by `,
     by ? by.split(' ').flatMap((rule, index) => [index ? ', ' : '',
       link('rule', rules[rule].uuid, rules[rule].title)]) :
@@ -21,11 +21,7 @@ function flavorLosses({lost}) {
 
 function flavorRow(flavor, most) {
   const {before, gained, lost} = flavor;
-  const piece = (className, value) => {
-    const made = make('i', {className});
-    made.style.width = `${100 * value / most}%`;
-    return made;
-  };
+  const piece = (className, value) => share(className, value, most);
   return make('div', {className: 'trait flavor'},
     make('div', {}, make('code', {}, flavor.name),
       make('span', {className: 'counts'}, flavorCounts(flavor), ' ',
@@ -46,11 +42,14 @@ function capacityCard() {
   const size = ({before, gained}) => before.free + before.in_use + gained;
   const most = Math.max(1, ...flavors.map(size));
   const losing = flavors.filter((flavor) => flavor.loss);
-  return card('capacity', 'Capacity of flavors', (losing.length ?
+  const words = losing.length ?
     `${many(losing.length, 'flavor loses', 'flavors lose')} machines` :
-    'No flavor loses machines on balance') + ': those that can take it, ' +
-    'as they are now and as the rules would leave them.',
-  some([...flavors].sort((a, b) => b.loss - a.loss || size(b) - size(a)),
-    8, (flavor) => flavorRow(flavor, most),
-    make('div', {className: 'traits'})));
+    'No flavor loses machines on balance';
+  const sorted = [...flavors].sort((one, other) =>
+    other.loss - one.loss || size(other) - size(one));
+  return {kind: 'card', id: 'capacity', menu: 'Capacity',
+    title: 'Capacity of flavors', about: `${words}: those that can take ` +
+      'it, as they are now and as the rules would leave them.',
+    parts: [some(sorted, 8, (flavor) => flavorRow(flavor, most),
+      make('div', {className: 'traits'}))]};
 }

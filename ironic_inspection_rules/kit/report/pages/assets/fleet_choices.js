@@ -12,7 +12,7 @@ const choices = {
     unmatched: ['that no rule matches', isUnmatched],
   })[value],
   matches: (uuid) => {
-    const rule = rules.find((each) => each.uuid === uuid);
+    const rule = rules.find((known) => known.uuid === uuid);
     return rule && [`that “${rule.title}” matches`,
       (node) => node.matches.includes(rule.at)];
   },
@@ -43,10 +43,15 @@ const choices = {
         sides[1].of(node.after) === after];
   },
 };
-const finder = new Finder({id: 'machines', table: machines, rows: nodes,
-  choices, one: 'machine', more: 'machines',
-  text: (node) => `${node.name} ${node.uuid} ${node.error || ''} ` +
-    `${node.before || ''} ${node.after || ''} ${states[node.state][0]}`});
+const machineFinder = new Finder({id: 'machines', table: machineTable,
+  rows: nodes, one: 'machine', more: 'machines',
+  named: ['machine', (node) => node.uuid],
+  choose: (key, value) => Object.hasOwn(choices, key) && choices[key](value),
+  text: (node) => [node.name, node.uuid, node.error, node.before, node.after,
+    states[node.state][0]].join(' ')});
+const ruleFinder = new Finder({id: 'rules', table: ruleTable, rows: rules,
+  one: 'rule', more: 'rules', named: ['rule', (rule) => rule.uuid],
+  text: (rule) => `${rule.title} ${rule.uuid} ${rule.phase} ${rule.mode}`});
 
 function isUnmatched(node) {
   return node.result !== 'untried' && !node.matched.length;
@@ -55,17 +60,3 @@ function isUnmatched(node) {
 function lost(node) {
   return [...node.outcome.loses].sort().join(', ');
 }
-
-function follow() {
-  const [key, value] = place();
-  if (key === 'machine') {
-    finder.reveal(nodes.find((node) => node.uuid === value));
-  } else if (key === 'rule') {
-    const rule = rules.find((each) => each.uuid === value);
-    if (rule) { ruleTable.reveal(rule); }
-  } else {
-    finder.follow([key, value]);
-  }
-}
-
-addEventListener('hashchange', follow);

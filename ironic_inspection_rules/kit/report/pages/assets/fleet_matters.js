@@ -18,16 +18,21 @@ const why = {error: 'a rule has an error', failed: 'inspection fails',
 function messages(result, look) {
   const groups = Map.groupBy(nodes.filter((node) => node.result === result &&
     node.error), (node) => withoutNumbers(node.error));
-  return [...groups].sort(([, a], [, b]) => b.length - a.length).map(
-    ([text, group]) => {
-      const newly = group.filter(isNew).length;
-      return matter(look, group.length, group.every(
-        (node) => node.error === group[0].error) ? group[0].error : text,
-      why[result] + (!data.compared || result === 'untried' ? '' : newly ?
-        `, ${number.format(newly)} not so under the rules in force` :
-        ', also under the rules in force'),
-      `#message=${encodeURIComponent(text)}`);
-    });
+  return longestFirst(groups).map(([text, group]) => {
+    const {error} = group[0];
+    const equal = group.every((node) => node.error === error);
+    return matter(look, group.length, equal ? error : text,
+      why[result] + underRulesInForce(result, group),
+      address('message', text));
+  });
+}
+
+function underRulesInForce(result, group) {
+  if (!data.compared || result === 'untried') { return ''; }
+  const newly = group.filter(isNew).length;
+  return newly ?
+    `, ${number.format(newly)} not so under the rules in force` :
+    ', also under the rules in force';
 }
 
 // Whether a machine fails that does not with the rules in force.
@@ -38,20 +43,26 @@ function isNew(node) {
 function risks() {
   const groups = Map.groupBy(nodes.filter((node) => node.risk),
     lost);
-  return [...groups].sort(([, a], [, b]) => b.length - a.length).map(
-    ([names, group]) => matter('bad', group.length, names ?
-      `${group.length === 1 ? 'instance needs what its node loses' :
-        'instances need what their nodes lose'}: ${names}` :
-      'no longer validate', 'instances at risk', `#losing=${encodeURIComponent(names)}`));
+  return longestFirst(groups).map(([names, group]) => matter('warn',
+    group.length, riskWords(names, group.length), 'instances at risk',
+    `#losing=${encodeURIComponent(names)}`));
+}
+
+function riskWords(names, instances) {
+  if (!names) { return 'no longer validate'; }
+  return (instances === 1 ? 'instance needs what its node loses' :
+    'instances need what their nodes lose') + `: ${names}`;
 }
 
 function mattersCard() {
-  const found = [...risks(), ...messages('error', 'bad'),
-    ...messages('failed', 'warn'), ...messages('untried', '')];
-  return found.length ? card('matters', 'What needs a look',
-    'Equal ones are together; each leads to its machines.',
-    some(found, 8, (each) => each, make('ul', {className: 'matters'}))) :
-    null;
+  const found = [...messages('error', 'bad'), ...risks(),
+    ...messages('failed', 'bad'), ...messages('untried', '')];
+  if (!found.length) { return null; }
+  return {kind: 'card', id: 'matters', menu: 'Needs a look',
+    title: 'What needs a look',
+    about: 'Equal ones are together; each leads to its machines.',
+    parts: [some(found, 8, (line) => line,
+      make('ul', {className: 'matters'}))]};
 }
 
 function differenceItem(difference) {
@@ -78,21 +89,24 @@ function fieldsOf() {
     }
     outcome.fields.clear();
   }
-  return [...found.values()].sort((a, b) => b.size - a.size);
+  return [...found.values()].sort((one, other) => other.size - one.size);
 }
 
 function fieldItem({name, size, values}) {
   const [object, path] = name.split(/ (.*)/s);
-  const top = [...values].sort(([, a], [, b]) => b - a).slice(0, 4);
+  const top = largestFirst(values).slice(0, 4);
   return make('article', {className: 'item field'},
     make('div', {}, make('span', {}, make('code', {}, path),
       object === 'node' ? null : make('small', {}, ` ${object}`)),
     link('field', name, number.format(size))), meterOf(size),
-    make('p', {className: 'soft mono values'}, values.size > 20 ?
-      `${number.format(values.size)} values` : top.map(
-        ([value, times]) => `${value === null ? 'removed' : value} ` +
-        `(${number.format(times)})`).join(' · ') +
-        (values.size > top.length ? ' …' : '')));
+    make('p', {className: 'soft mono values'},
+      values.size > 20 ? `${number.format(values.size)} values` :
+        top.map(valueWords).join(' · '),
+      values.size <= 20 && values.size > top.length ? ' …' : ''));
+}
+
+function valueWords([value, times]) {
+  return `${value === null ? 'removed' : value} (${number.format(times)})`;
 }
 
 function meterOf(size) {
@@ -104,14 +118,17 @@ function meterOf(size) {
 function changesCard() {
   if (!differences.length) { return null; }
   const fields = fieldsOf();
-  return make('div', {className: 'pair uneven', id: 'changes'},
-    card('differences', data.compared ? 'What comes out differently' :
-      'What changes', 'Machines with the same changes are one; … stands ' +
-      'for values of which each machine has its own.',
-    some(differences, 4, differenceItem, make('div',
-      {className: 'items'}))),
-    card('fields', 'Field by field', 'How many machines each changes on, ' +
-      'and to what.', fields.length ? some(fields, 9, fieldItem,
+  const what = {kind: 'card', id: 'differences', menu: 'Changes',
+    title: data.compared ? 'What comes out differently' : 'What changes',
+    about: 'Machines with the same changes are one; … stands for values of ' +
+      'which each machine has its own.',
+    parts: [some(differences, 4, differenceItem,
+      make('div', {className: 'items'}))]};
+  const where = {kind: 'card', id: 'fields', menu: '',
+    title: 'Field by field',
+    about: 'How many machines each changes on, and to what.',
+    parts: [fields.length ? some(fields, 9, fieldItem,
       make('div', {className: 'items tight'})) : make('p',
-      {className: 'soft'}, 'Only traits change.')));
+      {className: 'soft'}, 'Only traits change.')]};
+  return {kind: 'pair', look: 'uneven', parts: [what, where]};
 }

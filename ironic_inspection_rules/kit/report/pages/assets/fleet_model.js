@@ -9,8 +9,8 @@ const changes = data.changes.map(([object, op, path, value, before]) => ({
 const traitsOf = data.traits.map(
   (set) => new Set(set.map((name) => texts[name])));
 const states = {
-  error: ['Rule error', 'bad'], failed: ['Fails', 'warn'],
-  risk: ['At risk', 'bad'], changed: ['Changes', 'good'],
+  error: ['Rule error', 'bad'], failed: ['Fails', 'bad'],
+  risk: ['At risk', 'warn'], changed: ['Changes', 'good'],
   same: ['Unchanged', ''], untried: ['Not tried', '']};
 
 function traitName(path) {
@@ -72,6 +72,17 @@ function count(test) {
   return nodes.reduce((sum, node) => sum + (test(node) ? 1 : 0), 0);
 }
 
+// Entries of a map of numbers, the largest first.
+function largestFirst(counts) {
+  return [...counts].sort(([, one], [, other]) => other - one);
+}
+
+// Entries of a map of lists, the longest first.
+function longestFirst(groups) {
+  return [...groups].sort(
+    ([, one], [, other]) => other.length - one.length);
+}
+
 function tally(values) {
   const counts = new Map();
   for (const value of values) {
@@ -104,7 +115,7 @@ function lineOf({object, op, path, value, before}, whole) {
   if (object === 'traits') { return `${sign} ${traitName(path)}`; }
   const shown = !whole && varying.has(`${kind(object)} ${path}`) ? ['…'] :
     [before === 'null' ? null : before, value].filter(
-      (each) => each !== null);
+      (text) => text !== null);
   return `${sign} ${path}${shown.length ? `: ${shown.join(' → ')}` : ''}`;
 }
 
@@ -115,7 +126,7 @@ const differences = (() => {
     if (!node.changed || !node.outcome.changes.length) { continue; }
     if (!shapes.has(node.outcome)) {
       const lines = node.outcome.changes.map(
-        (each) => `${kind(each.object)}\n${lineOf(each)}`);
+        (change) => `${kind(change.object)}\n${lineOf(change)}`);
       shapes.set(node.outcome, [...new Set(lines)]);
     }
     const lines = shapes.get(node.outcome);
@@ -126,7 +137,7 @@ const differences = (() => {
     node.difference = difference;
   }
   const sorted = [...found.values()].sort(
-    (a, b) => b.nodes.length - a.nodes.length);
-  sorted.forEach((each, at) => { each.at = at; });
+    (one, other) => other.nodes.length - one.nodes.length);
+  sorted.forEach((difference, at) => { difference.at = at; });
   return sorted;
 })();

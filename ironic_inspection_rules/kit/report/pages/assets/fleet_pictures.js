@@ -3,6 +3,13 @@ const FLOWS = 9;
 const COMPARED = data.compared ?
   ', compared with what the rules in force leave.' : '.';
 
+// A piece of a bar.
+function share(className, value, most) {
+  const piece = make('i', {className});
+  piece.style.width = `${100 * value / most}%`;
+  return piece;
+}
+
 // Draw again whenever the width changes.
 function drawn(box, render) {
   let width = 0;
@@ -55,16 +62,14 @@ function traitCounts() {
       if (hadBefore(node, name)) { of(name).lost += 1; }
     }
   }
-  return [...found.values()].sort((a, b) => b.gained + b.lost - a.gained -
-    a.lost || b.before - a.before || collator.compare(a.name, b.name));
+  const changed = ({gained, lost}) => gained + lost;
+  return [...found.values()].sort((one, other) =>
+    changed(other) - changed(one) || other.before - one.before ||
+    collator.compare(one.name, other.name));
 }
 
 function traitRow(trait, most) {
-  const piece = (className, value) => {
-    const made = make('i', {className});
-    made.style.width = `${100 * value / most}%`;
-    return made;
-  };
+  const piece = (className, value) => share(className, value, most);
   const delta = (key, sign, value, look) => value ? link(key, trait.name,
     make('span', {className: look}, `${sign}${number.format(value)}`)) :
     null;
@@ -85,31 +90,35 @@ function traitPicture() {
   const most = Math.max(1, ...traits.map(
     (trait) => trait.before + trait.gained));
   const changed = traits.filter((trait) => trait.gained || trait.lost);
-  return card('traits', 'Traits before and after', (changed.length ?
+  const words = changed.length ?
     `${many(changed.length, 'trait is', 'traits are')} gained or lost` :
-    'None is gained or lost') + COMPARED, some(traits,
-    Math.max(5, Math.min(changed.length, 14)),
-    (trait) => traitRow(trait, most), make('div', {className: 'traits'})));
+    'None is gained or lost';
+  const first = Math.max(5, Math.min(changed.length, 14));
+  return {kind: 'card', id: 'traits', menu: 'Traits',
+    title: 'Traits before and after', about: words + COMPARED,
+    parts: [some(traits, first, (trait) => traitRow(trait, most),
+      make('div', {className: 'traits'}))]};
 }
 
 // The sides of a flow: its biggest classes, and the rest as one.
 function side(name) {
-  const counts = [...tally(nodes.map((node) => node[name]))].sort(
-    ([, a], [, b]) => b - a);
+  const counts = largestFirst(tally(nodes.map((node) => node[name])));
   const own = counts.slice(0, FLOWS);
-  own.sort(([a], [b]) => familiar(a) - familiar(b));
+  own.sort(([one], [other]) => familiar(one) - familiar(other));
   const rest = counts.slice(FLOWS).reduce((sum, [, value]) => sum + value, 0);
-  return {of: (value) => own.some(([each]) => each === value) ? value :
+  return {of: (value) => own.some(([known]) => known === value) ? value :
     FLOWS, list: [...own, ...(rest ? [[FLOWS, rest]] : [])]};
 }
 
 // Both sides are in the order of the left one, so that few bands cross.
-const familiar = (() => {
-  const before = [...tally(nodes.map((node) => node.before))].sort(
-    ([, a], [, b]) => b - a).map(([value]) => value);
-  return (value) => value === null ? before.length + 1 : before.includes(value) ?
-    before.indexOf(value) : before.length;
-})();
+const familiarClasses = largestFirst(tally(nodes.map(
+  (node) => node.before))).map(([value]) => value);
+
+function familiar(value) {
+  if (value === null) { return familiarClasses.length + 1; }
+  const place = familiarClasses.indexOf(value);
+  return place < 0 ? familiarClasses.length : place;
+}
 
 function heights(list, height) {
   const gap = 8;
@@ -125,7 +134,8 @@ function heights(list, height) {
 }
 
 function className(value) {
-  return value === FLOWS ? 'others' : value === null ? '(none)' : value;
+  if (value === FLOWS) { return 'others'; }
+  return value === null ? '(none)' : value;
 }
 
 function band(from, to, size, right, changed) {
@@ -135,12 +145,13 @@ function band(from, to, size, right, changed) {
     box.used += high;
     return [top, top + high];
   };
-  const [a, b] = part(from);
-  const [c, d] = part(to);
+  const [fromTop, fromEnd] = part(from);
+  const [toTop, toEnd] = part(to);
   const middle = right / 2;
   return draw('path', {class: changed ? 'band changed' : 'band',
-    d: `M10 ${a}C${middle} ${a} ${middle} ${c} ${right} ${c}V${d}` +
-      `C${middle} ${d} ${middle} ${b} 10 ${b}Z`});
+    d: `M10 ${fromTop}C${middle} ${fromTop} ${middle} ${toTop} ` +
+      `${right} ${toTop}V${toEnd}C${middle} ${toEnd} ${middle} ${fromEnd} ` +
+      `10 ${fromEnd}Z`});
 }
 
 function flowName(value, size, room) {
@@ -164,8 +175,9 @@ function flowPicture(width) {
   const sides = [...left.keys()];
   const ends = [...end.keys()];
   const bands = [...flows].map(([names, value]) => [...JSON.parse(names),
-    value]).sort((a, b) => sides.indexOf(a[0]) - sides.indexOf(b[0]) ||
-    ends.indexOf(a[1]) - ends.indexOf(b[1]));
+    value]).sort((one, other) =>
+    sides.indexOf(one[0]) - sides.indexOf(other[0]) ||
+    ends.indexOf(one[1]) - ends.indexOf(other[1]));
   const shapes = bands.map(([from, to, value]) => {
     const shape = band(left.get(from), end.get(to), value, right,
       from !== to);
@@ -184,14 +196,16 @@ function flowPicture(width) {
         'dominant-baseline': 'central'}, ...flowName(value, box.count,
         width / 2 - 24))]));
   return draw('svg', {width, height, viewBox: `0 0 ${width} ${height}`,
-    class: 'flow', role: 'img',
+    class: 'flow', role: 'group',
     'aria-label': 'Resource classes before and after'}, shapes, names);
 }
 
 function classPicture() {
   const moved = count((node) => node.before !== node.after);
-  return card('classes', 'Resource classes before and after', (moved ?
+  const words = moved ?
     `${many(moved, 'machine gets', 'machines get')} another one` :
-    'No machine gets another one') + COMPARED,
-  drawn(make('div', {className: 'keep'}), flowPicture));
+    'No machine gets another one';
+  return {kind: 'card', id: 'classes', menu: 'Classes',
+    title: 'Resource classes before and after', about: words + COMPARED,
+    parts: [drawn(make('div', {className: 'keep'}), flowPicture)]};
 }

@@ -10,43 +10,69 @@ function underObjects(pairs) {
     ([object, list]) => [object, ...list.map(([, line]) => line)]));
 }
 
-function machineDetail(node) {
-  const parts = [make('p', {}, node.name, make('span',
-    {className: 'mono soft'}, node.uuid === node.name ? '' :
-      ` ${node.uuid}`))];
-  if (node.error) {
-    parts.push(make('p', {className: `say ${states[node.state][1]}`},
-      node.error));
-  }
-  if (node.changed && data.compared && node.was &&
-      (node.was !== 'ok' || node.error)) {
-    parts.push(make('p', {className: 'soft'}, 'Under the rules in force: ' +
-      (node.was === 'ok' ? 'inspection succeeds.' : node.wasError)));
-  }
-  if (node.risk) {
-    parts.push(make('p', {className: 'say bad'},
-      'Its instance would no longer validate.' +
-      (node.outcome.loses.size ? ' Lost: ' +
-        [...node.outcome.loses].join(', ') : '')));
-  }
-  parts.push(make('div', {className: 'columns'},
-    block(data.compared ? 'Different from the rules in force' : 'Changes',
-      node.outcome.changes.length ? underObjects(node.outcome.changes.map(
-        (change) => [change.object, lineOf(change, true)])) :
-        make('p', {className: 'soft'}, 'none'),
-      node.difference && node.difference.nodes.length > 1 ?
-        make('p', {className: 'below'}, link('difference',
-          node.difference.at + 1, 'Same for ' + many(
-            node.difference.nodes.length - 1, 'other machine',
-            'other machines'))) : null),
-    block('Rules that match', node.matches.length ? make('ul',
-      {className: 'plain'}, node.matches.map((at) => make('li', {},
-        link('rule', rules[at].uuid, rules[at].title)))) :
-      make('p', {className: 'soft'}, 'none'))));
-  return make('div', {className: 'opened'}, ...parts);
+function inForceNote(node) {
+  if (!node.changed || !data.compared || !node.was) { return null; }
+  if (node.was === 'ok' && !node.error) { return null; }
+  return make('p', {className: 'soft'}, 'Under the rules in force: ',
+    node.was === 'ok' ? 'inspection succeeds.' : node.wasError);
 }
 
-const machines = new Table({
+function riskNote(node) {
+  if (!node.risk) { return null; }
+  const names = [...node.outcome.loses].join(', ');
+  return make('p', {className: 'say warn'},
+    'Its instance would no longer validate.',
+    names ? ` Lost: ${names}` : '');
+}
+
+function nothingNote() {
+  return make('p', {className: 'soft'}, 'none');
+}
+
+function sameDifferenceLink({difference}) {
+  if (!difference || difference.nodes.length < 2) { return null; }
+  return make('p', {className: 'after'}, link('difference',
+    difference.at + 1, 'Same for ' + many(difference.nodes.length - 1,
+      'other machine', 'other machines')));
+}
+
+function changesOf({outcome}) {
+  if (!outcome.changes.length) { return nothingNote(); }
+  return underObjects(outcome.changes.map(
+    (change) => [change.object, lineOf(change, true)]));
+}
+
+function rulesOf({matches}) {
+  if (!matches.length) { return nothingNote(); }
+  return make('ul', {className: 'plain'}, matches.map((at) => make('li', {},
+    link('rule', rules[at].uuid, rules[at].title))));
+}
+
+function machineDetail(node) {
+  return make('div', {className: 'opened'},
+    make('p', {}, node.name, make('span', {className: 'mono soft'},
+      node.uuid === node.name ? '' : ` ${node.uuid}`)),
+    node.error ? make('p', {className: `say ${states[node.state][1]}`},
+      node.error) : null,
+    inForceNote(node), riskNote(node),
+    make('div', {className: 'columns'},
+      block(data.compared ? 'Different from the rules in force' : 'Changes',
+        changesOf(node), sameDifferenceLink(node)),
+      block('Rules that match', rulesOf(node))));
+}
+
+function traitCountsOf({outcome: {gains, loses}}) {
+  return make('span', {},
+    gains.size ? make('span', {className: 'gain'}, `+${gains.size} `) : null,
+    loses.size ? make('span', {className: 'loss'}, `−${loses.size}`) : null);
+}
+
+function classText({before, after}) {
+  return before === after ? after || '–' :
+    `${before || '–'} → ${after || '–'}`;
+}
+
+const machineTable = new Table({
   label: 'Machines', rows: nodes, detail: machineDetail, columns: [
     {title: 'Machine', sort: (node) => node.name, cell: (node) => node.name},
     {title: 'Result', width: '8rem', cell: (node) => stateTag(node.state),
@@ -59,14 +85,10 @@ const machines = new Table({
       cell: (node) => String(node.outcome.changes.length)},
     {title: 'Traits', look: 'wide', width: '7.5rem', first: 'descending',
       sort: (node) => node.outcome.gains.size + node.outcome.loses.size,
-      cell: (node) => make('span', {}, node.outcome.gains.size ?
-        make('span', {className: 'gain'}, `+${node.outcome.gains.size} `) :
-        null, node.outcome.loses.size ? make('span', {className: 'loss'},
-        `−${node.outcome.loses.size}`) : null)},
+      cell: traitCountsOf},
     {title: 'Resource class', look: 'wide', width: '17rem',
       sort: (node) => node.after || '',
-      cell: (node) => node.after === node.before ? node.after || '–' :
-        `${node.before || '–'} → ${node.after || '–'}`}]});
+      cell: classText}]});
 
 function ruleDetail(rule) {
   return make('div', {className: 'opened'},
@@ -78,6 +100,15 @@ function ruleDetail(rule) {
     make('p', {}, rule.machines ? link('matches', rule.uuid,
       `Show the ${many(rule.machines, 'machine', 'machines')} it matches`) :
       'It matches no machine.'));
+}
+
+function machinesOfRule(rule) {
+  if (!rule.machines) {
+    return make('span', {className: 'tag'}, 'no machine');
+  }
+  return make('a', {href: address('matches', rule.uuid),
+    className: 'meterlink', aria: {label: many(rule.machines, 'machine',
+      'machines')}}, meter(rule.machines, nodes.length));
 }
 
 const ruleTable = new Table({
@@ -92,9 +123,4 @@ const ruleTable = new Table({
       sort: (rule) => rule.mode || '', cell: (rule) => rule.mode || '–'},
     {title: 'Machines', width: 'min(34%, 15rem)', first: 'descending',
       sort: (rule) => rule.machines,
-      cell: (rule) => rule.machines ? make('a', {
-        href: `#matches=${encodeURIComponent(rule.uuid)}`,
-        className: 'meterlink', aria: {label: `${rule.machines} machines`}},
-      meter(rule.machines, nodes.length)) : make('span',
-        {className: 'tag'}, 'no machine')}]});
-
+      cell: machinesOfRule}]});

@@ -12,7 +12,7 @@ function make(tag, properties, ...children) {
   for (const [name, value] of Object.entries(aria || {})) {
     made.setAttribute(name === 'role' ? name : `aria-${name}`, value);
   }
-  made.append(...children.flat().filter((each) => each !== null));
+  made.append(...children.flat().filter((child) => child !== null));
   return made;
 }
 
@@ -25,11 +25,11 @@ function draw(tag, attributes, ...children) {
   return made;
 }
 
-function icon(...paths) {
+function icon(...shapes) {
   return draw('svg', {viewBox: '0 0 24 24', fill: 'none',
     stroke: 'currentColor', 'stroke-width': 1.8, 'stroke-linecap': 'round',
     'stroke-linejoin': 'round', 'aria-hidden': 'true'},
-  paths.map((d) => draw('path', {d})));
+  shapes.map((shape) => draw('path', {d: shape})));
 }
 
 function many(count, one, more) {
@@ -42,9 +42,14 @@ function percent(part, whole) {
   return share < 1 ? '< 1 %' : `${Math.floor(share)} %`;
 }
 
+// Where a click leads to: a card or table, or rows with a mark.
+function address(key, value) {
+  return value === undefined || value === '' ? `#${key}` :
+    `#${key}=${encodeURIComponent(value)}`;
+}
+
 function link(key, value, ...children) {
-  return make('a', {href: `#${key}=${encodeURIComponent(value)}`},
-    ...children);
+  return make('a', {href: address(key, value)}, ...children);
 }
 
 // What the address says after "#": a key and its value, as link() wrote it.
@@ -98,17 +103,20 @@ function otherTheme() {
   setTheme();
 }
 
+// The buttons of all pages.
+function tool(title, onclick, ...shapes) {
+  return make('button', {type: 'button', title, onclick,
+    aria: {label: title}}, icon(...shapes));
+}
+
 function bar(sections) {
-  const tool = (title, onclick, ...paths) => make('button', {
-    type: 'button', title, onclick, aria: {label: title}}, icon(...paths));
-  return make('div', {className: 'bar'}, make('div', {},
-    make('nav', {aria: {label: 'Sections'}}, sections.map(
-      ([id, title]) => make('a', {href: `#${id}`}, title))),
-    make('div', {className: 'tools'},
-      tool('Dark or light', otherTheme,
-        'M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z'),
-      tool('Print', () => print(),
-        'M7 8V3h10v5M7 17H4V9h16v8h-3M7 14h10v7H7z'))));
+  const menu = make('nav', {aria: {label: 'Sections'}}, sections.map(
+    ([id, title]) => make('a', {href: `#${id}`}, title)));
+  const tools = make('div', {className: 'tools'},
+    tool('Dark or light', otherTheme, 'M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z'),
+    tool('Print', () => print(),
+      'M7 8V3h10v5M7 17H4V9h16v8h-3M7 14h10v7H7z'));
+  return make('div', {className: 'bar'}, make('div', {}, menu, tools));
 }
 
 function card(id, title, about, ...children) {
@@ -117,33 +125,37 @@ function card(id, title, about, ...children) {
       make('p', {}, about) : null), ...children);
 }
 
-function tile(count, label, look, href) {
-  return make(href ? 'a' : 'div', {
-    className: `tile ${count ? look : ''}`, ...(href ? {href} : {})},
-  make('b', {}, number.format(count)), make('span', {}, typeof label === 'string' ? label :
-    label[count === 1 ? 0 : 1]));
+// What there is nothing of has neither a colour nor a link.
+function tile(count, [one, more], look, href) {
+  const words = [make('b', {}, number.format(count)), make('span', {},
+    count === 1 ? one : more)];
+  if (!count) { return make('div', {className: 'tile'}, words); }
+  if (!href) { return make('div', {className: `tile ${look}`}, words); }
+  return make('a', {className: `tile ${look}`, href}, words);
 }
 
+const STEP = 200;
+
 // The first of many items, and a button for the rest.
-function some(items, first, render, box) {
+function some(items, first, drawItem, box) {
   const rest = items.slice(first);
-  box.append(...items.slice(0, first).map(render));
+  box.append(...items.slice(0, first).map(drawItem));
   if (!rest.length) { return box; }
-  const button = make('button', {type: 'button', className: 'more',
-    onclick: () => {
-      const added = rest.splice(0, 200).map(render);
-      box.append(...added);
-      if (rest.length) { label(); } else { holder.remove(); }
-      added[0]?.querySelector('a, button')?.focus();
-      if (rest.length) { box.append(holder); }
-    }});
-  const label = () => {
-    button.textContent = rest.length > 200 ?
-      `Show 200 of ${number.format(rest.length)} more` :
-      `Show ${number.format(rest.length)} more`;
-  };
+  const button = make('button', {type: 'button', className: 'more'});
   const holder = make(box.tagName === 'UL' ? 'li' : 'div',
     {className: 'rest'}, button);
+  const label = () => {
+    const left = number.format(rest.length);
+    button.textContent = rest.length > STEP ? `Show ${STEP} of ${left} more` :
+      `Show ${left} more`;
+  };
+  button.addEventListener('click', () => {
+    const added = rest.splice(0, STEP).map(drawItem);
+    holder.before(...added);
+    label();
+    if (!rest.length) { holder.remove(); }
+    added[0].querySelector('a, button')?.focus();
+  });
   label();
   box.append(holder);
   return box;
@@ -157,8 +169,11 @@ function later(call) {
   };
 }
 
-function show(sections, ...parts) {
-  document.body.prepend(bar(sections), make('main', {}, parts));
+// The title comes first, also for those who listen; the menu stays in sight.
+function show({headline, about}, sections, parts) {
+  const title = make('header', {className: 'title'},
+    make('h1', {}, headline), make('p', {className: 'soft'}, about));
+  document.body.prepend(title, bar(sections), make('main', {}, parts));
 }
 
 night.addEventListener('change', setTheme);

@@ -2,27 +2,29 @@
 //
 // columns: {title, sort: row => value, cell: row => node or text,
 //           look: class, width, first: 'descending' where it sorts so first}
-// detail: row => node, what a row opens to.
+// detail: row => node, what a row opens to; onShow: rows => nothing.
 const PRINTED = 1000;
+const SPARE = 12;
+const USUAL_HEIGHT = 38;
+
+function compare(one, other) {
+  return typeof one === 'number' && typeof other === 'number' ?
+    one - other : collator.compare(one, other);
+}
 
 class Table {
-  constructor({columns, rows, detail, key, label}) {
-    Object.assign(this, {columns, detail, key, all: rows, rows});
+  constructor({columns, rows, detail, label}) {
+    Object.assign(this, {columns, detail, all: rows, rows});
     this.opened = null;
     this.sorted = null;
     this.height = 0;
-    this.spaces = ['before', 'after'].map(() => make('tr', {
-      className: 'space', aria: {hidden: 'true'}}, make('td', {})));
+    this.before = this.space();
+    this.after = this.space();
     this.body = make('tbody', {});
-    this.heads = columns.map((column, index) => make('th', {
-      scope: 'col', className: column.look || ''},
-    make('button', {type: 'button', onclick: () => this.sort(index)},
-      column.title)));
-    this.heads.forEach((head, index) => {
-      head.style.width = columns[index].width || 'auto';
-    });
+    this.heads = columns.map((column, index) => this.head(column, index));
     this.table = make('table', {className: 'table', aria: {label}},
-      make('thead', {}, make('tr', {}, this.heads)), this.body);
+      make('thead', {}, make('tr', {aria: {rowindex: 1}}, this.heads)),
+      this.body);
     this.nothing = make('p', {className: 'nothing', hidden: true},
       'Nothing fits the search.');
     this.element = make('div', {}, this.table, this.nothing);
@@ -31,35 +33,48 @@ class Table {
     this.watch();
   }
 
+  // What stands for the rows that are not in the page.
+  space() {
+    return make('tr', {className: 'space', aria: {hidden: 'true'}},
+      make('td', {}));
+  }
+
+  head(column, index) {
+    const head = make('th', {scope: 'col', className: column.look || ''},
+      make('button', {type: 'button', onclick: () => this.sort(index)},
+        column.title));
+    head.style.width = column.width || 'auto';
+    return head;
+  }
+
   watch() {
     let asked = false;
-    const draw = () => {
+    const drawSoon = () => {
       if (asked) { return; }
       asked = true;
       requestAnimationFrame(() => { asked = false; this.draw(); });
     };
-    addEventListener('scroll', draw, {passive: true});
-    addEventListener('resize', () => { this.height = 0; draw(); });
+    addEventListener('scroll', drawSoon, {passive: true});
+    addEventListener('resize', () => { this.height = 0; drawSoon(); });
     addEventListener('beforeprint', () => this.draw(true));
     addEventListener('afterprint', () => this.draw());
-    requestAnimationFrame(draw);
+    requestAnimationFrame(drawSoon);
   }
 
   show(rows) {
     this.all = rows;
     this.opened = null;
     this.arrange();
+    this.onShow?.(rows);
   }
 
-  sort(index, descending) {
-    const {first} = this.columns[index];
-    if (descending === undefined) {
-      descending = this.sorted && this.sorted.index === index ?
-        !this.sorted.descending : first === 'descending';
-    }
+  sort(index) {
+    const again = this.sorted?.index === index;
+    const descending = again ? !this.sorted.descending :
+      this.columns[index].first === 'descending';
     this.sorted = {index, descending};
-    this.heads.forEach((head, at) => {
-      if (at !== index) { head.removeAttribute('aria-sort'); return; }
+    this.heads.forEach((head, place) => {
+      if (place !== index) { head.removeAttribute('aria-sort'); return; }
       head.setAttribute('aria-sort',
         descending ? 'descending' : 'ascending');
     });
@@ -67,19 +82,20 @@ class Table {
   }
 
   arrange() {
-    if (this.sorted) {
-      const {index, descending} = this.sorted;
-      const {sort} = this.columns[index];
-      const side = descending ? -1 : 1;
-      const keyed = this.all.map((row) => [sort(row), row]);
-      keyed.sort(([a], [b]) => side * (typeof a === 'number' ? a - b :
-        collator.compare(a, b)));
-      this.rows = keyed.map(([, row]) => row);
-    } else {
-      this.rows = this.all;
-    }
+    this.rows = this.sorted ? this.inOrder() : this.all;
     this.nothing.hidden = this.rows.length > 0;
+    // Not all rows are in the page, so how many there are has to be said.
+    this.table.setAttribute('aria-rowcount', this.rows.length + 1);
     this.draw();
+  }
+
+  inOrder() {
+    const {index, descending} = this.sorted;
+    const {sort} = this.columns[index];
+    const side = descending ? -1 : 1;
+    const keyed = this.all.map((row) => [sort(row), row]);
+    keyed.sort(([one], [other]) => side * compare(one, other));
+    return keyed.map(([, row]) => row);
   }
 
   click(event) {
@@ -94,22 +110,27 @@ class Table {
     const row = this.rows[at];
     this.opened = this.opened === row ? null : row;
     this.draw();
-    this.body.querySelector(`tr[data-at="${at}"] .opener`)?.focus(
-      {preventScroll: true});
+    this.focus(at);
+  }
+
+  openerOf(at) {
+    return this.body.querySelector(`tr[data-at="${at}"] .opener`);
+  }
+
+  focus(at) {
+    this.openerOf(at)?.focus({preventScroll: true});
   }
 
   // Open a row and bring it into sight.
   reveal(row) {
     const at = this.rows.indexOf(row);
-    if (at < 0) { return false; }
+    if (at < 0) { return; }
     this.opened = this.detail ? row : null;
     this.draw();
     const top = this.body.getBoundingClientRect().top + scrollY;
     scrollTo({top: top + at * this.height - 120, behavior: 'instant'});
     this.draw();
-    this.body.querySelector(`tr[data-at="${at}"] .opener`)?.focus(
-      {preventScroll: true});
-    return true;
+    this.focus(at);
   }
 
   move(event) {
@@ -118,13 +139,11 @@ class Table {
     if (!step || !row || !event.target.matches('.opener')) { return; }
     event.preventDefault();
     const at = Number(row.dataset.at) + step;
-    const find = () => this.body.querySelector(
-      `tr[data-at="${at}"] .opener`);
-    if (!find()) {
+    if (!this.openerOf(at)) {
       scrollBy({top: step * this.height * 5, behavior: 'instant'});
       this.draw();
     }
-    const next = find();
+    const next = this.openerOf(at);
     if (next) {
       next.focus();
       next.scrollIntoView({block: 'nearest'});
@@ -133,81 +152,98 @@ class Table {
 
   line(row, at) {
     const cells = this.columns.map(({cell, look}, index) => {
-      const shown = cell(row);
-      const opener = index === 0 && this.detail;
-      return make('td', {className: look || '',
-        ...(typeof shown === 'string' ? {title: shown} : {})},
-      opener ? make('button', {type: 'button', className: 'opener'}, shown) :
-        shown);
+      const content = cell(row);
+      const made = make('td', {className: look || ''});
+      // What does not fit into the cell is there in full.
+      if (typeof content === 'string') { made.title = content; }
+      made.append(index === 0 && this.detail ? this.opener(row, content) :
+        content);
+      return made;
     });
-    return make('tr', {dataset: {at}, ...(this.detail ? {aria: {
-      expanded: String(this.opened === row)}} : {})}, cells);
+    // The line of the heads is the first.
+    return make('tr', {dataset: {at}, aria: {rowindex: at + 2}}, cells);
+  }
+
+  opener(row, content) {
+    return make('button', {type: 'button', className: 'opener',
+      aria: {expanded: String(this.opened === row)}}, content);
   }
 
   draw(whole) {
     if (!this.element.isConnected) { return; }
-    if (!this.height) {
-      this.body.replaceChildren(...this.rows.slice(0, 1).map(
-        (row) => this.line(row, 0)));
-      this.height = this.body.getBoundingClientRect().height || 0;
-    }
+    if (!this.height) { this.measure(); }
     const {top} = this.body.getBoundingClientRect();
-    const high = this.height || 38;
-    const opened = this.rows.indexOf(this.opened);
-    const detail = this.body.querySelector('tr.detail');
-    const extra = opened >= 0 && detail ?
-      detail.getBoundingClientRect().height : 0;
-    const at = (y) => {
-      const beyond = extra && y > (opened + 1) * high ?
-        Math.min(extra, y - (opened + 1) * high) : 0;
-      return Math.floor((y - beyond) / high);
-    };
-    let from = Math.max(0, at(-top) - 12);
-    let to = Math.min(this.rows.length, at(innerHeight - top) + 12);
+    const extra = this.heightOfDetail();
+    let from = Math.max(0, this.rowAt(-top, extra) - SPARE);
+    let to = Math.min(this.rows.length,
+      this.rowAt(innerHeight - top, extra) + SPARE);
     if (whole) { [from, to] = [0, Math.min(PRINTED, this.rows.length)]; }
     from = Math.min(from, this.rows.length);
-    to = Math.max(from, to);
-    this.put(from, to, opened, high, extra, whole);
+    this.put(from, Math.max(from, to), extra, whole);
   }
 
-  put(from, to, opened, high, extra, whole) {
+  measure() {
+    this.body.replaceChildren(...this.rows.slice(0, 1).map(
+      (row) => this.line(row, 0)));
+    this.height = this.body.getBoundingClientRect().height || 0;
+  }
+
+  heightOfDetail() {
+    const detail = this.body.querySelector('tr.detail');
+    return this.opened && detail ?
+      detail.getBoundingClientRect().height : 0;
+  }
+
+  // The row so many pixels below the first one, of which one may be open.
+  rowAt(pixels, extra) {
+    const high = this.height || USUAL_HEIGHT;
+    const end = (this.rows.indexOf(this.opened) + 1) * high;
+    const beyond = extra && pixels > end ?
+      Math.min(extra, pixels - end) : 0;
+    return Math.floor((pixels - beyond) / high);
+  }
+
+  put(from, to, extra, whole) {
+    const high = this.height || USUAL_HEIGHT;
     const focused = document.activeElement?.closest?.('tr[data-at]');
     const focus = focused && this.body.contains(focused) ?
       focused.dataset.at : null;
+    const opened = this.rows.indexOf(this.opened);
     const columns = this.heads.filter((head) => head.offsetWidth).length;
     const lines = [];
     for (let at = from; at < to; at += 1) {
       lines.push(this.line(this.rows[at], at));
       if (at === opened) { lines.push(this.opening(columns)); }
     }
-    const [before, after] = this.spaces;
-    before.firstChild.colSpan = after.firstChild.colSpan = columns;
-    const above = opened >= 0 && opened < from ? extra : 0;
-    before.firstChild.style.height = `${from * high + above}px`;
-    after.firstChild.style.height = whole ? '0' :
-      `${(this.rows.length - to) * high}px`;
-    const rest = whole && this.rows.length > to ? [make('tr', {}, make('td', {
-      colSpan: columns}, 'and ' +
-      `${number.format(this.rows.length - to)} more`))] : [];
-    this.body.replaceChildren(before, ...lines, ...rest, after);
-    if (focus !== null) {
-      this.body.querySelector(`tr[data-at="${focus}"] .opener`)?.focus(
-        {preventScroll: true});
+    if (whole && this.rows.length > to) {
+      lines.push(make('tr', {}, make('td', {colSpan: columns},
+        `and ${number.format(this.rows.length - to)} more`)));
     }
+    const above = opened >= 0 && opened < from ? extra : 0;
+    this.stretch(this.before, columns, from * high + above);
+    this.stretch(this.after, columns,
+      whole ? 0 : (this.rows.length - to) * high);
+    this.body.replaceChildren(this.before, ...lines, this.after);
+    if (focus !== null) { this.focus(focus); }
+  }
+
+  stretch(space, columns, height) {
+    space.firstChild.colSpan = columns;
+    space.firstChild.style.height = `${height}px`;
   }
 
   opening(columns) {
-    if (this.shown?.row !== this.opened) {
-      this.shown = {row: this.opened, element: make('tr', {
+    if (this.drawn?.row !== this.opened) {
+      this.drawn = {row: this.opened, element: make('tr', {
         className: 'detail'}, make('td', {}, this.detail(this.opened)))};
     }
-    this.shown.element.firstChild.colSpan = columns;
-    return this.shown.element;
+    this.drawn.element.firstChild.colSpan = columns;
+    return this.drawn.element;
   }
 }
 
-function meter(part, whole, text) {
-  const fill = make('b', {});
+function meter(part, whole, text, look = '') {
+  const fill = make('b', {className: look});
   fill.style.width = `${whole ? 100 * part / whole : 0}%`;
   return make('div', {className: 'meter'}, make('i', {}, fill),
     make('span', {}, text === undefined ? number.format(part) : text));

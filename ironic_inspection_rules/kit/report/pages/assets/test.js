@@ -1,6 +1,6 @@
 // What rules do to machines from files, and why.
 const signs = {matched: '✓', unmatched: '', failed: '!', error: '×',
-  skipped: ''};
+  skipped: '–'};
 const words = {
   matched: 'matches, its actions ran', unmatched: 'does not match',
   failed: 'fails the inspection', error: 'has an error',
@@ -40,15 +40,18 @@ function shortened(title) {
 
 function head(rule, at) {
   const before = matrix.columns[at - 1];
+  const scope = rule.scope ? `, scope ${rule.scope}` : '';
   const about = [rule.title, `phase ${rule.phase}, priority ` +
-    `${rule.priority}${rule.scope ? `, scope ${rule.scope}` : ''}, mode ` +
-    rule.mode, `matches ${rule.matches} of ${machines.length}`];
+    `${rule.priority}${scope}, mode ${rule.mode}`,
+  `matches ${rule.matches} of ${machines.length}`];
+  const looks = [];
+  if (!rule.matches) { looks.push('never'); }
+  if (before && before.phase !== rule.phase) { looks.push('begins'); }
   return make('th', {scope: 'col', title: about.join('\n'),
-    className: (rule.matches ? '' : 'never ') +
-      (before && before.phase !== rule.phase ? 'begins' : '')},
-  make('a', {href: `#matches=${encodeURIComponent(rule.uuid)}`},
-    make('span', {}, shortened(rule.title)), make('small', {},
-      rule.matches < 1000 ? rule.matches : compact.format(rule.matches))));
+    className: looks.join(' ')}, make('a', {
+    href: address('matches', rule.uuid), aria: {label: about.join(', ')}},
+  make('span', {}, shortened(rule.title)), make('small', {},
+    rule.matches < 1000 ? rule.matches : compact.format(rule.matches))));
 }
 
 function list(items) {
@@ -73,35 +76,42 @@ function action([op, reverted, lines], text) {
       lines.map((at) => make('pre', {className: 'seen'}, data.texts[at]))));
 }
 
-function why(machine, rule) {
-  const parts = [];
-  if (rule) {
-    const cell = machine.cells[rule.at];
-    parts.push(make('div', {}, make('h2', {}, rule.title),
-      make('p', {className: 'soft'}, `${rule.phase}, priority ` +
-        `${rule.priority} · `, link('matches', rule.uuid, `matches ` +
-        many(rule.matches, 'machine', 'machines'))),
-      make('p', {}, box(cell.state), words[cell.state])));
-    if (rule.vars) { parts.push(block('Variables', written(rule.vars))); }
-    if (cell.conditions) {
-      parts.push(block('Conditions', list(cell.conditions.map(
-        (each, at) => condition(each, rule.conditions[at])))),
-      block('Actions', list(cell.actions.map(
-        (each, at) => action(each, rule.actions[at])))));
-    }
+// What became of a rule on a machine, and by which conditions and actions.
+function whyRule(machine, rule) {
+  const cell = machine.cells[rule.at];
+  const parts = [make('div', {}, make('h2', {}, rule.title),
+    make('p', {className: 'soft'}, `${rule.phase}, priority ` +
+      `${rule.priority} · `, link('matches', rule.uuid, 'matches ' +
+      many(rule.matches, 'machine', 'machines'))),
+    make('p', {}, box(cell.state), words[cell.state]))];
+  if (rule.vars) { parts.push(block('Variables', written(rule.vars))); }
+  if (cell.conditions) {
+    parts.push(block('Conditions', list(cell.conditions.map(
+      (asked, at) => condition(asked, rule.conditions[at])))),
+    block('Actions', list(cell.actions.map(
+      (done, at) => action(done, rule.actions[at])))));
   }
-  parts.push(block('Machine', make('p', {}, machine.name),
-    machine.error ? make('p', {className: `say ${
-      machine.result === 'error' ? 'bad' : 'warn'}`}, machine.error) :
-      null), block('All changes to this machine', machine.diff.length ?
-    diffOf(machine.diff) : make('p', {className: 'soft'}, 'none')));
+  return parts;
+}
+
+function whyMachine(machine) {
+  const none = make('p', {className: 'soft'}, 'none');
+  return [
+    block('Machine', make('p', {}, machine.name), machine.error ?
+      make('p', {className: 'say bad'}, machine.error) : null),
+    block('All changes to this machine',
+      machine.diff.length ? diffOf(machine.diff) : none)];
+}
+
+function why(machine, rule) {
   detail.hidden = false;
-  detail.replaceChildren(...parts);
+  detail.replaceChildren(...(rule ? whyRule(machine, rule) : []),
+    ...whyMachine(machine));
   detail.scrollTop = 0;
 }
 
-const detail = make('aside', {className: 'card why', hidden: true, aria: {live: 'polite',
-  label: 'Why'}});
+const detail = make('aside', {className: 'card why', hidden: true,
+  aria: {live: 'polite', label: 'Why'}});
 const matrix = new Matrix({label: 'Machines by rules', rows: machines,
   columns: rules, head, pick: why, name: (machine) => machine.name,
   corner: () => `${many(matrix.rows.length, 'machine', 'machines')}, ` +
@@ -110,23 +120,25 @@ const matrix = new Matrix({label: 'Machines by rules', rows: machines,
     const {state} = machine.cells[rule.at];
     return [state, signs[state], words[state]];
   }});
+const shown = {
+  ok: ['that succeed', (machine) => machine.result === 'ok'],
+  failed: ['that fail', (machine) => machine.result === 'failed'],
+  error: ['with a rule error', (machine) => machine.result === 'error'],
+  unmatched: ['that no rule matches',
+    (machine) => !machine.cells.some(hit)],
+};
+
+function choose(key, value) {
+  if (key === 'show') { return Object.hasOwn(shown, value) && shown[value]; }
+  const rule = key === 'matches' && rules.find(({uuid}) => uuid === value);
+  return rule && [`that “${rule.title}” matches`,
+    (machine) => hit(machine.cells[rule.at])];
+}
+
 const finder = new Finder({id: 'machines', table: matrix, rows: machines,
-  one: 'machine', more: 'machines',
+  one: 'machine', more: 'machines', choose,
   text: (machine) => `${machine.name} ${machine.result} ` +
-    (machine.error || ''),
-  choices: {
-    show: (value) => ({
-      ok: ['that succeed', (machine) => machine.result === 'ok'],
-      failed: ['that fail', (machine) => machine.result === 'failed'],
-      error: ['with a rule error', (machine) => machine.result === 'error'],
-      unmatched: ['that no rule matches',
-        (machine) => !machine.cells.some(hit)],
-    })[value],
-    matches: (uuid) => {
-      const rule = rules.find((each) => each.uuid === uuid);
-      return rule && [`that “${rule.title}” matches`,
-        (machine) => hit(machine.cells[rule.at])];
-    }}});
+    (machine.error || '')});
 const ruleSearch = make('input', {type: 'search', placeholder:
   'Search rules', aria: {label: 'Search rules'}});
 ruleSearch.addEventListener('input', later(() => {
@@ -136,33 +148,35 @@ ruleSearch.addEventListener('input', later(() => {
 }));
 finder.search.after(ruleSearch);
 
-function goTo(key, count, label, look) {
-  return tile(count, label, look, count ? `#show=${key}` : null);
+function tileOf(name, label, look) {
+  return tile(machines.filter(shown[name][1]).length, label, look,
+    address('show', name));
 }
 
-show([['machines', 'Machines and rules']],
-  make('div', {className: 'title'}, make('h1', {},
-    `${number.format(has('ok'))} of ${many(machines.length, 'inspection',
-      'inspections')} would succeed.`),
-  make('p', {className: 'soft'}, `${data.files} on machines from ` +
-    `${data.directory}, ${data.made}`)),
-  make('div', {className: 'tiles'},
-    goTo('ok', has('ok'), 'succeed', 'good'),
-    goTo('failed', has('failed'), 'fail', 'warn'),
-    goTo('error', has('error'), 'with a rule error', 'bad'),
-    goTo('unmatched', machines.filter((machine) => !machine.cells.some(hit))
-      .length, 'match no rule', 'accent'),
-    tile(rules.filter((rule) => !rule.matches).length,
-      ['rule matches no machine', 'rules match no machine'], '', null)),
-  make('div', {className: 'bench'}, card('machines', 'Machines and rules',
-    'A cell says why a rule matches a machine, or why not.',
-    make('div', {className: 'key'}, Object.keys(signs).map((state) =>
-      make('span', {title: words[state]}, box(state), state))),
-    finder.element), detail));
-finder.find();
-const follow = () => finder.follow(place());
-addEventListener('hashchange', follow);
-follow();
+function legend() {
+  return make('div', {className: 'key'}, Object.keys(signs).map((state) =>
+    make('span', {title: words[state]}, box(state), state)));
+}
+
+drawPage({
+  headline: `${number.format(has('ok'))} of ${many(machines.length,
+    'inspection', 'inspections')} would succeed.`,
+  about: `${data.files} on machines from ${data.directory}, ${data.made}`,
+  parts: [
+    make('div', {className: 'tiles'},
+      tileOf('ok', ['succeeds', 'succeed'], 'good'),
+      tileOf('failed', ['fails', 'fail'], 'bad'),
+      tileOf('error', ['with a rule error', 'with a rule error'], 'bad'),
+      tileOf('unmatched', ['matches no rule', 'match no rule'], 'accent'),
+      tile(rules.filter((rule) => !rule.matches).length,
+        ['rule matches no machine', 'rules match no machine'], '')),
+    {kind: 'pair', look: 'bench', parts: [
+      {kind: 'card', id: 'machines', menu: 'Machines and rules',
+        title: 'Machines and rules',
+        about: 'A cell says why a rule matches a machine, or why not.',
+        parts: [legend(), finder.element]},
+      detail]},
+  ]});
 // Where there is no room beside the cells, nothing covers them at first.
 if (machines.length && matchMedia('(min-width: 64rem)').matches) {
   const row = Math.max(0, matrix.rows.findIndex(

@@ -12,6 +12,7 @@ from osc_lib import exceptions as osc_exceptions
 from ironic_inspection_rules.kit.osc import replay
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 from ironic_inspection_rules.tests.unit.kit.osc import test_inspection_run
+from ironic_inspection_rules.tests.unit.kit.report.pages import page_data
 
 NODES = {'nodes': [{'uuid': f'u{each}', 'name': f'n{each}'}
                    for each in range(25)]}
@@ -159,7 +160,11 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         with open(folder.join('page.html'), encoding='utf-8') as stream:
             written = stream.read()
         # The rule of the same description is the same rule.
-        self.assertIn('["Tag them"],["No small ones"]', written)
+        [row] = page_data.rows(page_data.read(written))
+        self.assertEqual(
+            [['Tag them'], ['No small ones']],
+            [block['parts'] for block in row['opened']
+             if block['kind'] == 'block'])
 
     def test_a_page_needs_a_folder_before_anything_is_asked(self):
         with contextlib.redirect_stderr(io.StringIO()) as stderr:

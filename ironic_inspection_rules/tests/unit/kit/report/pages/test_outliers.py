@@ -18,38 +18,55 @@ class OutliersTestCase(base.TestCase):
         return outliers.render(found)
 
     def test_groups_have_their_findings_the_most_first(self):
-        data = page_data.read(self.page(page_samples.odd_machines()))
-        counts = [len(group['findings']) for group in data['groups']]
+        found = page_samples.odd_machines()
+        data = page_data.read(self.page(found))
+        items = list(page_data.parts(data, 'item'))
+        counts = []
+        for item in items:
+            label = item['heading'][0]['text']
+            grid = next(page_data.parts(item, 'grid'))
+            counts.append(len(grid['rows']))
+            self.assertEqual(counts[-1], sum(
+                odd.group == label for odd in found.findings))
         self.assertEqual(sorted(counts, reverse=True), counts)
-        self.assertEqual([*range(len(data['findings']))], sorted(
-            number for group in data['groups']
-            for number in group['findings']))
-        for group in data['groups']:
-            for number in group['findings']:
-                self.assertEqual(group['label'],
-                                 data['findings'][number]['group'])
+        self.assertEqual(len(found.findings), sum(counts))
+
+    def test_a_picture_has_a_square_for_each_machine(self):
+        found = page_samples.odd_machines()
+        crowds = list(page_data.parts(
+            page_data.read(self.page(found)), 'crowd'))
+        self.assertEqual([59, 40], [crowd['machines'] for crowd in crowds])
+        self.assertEqual(
+            {odd.machine for odd in found.findings},
+            {machine for crowd in crowds
+             for _name, machine, _words in crowd['odd']})
 
     def test_kinds_have_what_they_differ_in(self):
         data = page_data.read(self.page(page_samples.odd_machines()))
-        [kinds] = [group['kinds'] for group in data['groups']
-                   if len(group['kinds']) > 1]
-        self.assertEqual([25, 15], [kind['machines'] for kind in kinds])
-        self.assertEqual('Later ', dict(kinds[1]['differs'])[
-            'inventory.cpu.model_name'])
+        [kinds] = [grid for grid in page_data.parts(data, 'grid')
+                   if grid['label'] == 'Kinds']
+        self.assertEqual(['Kinds differ in', '25 machines', '15 machines'],
+                         kinds['heads'])
+        self.assertIn(['inventory.cpu.model_name', 'Later '],
+                      [[row[0], row[2]] for row in kinds['rows']])
 
     def test_a_machine_is_called_as_its_file(self):
         machines = {f'/tmp/fleet/{name}.json': machine
                     for name, machine in test_peers.fleet(6).items()}
         machines['/tmp/fleet/m02.json']['inventory']['cpu']['count'] = 4
         data = page_data.read(self.page(odd_fleet_trial.compare(machines)))
-        self.assertEqual([('m02', '/tmp/fleet/m02.json')], [
-            (each['name'], each['machine']) for each in data['findings']])
+        [row] = page_data.rows(data)
+        self.assertEqual('m02', row['cells'][0])
+        self.assertIn('machine=/tmp/fleet/m02.json', row['marks'])
+        self.assertIn(['File', ['/tmp/fleet/m02.json']],
+                      page_data.words(row['opened']))
 
     def test_what_was_not_compared_is_listed(self):
         data = page_data.read(self.page(
             odd_fleet_trial.compare(test_peers.fleet(2))))
-        self.assertEqual([{'label': 'Acme One', 'machines': ['m00', 'm01']}],
-                         data['skipped'])
+        [card] = page_data.parts(data, 'card')
+        self.assertEqual([['Acme One: ', 'm00, m01']],
+                         page_data.words(card['parts']))
 
     def test_nothing_a_machine_sends_ends_the_script(self):
         page = self.page(page_samples.odd_machines('</script><b>'))

@@ -18,37 +18,47 @@ class ReplayTestCase(base.TestCase):
         self.page = replay.render('new.yaml', found, {'a': 'Note the rack'})
         self.data = page_data.read(self.page)
 
-    def detail(self, run):
-        reason, error, lines, lost, gained = self.data['details'][run[-1]]
-        return {'reason': reason, 'error': error, 'lost': lost,
-                'gained': gained, 'lines': self.data['lines'][lines]}
-
     def test_the_title_has_the_rules_and_the_date(self):
         self.assertIn('<title>new.yaml, 2026-11-22 04:00<', self.page)
 
     def test_all_are_counted(self):
-        self.assertEqual((970, 29, 4, 1), tuple(
-            self.data[name] for name in (
-                'same', 'different', 'incomparable', 'error')))
-        self.assertEqual([['rules are gone', 4]], self.data['reasons'])
+        self.assertEqual((970, 29, 15, 4, 1), tuple(
+            page_data.tiles(self.data).values()))
+        card, = (card for card in page_data.parts(self.data, 'card')
+                 if card['id'] == 'reasons')
+        self.assertEqual(['4: rules are gone'], card['parts'])
 
     def test_an_inspection_has_what_ends_otherwise(self):
-        first = self.data['runs'][0]
-        self.assertEqual(['r0', '2026-01-02 03:04:00', 'different', 'ok',
-                          'failed'], first[:-1])
-        self.assertEqual({
-            'reason': None, 'error': 'too small', 'gained': ['b'],
-            'lost': ['Note the rack'], 'lines': [
-                'node', '- /extra/cpus: 4', '+ /extra/size: 0', 'traits',
-                '+ CUSTOM_BIG']}, self.detail(first))
+        first = page_data.rows(self.data)[0]
+        self.assertEqual(['r0', '2026-01-02 03:04:00', 'ok → failed'],
+                         page_data.words(first['cells']))
+        self.assertEqual(
+            ['show=different', 'show=worse', 'difference=1'], first['marks'])
+        self.assertEqual([
+            'too small',
+            [['node', '- /extra/cpus: 4', '+ /extra/size: 0', 'traits',
+              '+ CUSTOM_BIG']],
+            ['Matched then, not now', ['Note the rack']],
+            ['Matches now, not then', ['b']],
+        ], page_data.words(first['opened']))
 
     def test_an_error_that_was_there_then_is_not_told(self):
-        self.assertIsNone(self.detail(self.data['runs'][1])['error'])
+        second = page_data.rows(self.data)[1]
+        self.assertEqual([], list(page_data.parts(second['opened'], 'note')))
 
     def test_one_that_cannot_be_decided_has_the_reason(self):
-        last = self.data['runs'][-1]
-        self.assertEqual(['r29', '', 'error', None, None], last[:-1])
-        self.assertEqual('not found', self.detail(last)['reason'])
+        last = page_data.rows(self.data)[-1]
+        self.assertEqual(['r29', '', 'not decided'],
+                         page_data.words(last['cells']))
+        self.assertEqual(['not found'], page_data.words(last['opened']))
+
+    def test_what_became_worse_is_first(self):
+        headings = [page_data.words(item['heading']) for item in
+                    page_data.parts(self.data, 'item')]
+        self.assertEqual([['5 inspections', 'ok → failed']] * 3,
+                         headings[:3])
+        self.assertNotIn(['5 inspections', 'ok → failed'], headings[3:])
 
     def test_equal_details_are_kept_once(self):
-        self.assertLess(len(self.data['details']), 10)
+        table, = page_data.parts(self.data, 'table')
+        self.assertLess(len(table['opened']['values']), 10)

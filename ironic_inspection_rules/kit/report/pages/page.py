@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The description of a page: its words, numbers and tables, without markup.
+
+A writer of a page builds a :class:`Page` from the classes below, and
+``assets/page.js`` draws it: search, sorting, links, keyboard, colours and
+paper are the same on all pages. Whatever a machine sends becomes text there,
+never HTML.
+
+A page with a picture of its own adds a frozen class and a script that puts a
+function of the same name, in lower case, into ``drawers``.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+import dataclasses
+import typing
+
+from ironic_inspection_rules.kit.report.pages import shell
+
+Look = typing.Literal['', 'good', 'warn', 'bad', 'accent', 'soft']
+"""What a colour means: ``bad`` is a defect, and nothing healthy is."""
+
+Part = typing.Any
+"""A text, a sequence of parts in one line, or one of the classes below."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tag:
+    """A few words on a coloured ground."""
+
+    text: str
+    look: Look = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """Words that lead to a part of the page, or choose rows of a table.
+
+    :param key: the id of a card or a table, or with a value a mark.
+    """
+
+    text: str
+    key: str
+    value: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """Words with a look inside of a line."""
+
+    text: str
+    look: Look = 'soft'
+
+
+@dataclasses.dataclass(frozen=True)
+class Code:
+    """Text as a program has it, like a path."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Meter:
+    """A share, as a bar and in words."""
+
+    part: float
+    whole: float
+    text: str
+    look: Look = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Note:
+    """A sentence that stands out."""
+
+    text: str
+    look: Look = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Lines:
+    """The lines of a diff: ``+`` is added, ``-`` is gone."""
+
+    lines: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Parts under a small heading."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """One of several things of a kind, with a heading."""
+
+    heading: tuple[Part, ...]
+    parts: tuple[Part, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Items:
+    """Several things of a kind; a button shows more than the first."""
+
+    items: tuple[Item, ...]
+    first: int = 12
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """A small table as it is; one that is too wide scrolls in its place.
+
+    :param heads: the words over the columns.
+    :param rows: the cells of each row, the first of which is its name.
+    """
+
+    label: str
+    heads: tuple[Part, ...]
+    rows: tuple[tuple[Part, ...], ...]
+    first: int = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Legend:
+    """What the colours of a picture mean: class and words of each."""
+
+    entries: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tile:
+    """A number with its words; one of nothing has no colour and no link.
+
+    :param words: for one and for other numbers.
+    :param link: what a click chooses: a key, or key and value of a mark.
+    """
+
+    count: int
+    words: tuple[str, str]
+    look: Look = ''
+    link: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Tiles:
+    """The numbers that a page begins with."""
+
+    tiles: tuple[Tile, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Chips:
+    """Links in a row, one for each choice."""
+
+    links: tuple[Link, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """A section of the page.
+
+    :param menu: its name in the menu.
+    """
+
+    id: str
+    menu: str
+    title: str
+    about: str
+    parts: tuple[Part, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    :param width: in CSS; what is left where it is empty.
+    :param wide: whether narrow screens do without it. There an opened row
+        has it.
+    :param number: whether it is set to the right.
+    :param descending: whether the largest come first at the first click.
+    """
+
+    title: str
+    width: str = ''
+    wide: bool = False
+    number: bool = False
+    descending: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row of a table.
+
+    :param cells: one for each column; the first is the name of the row.
+    :param marks: what links choose it by, as ``key=value``.
+    :param opened: the parts that it opens to; equal ones are kept once.
+    """
+
+    cells: tuple[Part, ...]
+    marks: tuple[str, ...] = ()
+    opened: tuple[Part, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table to search and to sort, of any length.
+
+    :param id: where links lead to.
+    :param noun: what a row is called, one and many.
+    :param choices: the words for each mark that a link may have, as in
+        *12 machines* ``that differ``.
+    :param below: whether the rows do not open: what they would open to is
+        all below the table.
+    """
+
+    id: str
+    noun: tuple[str, str]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    below: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """A page.
+
+    :param title: of the document.
+    :param headline: the result in one sentence.
+    :param about: what was looked at, and when.
+    """
+
+    title: str
+    headline: str
+    about: str
+    parts: tuple[Part, ...]
+
+
+def render(page: Page, assets: Iterable[str] = ()) -> str:
+    """Return a page as HTML.
+
+    :param assets: the scripts and styles of pictures of its own.
+    """
+    return shell.render(page.title, assets, _plain(page))
+
+
+def count(number: int, one: str, more: str) -> str:
+    """Return a number with its noun: ``1,200 machines``."""
+    if number == 1:
+        return f'1 {one}'
+    return f'{number:,} {more}'
+
+
+def alike(keys: Sequence[Hashable]) -> list[list[int]]:
+    """Return the positions of equal keys, those of the most frequent first.
+
+    :returns: lists of positions; of equally frequent keys in their order.
+    """
+    positions: dict[Hashable, list[int]] = {}
+    for position, key in enumerate(keys):
+        positions.setdefault(key, []).append(position)
+    return sorted(positions.values(), key=len, reverse=True)
+
+
+def _plain(value: typing.Any) -> typing.Any:
+    """Return a description as JSON data, each object with its kind."""
+    if isinstance(value, Table):
+        return _plain_table(value)
+    if dataclasses.is_dataclass(value):
+        plain = {'kind': type(value).__name__.lower()}
+        for field in dataclasses.fields(value):
+            plain[field.name] = _plain(getattr(value, field.name))
+        return plain
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _plain_table(table: Table) -> dict[str, typing.Any]:
+    """Return a table column by column, so that little is there twice."""
+    cells = []
+    for position, _column in enumerate(table.columns):
+        cells.append(_plain_values([row.cells[position]
+                                    for row in table.rows]))
+    return {
+        'kind': 'table',
+        'id': table.id,
+        'noun': table.noun,
+        'columns': _plain(table.columns),
+        'cells': cells,
+        'marks': _plain_values([row.marks for row in table.rows]),
+        'opened': _plain_values([row.opened for row in table.rows]),
+        'choices': dict(table.choices),
+        'below': table.below,
+    }
+
+
+def _plain_values(values: Sequence[Hashable]) -> dict[str, typing.Any]:
+    """Return the values of a column, equal ones once where many are."""
+    numbers = shell.Numbers()
+    places = [numbers.of(value) for value in values]
+    if 2 * len(numbers.all) > len(values):
+        return {'values': _plain(values)}
+    return {'values': _plain(numbers.all), 'places': places}
