@@ -262,6 +262,18 @@ class InvalidRules(InvalidInput):
         super().__init__(_('Invalid inspection rule %s') % listed(clauses))
 
 
+class InvalidTables(InvalidInput):
+    """Tables of a rule set are refused.
+
+    :param problems: with pointers such as ``/tables/NAME/rows/12/cpus``.
+    """
+
+    def __init__(self, problems: typing.Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(_('Invalid inspection table %s')
+                         % listed(list(map(str, self.problems))))
+
+
 class InvalidDocument(Invalid):
     """The content of a file is invalid.
 
