@@ -23,6 +23,7 @@ from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
@@ -101,8 +102,17 @@ class Table:
         self._of = (None if definition.of is None
                     else template.compile_value(definition.of))
 
+    def __repr__(self) -> str:
+        # Reasons and errors show it, never its rows.
+        return f'<table {self.definition.name}>'
+
     def __len__(self) -> int:
         return len(self._index)
+
+    @property
+    def is_masked(self) -> bool:
+        """Return whether secret columns are hidden."""
+        return self._masked
 
     @property
     def keys(self) -> collections.abc.KeysView[str]:
@@ -143,10 +153,10 @@ class Table:
 
     def row(self, key: str) -> typing.Any:
         """Return the row of a key, or :data:`.path.ABSENT`."""
-        row = self._index.get(key, data_path.ABSENT)
-        if row is data_path.ABSENT or not self._masked:
-            return row
-        return masked_row(row, self._secret)
+        row = self._index.get(key)
+        if row is None:
+            return data_path.ABSENT
+        return masked_row(row, self._secret) if self._masked else row
 
     def key_of_machine(self, roots: budget.View) -> str | None:
         """Return the key of a machine.
@@ -166,14 +176,23 @@ class Table:
             return None
 
 
-MASK = '******'
 Tables = typing.Mapping[str, Table]
+
+
+def seen_by(sensitive: bool, tables: Tables) -> Tables:
+    """Return tables as a rule sees them, whatever ``mask_secrets`` is.
+
+    :param sensitive: whether the rule is.
+    """
+    if sensitive:
+        return tables
+    return {name: found.masked for name, found in tables.items()}
 
 
 def masked_row(row: Row, secret: typing.Collection[str]
                ) -> dict[str, typing.Any]:
     """Return a row with its secrets hidden; null and empty ones stay."""
-    return {column: MASK if column in secret and value not in (
+    return {column: masking.MASK if column in secret and value not in (
         None, '', [], {}) else value for column, value in row.items()}
 
 
@@ -208,6 +227,16 @@ def key_text(value: typing.Any) -> str | None:
         return str(value)
     raise exceptions.OperationError(
         _('a key is text or a number, not %s') % suggestion.kind_of(value))
+
+
+def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
+    """Return the row of any value as key, or a default.
+
+    :raises: :class:`.exceptions.OperationError` if the value is no key.
+    """
+    text = key_text(key)
+    row = data_path.ABSENT if text is None else table.row(text)
+    return default if row is data_path.ABSENT else row
 
 
 def convert(text: str, kind: str | None) -> typing.Any:

@@ -163,7 +163,7 @@ class Action:
     def _refuse_masked(self, target: Target, roots: budget.View,
                        undoes: bool = False) -> None:
         """Check that no masked value is written or part of a path."""
-        if roots is target.roots:
+        if roots is target.roots and not masked_field.hides_columns(roots):
             return
         # Most rules of a set never act on a machine.
         if self._masked is None:

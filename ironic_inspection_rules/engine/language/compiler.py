@@ -7,6 +7,7 @@ once; applying a plan to a machine parses nothing.
 """
 
 import dataclasses
+import types
 import typing
 
 from ironic_inspection_rules.engine.language import action as engine_action
@@ -14,6 +15,7 @@ from ironic_inspection_rules.engine.language import call as engine_call
 from ironic_inspection_rules.engine.language import (
     condition as engine_condition,
 )
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import loop as engine_loop
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -21,6 +23,7 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import single_condition
+from ironic_inspection_rules.engine import table
 from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 
@@ -33,7 +36,8 @@ class CompiledRule:
     reasons for its conditions. ``decides_first``: it is decided before the
     first action of any rule. ``reads_previous``: it may read the data of the
     previous inspection. ``vars``: names with values, or with templates of
-    values that depend on the data.
+    values that depend on the data. ``tables``: as the rule sees them, None if
+    it reads none.
     """
 
     rule: model.Rule
@@ -44,15 +48,19 @@ class CompiledRule:
     decides_first: bool
     reads_previous: bool
     vars: tuple[tuple[str, typing.Any], ...] = ()
+    tables: table.Tables | None = None
 
 
 def compile_rule(rule: model.Rule, ops: registry.Registry,
                  mask_secrets: str = 'always',
-                 explained: bool = True) -> CompiledRule:
+                 explained: bool = True,
+                 tables: table.Tables = types.MappingProxyType({})
+                 ) -> CompiledRule:
     """Compile a rule that passed validation.
 
     :param mask_secrets: see :func:`.disclosure.hides_secrets`.
     :param explained: whether traces may give reasons.
+    :param tables: those of the rule set, which are not copied.
     :raises: :class:`.exceptions.InvalidRule`, or
         :class:`.exceptions.OperationError` if an argument is not usable, or
         :class:`.exceptions.UnknownOp`.
@@ -66,23 +74,25 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
                                engine_loop.Loop.of(each.get('loop')))
             for condition in each.get('when') or ()), rule.vars)
         for each in rule.actions)
+    content = [rule.conditions, rule.actions, rule.vars]
     unexplained = not (explained and disclosure.gives_reasons(rule))
     return CompiledRule(rule, masked, unexplained, conditions, actions, any(
         [*(each.decides_first for each in conditions),
          *(each.reverts for each in actions)]),
-        any(map(_reads_previous, (rule.conditions, rule.actions,
-                                  rule.vars))),
+        _mentions('previous', content),
         tuple((name, template.compile_value(value))
-              for name, value in rule.vars.items()))
+              for name, value in rule.vars.items()),
+        table.seen_by(rule.sensitive, tables) if _mentions(
+            interpolation.TABLES, content) else None)
 
 
-def _reads_previous(value: typing.Any) -> bool:
-    """Return whether a value may have a field over ``previous`` in it."""
+def _mentions(root: str, value: typing.Any) -> bool:
+    """Return whether a value may have a field over a root in it."""
     if isinstance(value, typing.Mapping):
         value = [*value, *value.values()]
     if isinstance(value, list | tuple):
-        return any(map(_reads_previous, value))
-    return isinstance(value, str) and '{' in value and 'previous' in value
+        return any(_mentions(root, part) for part in value)
+    return isinstance(value, str) and '{' in value and root in value
 
 
 def _compile_condition(operation: engine_condition.Operation,

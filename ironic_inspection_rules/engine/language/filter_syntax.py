@@ -37,6 +37,12 @@ _WORDS = {'true': True, 'false': False, 'null': None, 'none': None,
           'True': True, 'False': False, 'Null': None, 'None': None}
 _DEEPEST = 8
 
+ROW = 'row'
+"""The filter that reads a table."""
+
+LOOKUP = ('lookup', 'mapping')
+"""The filter that takes a table, and the argument that is one."""
+
 Path = typing.Callable[[str, int], tuple[typing.Any, int] | None]
 
 

@@ -32,7 +32,8 @@ NODE, PORTS, PLUGIN_DATA = 'node', 'ports', 'plugin_data'
 OF_NODE = (NODE, PORTS, 'port_groups', 'previous')
 """The roots that the early phase does not have."""
 
-ROOTS = (*OF_NODE, 'inventory', PLUGIN_DATA, 'vars')
+TABLES = 'tables'
+ROOTS = (*OF_NODE, 'inventory', PLUGIN_DATA, 'vars', TABLES)
 ITEM = 'item'
 
 _PATH = re.compile(
@@ -68,6 +69,11 @@ class Field(typing.NamedTuple):
         """Return whether it is only a path."""
         return self.conversion is None and self.spec is None and (
             not self.filters)
+
+    @property
+    def is_table(self) -> bool:
+        """Return whether it is a table itself, not a row of it."""
+        return self.root == TABLES and len(self.steps) == 1 and self.is_plain
 
 
 def parse(text: str) -> list[str | Field]:

@@ -36,12 +36,14 @@ class Origin(typing.NamedTuple):
         value; empty if the value is all of it.
     :param is_kept: whether the value is found in the data as it is, so that
         a masked one still reads ``******``.
+    :param is_row: whether what the path begins in is a row of a table.
     """
 
     field: interpolation.Field
     steps: data_path.Path
     rest: data_path.Path = ()
     is_kept: bool = True
+    is_row: bool = False
 
     @property
     def root(self) -> str:
@@ -90,6 +92,20 @@ class Origins:
         :param root: ``vars`` or ``item``.
         :param steps: the path to the value below it.
         """
+        return tuple(found for found in self._all(root, steps)
+                     if found.root != model.VARS)
+
+    def of_tables(self, root: str, steps: data_path.Path
+                  ) -> tuple[Origin, ...]:
+        """Return the origins that read tables, also by values of the rule.
+
+        The parameters are those of :meth:`of`.
+        """
+        return tuple(found for found in self._all(root, steps)
+                     if reads.reads_table(found.field))
+
+    def _all(self, root: str, steps: data_path.Path
+             ) -> typing.Collection[Origin]:
         count = len(self._vars)
         if root == model.VARS:
             ahead = self._of_vars(steps, True, count)
@@ -106,13 +122,14 @@ class Origins:
             value = ahead.pop()
             for text, rest in _texts(value):
                 for origin in _of_text(value, text, rest):
+                    found[origin.key] = origin
                     if origin.root != model.VARS:
-                        found[origin.key] = origin
-                    elif (origin.key, value.usable) not in known:
+                        continue
+                    if (origin.key, value.usable) not in known:
                         known.add((origin.key, value.usable))
                         ahead += self._of_vars(origin.steps, origin.is_kept,
                                                value.usable)
-        return tuple(found.values())
+        return found.values()
 
     def _of_vars(self, steps: data_path.Path, is_kept: bool,
                  usable: int) -> list[_Value]:
@@ -156,13 +173,39 @@ def _of_text(value: _Value, text: str,
     for field in reads.fields(text):
         if not field.root or field.root == interpolation.ITEM:
             continue
-        if not is_kept or field is not sole:
+        if field is sole and value.is_kept and gives_row(field):
+            yield Origin(field, field.steps, rest, False, True)
+        elif not is_kept or field is not sole:
             # It is not the value, or is an argument of a filter.
             yield Origin(field, field.steps, (), is_kept)
         elif value.is_item or not field.is_plain:
             yield Origin(field, field.steps, rest, is_kept)
         else:
             yield Origin(field, (*field.steps, *rest), (), is_kept)
+
+
+def gives_row(field: interpolation.Field) -> bool:
+    """Return whether the value of a field is a row of a table."""
+    if not field.filters or field.conversion or field.spec:
+        return False
+    return table_of(field, field.filters[-1]) is not None
+
+
+def table_of(field: interpolation.Field, call: filter_syntax.Call
+             ) -> str | None:
+    """Return the name of the table of which a filter gives a row.
+
+    :param call: one of the filters of the field.
+    """
+    if call.name == filter_syntax.ROW:
+        is_of_table = field.root == interpolation.TABLES and field.steps
+        return field.steps[0] if is_of_table else None
+    if call.name == filter_syntax.LOOKUP[0]:
+        for argument, value in call.arguments[:1]:
+            if argument in (None, filter_syntax.LOOKUP[1]) and isinstance(
+                    value, interpolation.Field) and value.is_table:
+                return value.steps[0]
+    return None
 
 
 def _keeps(field: interpolation.Field) -> bool:

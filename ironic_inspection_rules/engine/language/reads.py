@@ -14,8 +14,21 @@ Place = tuple[str, data_path.Path]
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
     """Return all fields anywhere in a value, and those in their filters."""
+    return _with_arguments(interpolation.fields(written))
+
+
+def of_field(field: interpolation.Field) -> list[interpolation.Field]:
+    """Return a field, and those in its filters."""
+    return _with_arguments([field])
+
+
+def reads_table(field: interpolation.Field) -> bool:
+    """Return whether a field reads a table, or is one."""
+    return any(read.root == interpolation.TABLES for read in of_field(field))
+
+
+def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
     found = []
-    ahead: list[typing.Any] = list(interpolation.fields(written))
     while ahead:
         item = ahead.pop()
         if isinstance(item, interpolation.Field):

@@ -30,6 +30,9 @@ _KNOWN = 256
 
 _NOTHING = frozenset((rendering.Missing, data_path.Absent))
 
+_NOT_READ = _('{%(field)s}: a table is read by its rows: {%(field)s | row}, '
+              'or {KEY | lookup(%(field)s)}')
+
 _TOO_LARGE = 1 << 14_000
 """The limit of whole numbers, somewhat below that of Python's ``str``."""
 
@@ -66,7 +69,7 @@ def _compile_text(text: str) -> typing.Any:
 
 def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
     """Build a template of pieces of text, or text if none is a field."""
-    compiled = [_compile_field(piece)
+    compiled = [compile_field(piece)
                 if isinstance(piece, interpolation.Field) else piece
                 for piece in pieces]
     if not rendering.varies(compiled):
@@ -81,11 +84,20 @@ def join_text(pieces: list[typing.Any]) -> str:
     return ''.join(map(str, pieces))
 
 
-def _compile_field(field: interpolation.Field) -> rendering.Template:
+def compile_field(field: interpolation.Field) -> rendering.Template:
+    """Build the template of a field.
+
+    :raises: :class:`.exceptions.OperationError` if it cannot be read.
+    """
     if field.problem:
         raise exceptions.OperationError(
             _('field {%(field)s} cannot be read: %(problem)s')
             % {'field': field.text, 'problem': field.problem})
+    if field.root == interpolation.TABLES and len(field.steps) != 1:
+        raise exceptions.OperationError(
+            _('{%(field)s}: the root "%(root)s" is followed by the name of a '
+              'table, and by nothing else')
+            % {'field': field.text, 'root': field.root})
     missing = rendering.Missing(field.text)
     path: rendering.Template = rendering.path_to(field.root or '', field.steps,
                                        missing)
@@ -96,9 +108,14 @@ def _compile_field(field: interpolation.Field) -> rendering.Template:
     elif field.root == 'plugin_data' and field.steps and (
             field.steps[0] in rendering.SECOND_NAMES):
         path = rendering.SecondName(path, field.steps, missing)
+    if field.root == interpolation.TABLES and not (
+            field.filters and field.filters[0].name == filter_syntax.ROW):
+        raise exceptions.OperationError(_NOT_READ % {'field': field.text})
     if field.filters:
-        path = Filtered(path, tuple(map(_compile_filter, field.filters)),
-                        missing)
+        reads_table = field.root == interpolation.TABLES
+        first, *others = field.filters
+        path = Filtered(path, (_compile_filter(first, reads_table),
+                               *map(_compile_filter, others)), missing)
     if field.conversion is None and field.spec is None:
         return path
     return rendering.Made(path, rendering.formatter(field))
@@ -107,7 +124,8 @@ def _compile_field(field: interpolation.Field) -> rendering.Template:
 class _Step(typing.NamedTuple):
     """One filter of several.
 
-    ``takes_items``, ``rearranges`` and ``pays`` are those of the filter.
+    ``takes_items``, ``rearranges``, ``pays`` and ``needs_view`` are those of
+    the filter.
     ``apply`` takes the value and the arguments that ``varying`` has templates
     of, by name.
     """
@@ -117,13 +135,23 @@ class _Step(typing.NamedTuple):
     takes_items: bool
     rearranges: bool
     pays: bool
+    needs_view: bool
     apply: typing.Callable[..., typing.Any]
     varying: dict[str, rendering.Template]
 
 
-def _compile_filter(call: filter_syntax.Call) -> _Step:
+def _compile_filter(call: filter_syntax.Call,
+                    reads_table: bool = False) -> _Step:
+    """Compile one filter.
+
+    :param reads_table: whether it is the first one of a table.
+    """
     known = registry.filters()
     op = known.get(call.name)
+    if call.name == filter_syntax.ROW and not reads_table:
+        raise exceptions.OperationError(
+            _('filter %(name)s is the first one of a table: {tables.NAME | '
+              '%(name)s}') % {'name': call.name})
     if op is None:
         raise exceptions.OperationError(
             suggestion.unknown(_('filter'), call.name, known))
@@ -143,7 +171,7 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
     if problems:
         raise _error(op, problems[0].sentence)
     for name, written in bound.items():
-        compiled = _compile_argument(written)
+        compiled = _compile_argument(written, (call.name, name) == filter_syntax.LOOKUP)
         if isinstance(compiled, rendering.Template):
             if name in op.plugin.LITERAL or (
                     op.signature.by_name[name].type is pattern.Pattern):
@@ -163,7 +191,8 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc
     return _Step(op, op.plugin.ACCEPTS_MISSING, op.plugin.TAKES_ITEMS,
-                 op.plugin.REARRANGES, op.plugin.PAYS, apply, varying)
+                 op.plugin.REARRANGES, op.plugin.PAYS, op.plugin.NEEDS_VIEW,
+                 apply, varying)
 
 
 def filtered(value: typing.Any) -> list['Filtered']:
@@ -191,9 +220,13 @@ def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
         % {'name': op.name, 'problem': problem})
 
 
-def _compile_argument(written: typing.Any) -> typing.Any:
+def _compile_argument(written: typing.Any,
+                      may_be_table: bool = False) -> typing.Any:
     if isinstance(written, interpolation.Field):
-        return _compile_field(written)
+        if may_be_table and written.is_table:
+            return rendering.path_to(interpolation.TABLES, written.steps,
+                                     rendering.Missing(written.text))
+        return compile_field(written)
     if isinstance(written, list):
         items = list(map(_compile_argument, written))
         return rendering.List(items) if rendering.varies(items) else items
@@ -238,8 +271,8 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
     """
     allowance = roots.budget
     allowance.spend(len(steps))
-    for (op, accepts_missing, takes_items, rearranges, pays, apply,
-            varying) in steps:
+    for (op, accepts_missing, takes_items, rearranges, pays, needs_view,
+            apply, varying) in steps:
         if value.__class__ is not str or len(value) > budget.SHORT:
             if value.__class__ in _NOTHING:
                 if not accepts_missing:
@@ -256,7 +289,10 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
         try:
             if takes_items:
                 value = _items(value, allowance)
-            value = apply(allowance, value) if pays else apply(value)
+            if needs_view:
+                value = apply(roots, value)
+            else:
+                value = apply(allowance, value) if pays else apply(value)
         except exceptions.BudgetExceeded:
             raise
         except (exceptions.OperationError, TypeError, ValueError,

@@ -141,6 +141,7 @@ class _Phase:
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._views[plan.masked]
+        step.give_tables(plan, view)
         try:
             if self._explain:
                 holds = self._decide_explained(plan, view)
@@ -191,6 +192,8 @@ class _Phase:
         """Explain why a rule matches, before the data change."""
         if not plan.unexplained and plan not in self._why:
             shown = self._views[True]
+            step.give_tables(plan, shown)
+            step.give_tables(plan, self._views[plan.masked])
             with (self._target.paid_by(self._explaining),
                   self._vars.given(plan, self._target)):
                 if plan.vars and not plan.masked:

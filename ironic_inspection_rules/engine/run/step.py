@@ -11,6 +11,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import reasons
 from ironic_inspection_rules.engine.language import rendering
@@ -25,6 +26,15 @@ Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
 Step = collections.abc.Callable[
     [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
     Done]
+
+
+def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
+    """Put the tables of a rule set into the data as a rule sees them.
+
+    They stay there until the next rule that reads any.
+    """
+    if plan.tables is not None:
+        view[interpolation.TABLES] = plan.tables
 
 
 def compute(plan: compiler.CompiledRule,
@@ -192,7 +202,9 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
     idle: reasons.Idle | None = None
     try:
         target.roots.budget.spend()
-        idle = step(target, target.view(plan.masked))
+        view = target.view(plan.masked)
+        give_tables(plan, view)
+        idle = step(target, view)
     except Exception as exc:
         error = disclosure.error_of(plan.rule, action.name, exc)
         # To fail the inspection is what "fail" does.

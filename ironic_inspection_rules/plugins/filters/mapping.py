@@ -5,6 +5,7 @@
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import table
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
@@ -95,7 +96,7 @@ class Default(plugin.Filter):
 
 
 class Lookup(plugin.Filter):
-    """``lookup``: the value's entry in a mapping."""
+    """``lookup``: the value's entry in a mapping, or its row of a table."""
 
     TAKES = frozenset(('boolean', 'number', 'text'))
     REARRANGES = True
@@ -106,6 +107,8 @@ class Lookup(plugin.Filter):
 
     def __call__(self, value: typing.Any, mapping: typing.Any,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
+        if isinstance(mapping, table.Table):
+            return table.find(mapping, value, default)
         if not isinstance(mapping, dict) or isinstance(value, dict | list):
             raise exceptions.OperationError(
                 _('takes a plain value and a mapping'))

@@ -17,7 +17,10 @@ from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import masking
+
+_TABLES = interpolation.TABLES
 
 OF_RULE = (model.VARS, interpolation.ITEM)
 """The roots of values that a rule makes."""
@@ -31,16 +34,19 @@ class MaskedFields:
     :param loop: the loop of the action; None for none.
     """
 
-    __slots__ = ('_fields',)
+    __slots__ = ('_fields', '_of_tables')
 
     def __init__(self, written: typing.Any,
                  own_vars: typing.Mapping[str, typing.Any],
                  loop: typing.Any) -> None:
         origins = origin.Origins(own_vars, loop)
         self._fields = [
-            (field, field.root, origins.of(field.root, field.steps)
-             if field.root in OF_RULE else ())
-            for field in reads.fields(written) if field.root]
+            (field, field.root, _of_machine(field, origins))
+            for field in reads.fields(written)
+            if field.root and field.root != _TABLES]
+        self._of_tables = [
+            made for field in interpolation.fields(written)
+            for made in _of_tables(field, origins)]
 
     def refuse(self, view: budget.View,
                unmasked: typing.Mapping[str, typing.Any]) -> None:
@@ -50,6 +56,11 @@ class MaskedFields:
         :param unmasked: the same with all secrets.
         :raises: :class:`.exceptions.MaskedField` if one is or has.
         """
+        for made in self._of_tables if hides_columns(view) else ():
+            if made.is_masked(view):
+                raise exceptions.MaskedField(made.text)
+        if view is unmasked:
+            return
         for field, root, made_of in self._fields:
             if root in OF_RULE:
                 value = data_path.get(_root(view, root), field.steps)
@@ -58,6 +69,72 @@ class MaskedFields:
                 is_masked = _is_masked(root, field.steps, view, unmasked)
             if is_masked:
                 raise exceptions.MaskedField(field.text)
+
+
+class _OfTable(typing.NamedTuple):
+    """A value that a row of a table gives.
+
+    :param text: of the field of the action.
+    :param source: the field that reads the table.
+    :param rest: the path from its value to the one that is written.
+    :param written: the field that is written.
+    """
+
+    text: str
+    source: rendering.Template
+    rest: data_path.Path
+    written: rendering.Template
+
+    def is_masked(self, view: budget.View) -> bool:
+        """Return whether the value would be another with secret columns."""
+        seen = self.source.render(view)
+        hidden = view[_TABLES]
+        view[_TABLES] = {name: found.open for name, found in hidden.items()}
+        try:
+            real = self.source.render(view)
+        finally:
+            view[_TABLES] = hidden
+        if isinstance(seen, rendering.Missing):
+            seen = data_path.ABSENT
+        if isinstance(real, rendering.Missing):
+            real = data_path.ABSENT
+        seen_part = data_path.get(seen, self.rest)
+        real_part = data_path.get(real, self.rest)
+        if seen_part is data_path.ABSENT and real_part is data_path.ABSENT:
+            # An item of a loop over the value: its path begins elsewhere.
+            return masking.has_mask(self.written.render(view), view.budget)
+        return masking.differs(None, seen_part, real_part, view.budget)
+
+
+def _of_machine(field: interpolation.Field, origins: origin.Origins
+                ) -> tuple[origin.Origin, ...]:
+    """Return the fields of a machine that a value of the rule is made of."""
+    if field.root not in OF_RULE:
+        return ()
+    return tuple(source for source in origins.of(field.root, field.steps)
+                 if source.root != _TABLES)
+
+
+def hides_columns(view: budget.View) -> bool:
+    """Return whether a rule sees tables without their secret columns."""
+    tables = view.get(_TABLES) or {}
+    return any(found.is_masked for found in tables.values())
+
+
+def _of_tables(field: interpolation.Field, origins: origin.Origins
+               ) -> typing.Iterator[_OfTable]:
+    """Yield the rows of tables that a field reads."""
+    if field.root is None or field.is_table:
+        return
+    written = template.compile_field(field)
+    if reads.reads_table(field):
+        yield _OfTable(field.text, written, (), written)
+    if field.root not in OF_RULE:
+        return
+    for source in origins.of_tables(field.root, field.steps):
+        if not source.field.is_table:
+            yield _OfTable(field.text, template.compile_field(source.field),
+                           source.rest, written)
 
 
 def refuse(text: str, key: typing.Any, value: typing.Any, real: typing.Any,

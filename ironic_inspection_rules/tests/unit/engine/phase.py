@@ -15,7 +15,8 @@ UUID = '00000000-0000-0000-0000-%012d'
 SET = {'op': 'set-plugin-data', 'args': ['/done', True]}
 
 
-def run(*rules, plugin_data=None, mask_secrets='never', ops=None, **options):
+def run(*rules, plugin_data=None, mask_secrets='never', ops=None, tables=None,
+        **options):
     """Run rules, each a mapping without its UUID.
 
     :returns: the outcome, and the data by root name afterwards.
@@ -23,7 +24,7 @@ def run(*rules, plugin_data=None, mask_secrets='never', ops=None, **options):
     ops = ops or registry.installed()
     plans = [compiler.compile_rule(
         validation.parse({'uuid': UUID % number, 'actions': [SET], **rule},
-                         ops), ops, mask_secrets)
+                         ops), ops, mask_secrets, tables=tables or {})
         for number, rule in enumerate(rules)]
     target = working_copy.WorkingCopy(working_copy.Facts(
         inventory={}, plugin_data=copy.deepcopy(plugin_data or {}),

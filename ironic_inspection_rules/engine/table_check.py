@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Check what a rule reads of the tables of its rule set.
+
+A rule is valid by itself; whether its tables and their columns are there can
+only be said beside them.
+"""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import table
+from ironic_inspection_rules.engine.language import filter_syntax
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import origin
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import reads
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.i18n import _
+
+Problem = exceptions.Problem
+
+_OF_RULE = (model.VARS, interpolation.ITEM)
+
+
+class Column(typing.NamedTuple):
+    """A column that a rule reads.
+
+    :param pointer: to the text in the rule.
+    :param table: the name of the table.
+    """
+
+    pointer: str
+    table: str
+    column: str
+
+
+def problems(rule: model.Rule, tables: table.Tables
+             ) -> typing.Iterator[Problem]:
+    """Yield what a rule reads that no table has.
+
+    :param rule: a rule that passed validation.
+    :param tables: all tables of the rule set.
+    """
+    wrong: set[str] = set()
+    for pointer, field in _fields(rule):
+        for name, problem in _of_field(pointer, field, tables):
+            wrong.add(name)
+            yield problem
+    for column in columns(rule):
+        found = tables.get(column.table)
+        if found is None or column.table in wrong:
+            continue
+        # Without rows nobody knows which columns they are to have.
+        if len(found) and column.column not in found.known_columns:
+            yield suggestion.unknown_at(
+                column.pointer,
+                _('column of table "%s"') % column.table, column.column,
+                found.known_columns)
+
+
+def names(rule: model.Rule) -> set[str]:
+    """Return the names of the tables that a rule reads."""
+    return {read.steps[0] for _pointer, field in _fields(rule)
+            for read in reads.of_field(field)
+            if read.root == interpolation.TABLES and read.steps}
+
+
+def columns(rule: model.Rule) -> typing.Iterator[Column]:
+    """Yield the columns that a rule reads, as far as it tells them."""
+    for member in model.CONTENT:
+        written = getattr(rule, member)
+        if member == model.VARS:
+            yield from _columns_in(f'/{member}', written, rule.vars, None)
+            continue
+        for number, operation in enumerate(written):
+            yield from _columns_in(f'/{member}/{number}', operation,
+                                   rule.vars, operation.get('loop'))
+
+
+def _columns_in(pointer: str, written: typing.Any,
+                own_vars: typing.Mapping[str, typing.Any],
+                loop: typing.Any) -> typing.Iterator[Column]:
+    origins = origin.Origins(own_vars, loop)
+    for path, value in data_path.walk(written):
+        texts = list(value) if isinstance(value, dict) else [value]
+        for text in texts:
+            if not isinstance(text, str) or '{' not in text:
+                continue
+            for field in reads.fields(text):
+                for name, column in _of_row(field, origins):
+                    yield Column(pointer + data_path.pointer(path), name,
+                                 column)
+
+
+def _of_row(field: interpolation.Field, origins: origin.Origins
+            ) -> typing.Iterator[tuple[str, str]]:
+    """Yield table and column that a field reads, if it reads a row."""
+    for number, call in enumerate(field.filters):
+        name = origin.table_of(field, call)
+        following = field.filters[number + 1:number + 2]
+        for step in _first_step(following):
+            if name is not None:
+                yield name, step
+    if field.root not in _OF_RULE:
+        return
+    for source in origins.of_tables(field.root, field.steps):
+        if not source.is_row:
+            continue
+        name = origin.table_of(source.field, source.field.filters[-1])
+        if name is None:
+            continue
+        if source.rest:
+            yield name, source.rest[0]
+        else:
+            for step in _first_step(field.filters[:1]):
+                yield name, step
+
+
+def _first_step(calls: typing.Sequence[filter_syntax.Call]
+                ) -> typing.Iterator[str]:
+    """Yield the first step of the path of a filter ``get``."""
+    for call in calls:
+        if call.name != 'get' or not call.arguments:
+            continue
+        path = call.arguments[0][1]
+        if isinstance(path, str) and path.strip('./'):
+            yield data_path.parse(path)[0]
+
+
+def _fields(rule: model.Rule
+            ) -> typing.Iterator[tuple[str, interpolation.Field]]:
+    """Yield the fields of a rule that read tables, each with its pointer."""
+    for member in model.CONTENT:
+        written = getattr(rule, member)
+        if isinstance(written, tuple):
+            written = list(written)
+        for path, value in data_path.walk(written):
+            texts = list(value) if isinstance(value, dict) else [value]
+            for text in texts:
+                if not isinstance(text, str) or '{' not in text:
+                    continue
+                for field in interpolation.fields(text):
+                    if reads.reads_table(field):
+                        yield (f'/{member}' + data_path.pointer(path), field)
+
+
+def _of_field(pointer: str, field: interpolation.Field, tables: table.Tables
+              ) -> typing.Iterator[tuple[str, Problem]]:
+    """Yield the problems of the tables in a field, each with the name."""
+    for read in reads.of_field(field):
+        if read.root != interpolation.TABLES or not read.steps:
+            continue
+        name = read.steps[0]
+        found = tables.get(name)
+        if found is None:
+            yield name, suggestion.unknown_at(pointer, _('table'), name,
+                                              tables)
+            continue
+        for call in read.filters[:1]:
+            if call.name == filter_syntax.ROW and not call.arguments and (
+                    not found.has_of):
+                yield name, Problem(pointer, _(
+                    '{%(field)s}: table "%(table)s" has no "of", so a row '
+                    'needs a key: {tables.%(table)s | row(KEY)}')
+                    % {'field': read.text, 'table': name})

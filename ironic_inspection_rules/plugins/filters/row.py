@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The row of a table."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import table
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.i18n import _
+
+
+class Row(plugin.Filter):
+    """``row``: the row of this machine, or that of a key."""
+
+    GIVES = 'mapping'
+    NEEDS_VIEW = True
+    REARRANGES = True
+
+    def __call__(self, view: budget.View, value: typing.Any,
+                 key: typing.Any = data_path.ABSENT) -> typing.Any:
+        if not isinstance(value, table.Table):
+            raise exceptions.OperationError(
+                _('takes a table: {tables.NAME | row}'))
+        if key is data_path.ABSENT:
+            key = value.key_of_machine(view)
+        return table.find(value, key, data_path.ABSENT)
