@@ -404,10 +404,11 @@ class _Reader:
     def _read_rows(self, rows: list[dict[str, typing.Any]], key: typing.Any
                    ) -> typing.Iterator[Problem]:
         types = self._definition.types
+        secret = frozenset(self._definition.secret)
         numbers: dict[str, int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
-            yield from _cells(place, row, types)
+            yield from _cells(place, row, types, secret)
             if key is None:
                 continue
             try:
@@ -426,16 +427,11 @@ class _Reader:
                               % LONGEST_KEY)
                 continue
             if text in numbers:
-                yield Problem(
-                    f'/rows/{numbers[text]}',
-                    _('the key "%(key)s" is also that of row %(row)d, '
-                      'counted from 0') % {'key': suggestion.shown(text),
-                                           'row': number})
-                yield Problem(
-                    place,
-                    _('the key "%(key)s" is also that of row %(row)d, '
-                      'counted from 0') % {'key': suggestion.shown(text),
-                                           'row': numbers[text]})
+                # Each has its place, a file its lines.
+                detail = _('two rows have the key "%s"') % (
+                    suggestion.shown(text))
+                yield Problem(f'/rows/{numbers[text]}', detail)
+                yield Problem(place, detail)
                 continue
             numbers[text] = number
             self._index[text] = row
@@ -528,8 +524,8 @@ def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
         yield Problem(place, _('the name of a column %s') % _unstorable())
 
 
-def _cells(place: str, row: Row, types: typing.Mapping[str, str]
-           ) -> typing.Iterator[Problem]:
+def _cells(place: str, row: Row, types: typing.Mapping[str, str],
+           secret: typing.Collection[str]) -> typing.Iterator[Problem]:
     """Yield the problems of the values of one row."""
     for column, value in row.items():
         kind = types.get(column)
@@ -537,8 +533,9 @@ def _cells(place: str, row: Row, types: typing.Mapping[str, str]
             is_of_type = isinstance(value, _KINDS[kind]) and (
                 kind == 'boolean' or not isinstance(value, bool))
             if not is_of_type:
+                shown = MASK if column in secret else value
                 yield Problem(place + data_path.pointer([column]),
-                              _not_of_type(value, kind))
+                              _not_of_type(shown, kind))
                 continue
         if value.__class__ is str:
             if _UNSTORABLE.search(value):
