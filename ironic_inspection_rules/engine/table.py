@@ -533,7 +533,7 @@ def _cells(place: str, row: Row, types: typing.Mapping[str, str],
             is_of_type = isinstance(value, _KINDS[kind]) and (
                 kind == 'boolean' or not isinstance(value, bool))
             if not is_of_type:
-                shown = MASK if column in secret else value
+                shown = masking.MASK if column in secret else value
                 yield Problem(place + data_path.pointer([column]),
                               _not_of_type(shown, kind))
                 continue
