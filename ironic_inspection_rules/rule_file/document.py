@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import form
+from ironic_inspection_rules.rule_file import table_rows
 from ironic_inspection_rules.rule_file import yaml_scalar
 from ironic_inspection_rules.rule_file import yaml_text
 
@@ -28,6 +29,28 @@ _SUFFIXES = ('.json', '.yaml', '.yml')
 
 
 @dataclasses.dataclass(frozen=True)
+class WrittenTable:
+    """A table as it stands in a file of rules.
+
+    ``entry`` is what is there as plain data, without its rows, which are in
+    ``rows``: None if they are in a file of their own, or no list.
+    ``places`` has line and column of each value by RFC 6901 pointer.
+    """
+
+    path: str
+    name: str
+    entry: typing.Any
+    places: typing.Mapping[str, Place]
+    rows: table_rows.Rows | None = None
+
+    def place(self, pointer: str = '') -> Place:
+        """Find a value outside of rows, or else the nearest thing."""
+        while pointer not in self.places:
+            pointer = pointer.rpartition('/')[0]
+        return self.places[pointer]
+
+
+@dataclasses.dataclass(frozen=True)
 class Document:
     """Content of one file.
 
@@ -35,6 +58,7 @@ class Document:
     ``places`` has line and column, counted from one, of each value by the
     number of its entry and the RFC 6901 pointer in it; ``plain`` has, in the
     same way, what is written where YAML reads it as something else.
+    ``tables`` are its tables, None if it does not say which there are.
     """
 
     path: str
@@ -42,6 +66,7 @@ class Document:
     places: typing.Mapping[tuple[int, str], Place]
     plain: typing.Mapping[tuple[int, str], str] = dataclasses.field(
         default_factory=dict)
+    tables: tuple[WrittenTable, ...] | None = None
 
     def place(self, index: int, pointer: str = '') -> Place:
         """Find a value, or else the nearest thing around it.
@@ -110,7 +135,7 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
         with contextlib.suppress(ValueError):
             value = json.loads(text, parse_float=finite, parse_constant=finite)
     if value is None:
-        documents = _compose(path, text, yaml_text.nodes).entries
+        documents = _compose(path, text, _whole).entries
         value = documents[0] if len(documents) == 1 else None
     if not isinstance(value, dict):
         raise exceptions.InvalidDocument(
@@ -150,7 +175,7 @@ def _read(path: str) -> str:
 
 def parse(path: str, text: str) -> Document:
     """Read the rules of a file whose text is known; see :func:`load`."""
-    read = _compose(path, text, entry_nodes)
+    read = _compose(path, text, _content)
     doubtful = [entry for entry in read.entries
                 if isinstance(entry, dict) and 'actions' not in entry]
     # The forms in which people keep machines.
@@ -167,30 +192,67 @@ def parse(path: str, text: str) -> Document:
     return read
 
 
+@dataclasses.dataclass(frozen=True)
+class _Content:
+    """Nodes of a file: its entries, and its tables with their names."""
+
+    entries: list[yaml.Node]
+    tables: list[tuple[yaml.Node, yaml.Node]] | None = None
+
+
+def _content(text: str) -> _Content:
+    nodes = yaml_text.nodes(text)
+    entries = [entry for node in nodes for entry in form.entries(node)]
+    tables = [table for node in nodes for table in form.tables(node)]
+    if not any(map(form.has_tables, nodes)):
+        return _Content(entries)
+    return _Content(entries, tables)
+
+
 def _compose(path: str, text: str,
-             split: typing.Callable[[str], list[yaml.Node]]) -> Document:
+             split: typing.Callable[[str], _Content]) -> Document:
     try:
-        entries = split(text)
+        content = split(text)
         places: dict[tuple[int, str], Place] = {}
         plain: dict[tuple[int, str], str] = {}
         values = []
-        for index, entry in enumerate(entries):
+        for index, entry in enumerate(content.entries):
             values.append(yaml_text.construct(entry, text))
             for pointer, node in _values(entry, ''):
-                mark = node.start_mark
-                places[index, pointer] = mark.line + 1, mark.column + 1
+                places[index, pointer] = _place(node)
                 if yaml_scalar.reads_otherwise(node):
                     plain[index, pointer] = node.value
+        tables = None
+        if content.tables is not None:
+            tables = tuple(_table(path, name, node, text)
+                           for name, node in content.tables)
     except (yaml.YAMLError, RecursionError) as exc:
-        mark = getattr(exc, 'problem_mark', None)
-        reason = getattr(exc, 'problem', None) or str(exc)
-        # YAML's own errors are subclasses.
-        hint = mark and type(exc) is not yaml.MarkedYAMLError and (
-            yaml_text.syntax_hint(text, mark.line))
-        raise exceptions.InvalidDocument(
-            path, f'{reason}; {hint}' if hint else reason,
-            mark and (mark.line + 1, mark.column + 1)) from exc
-    return Document(path, tuple(values), places, plain)
+        raise yaml_text.as_document_error(path, text, exc) from exc
+    return Document(path, tuple(values), places, plain, tables)
+
+
+def _table(path: str, name: yaml.Node, node: yaml.Node, text: str
+           ) -> WrittenTable:
+    rows = None
+    if isinstance(node, yaml.MappingNode):
+        yaml_text.check_names(node)
+        rest = []
+        for key, value in node.value:
+            if key.value == 'rows' and isinstance(value, yaml.SequenceNode):
+                rows = table_rows.of_nodes(path, value.value, text)
+            else:
+                rest.append((key, value))
+        # A place for each value of a hundred thousand rows would be large.
+        # The node itself stays: aliases may stand for it.
+        node = yaml.MappingNode(node.tag, rest, node.start_mark,
+                                node.end_mark)
+    entry = yaml_text.construct(node, text)
+    places = {pointer: _place(value) for pointer, value in _values(node, '')}
+    return WrittenTable(path, name.value, entry, places, rows)
+
+
+def _place(node: yaml.Node) -> Place:
+    return node.start_mark.line + 1, node.start_mark.column + 1
 
 
 def entry_nodes(text: str) -> list[yaml.Node]:
@@ -198,13 +260,16 @@ def entry_nodes(text: str) -> list[yaml.Node]:
 
     :raises: YAMLError where they cannot be read.
     """
-    return [entry for node in yaml_text.nodes(text)
-            for entry in form.entries(node)]
+    return _content(text).entries
 
 
-def _items(text: str) -> list[yaml.Node]:
-    return [item for node in yaml_text.nodes(text) for item in (
-        node.value if isinstance(node, yaml.SequenceNode) else [node])]
+def _whole(text: str) -> _Content:
+    return _Content(yaml_text.nodes(text))
+
+
+def _items(text: str) -> _Content:
+    return _Content([item for node in yaml_text.nodes(text) for item in (
+        node.value if isinstance(node, yaml.SequenceNode) else [node])])
 
 
 def _values(node: yaml.Node, pointer: str

@@ -9,13 +9,15 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import table_file
 
 
 @dataclasses.dataclass(frozen=True)
 class RuleFiles:
-    """Rules of several files as one list."""
+    """Rules of several files as one list, and their tables by name."""
 
     documents: tuple[document.Document, ...]
+    tables: table_file.FileTables = table_file.NO_TABLES
 
     @property
     def written(self) -> list[file_rule.WrittenRule]:
@@ -29,48 +31,56 @@ class RuleFiles:
         return [each.entry for each in self.written]
 
     def explain(self, problems: typing.Iterable[exceptions.Problem]) -> str:
-        """Return where the rules are that Ironic refused.
+        """Return where the rules and tables are that Ironic refused.
 
         Ironic names one by its place in what was posted; its author knows it
         by file and line.
 
         :param problems: of the request that posted them.
-        :returns: a line for each problem, nothing where none is of a rule.
+        :returns: a line for each problem, nothing where none is of a rule or
+            a table.
         """
         places = {f'/rules/{index}': rule
                   for index, rule in enumerate(self.written)}
         lines = []
-        is_of_rule = False
+        is_of_file = False
         for problem in problems:
             tokens = problem.pointer.split('/')
             rule = places.get('/'.join(tokens[:3]))
             if rule is None:
-                lines.append(str(problem))
+                of_table = self.tables.explain(problem)
+                lines.append(of_table or str(problem))
+                is_of_file = is_of_file or of_table is not None
                 continue
-            is_of_rule = True
+            is_of_file = True
             inside = problem.at(''.join(f'/{token}' for token in tokens[3:]))
             line, column = rule.place(inside.pointer)
             lines.append(f'{rule.source.path}:{line}:{column}: {rule.label}: '
                          f'{file_rule.shown(inside)}')
-        return '\n'.join(lines) if is_of_rule else ''
+        return '\n'.join(lines) if is_of_file else ''
 
 
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:
     """Read files of rules, folders with such files and what is piped in.
 
     :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
-        or something else stands where rules do.
+        something else stands where rules do, or a table is invalid.
     """
-    return of_documents(map(document.load, document.files(paths)))
+    return of_documents(map(document.load, table_file.rule_files(paths)))
 
 
 def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:
-    """Return files that have been read as one list; see :func:`load_all`."""
-    files = RuleFiles(tuple(documents))
+    """Return files that have been read as one list; see :func:`load_all`.
+
+    The files with rows of tables are read here, and checked.
+    """
+    read = tuple(documents)
+    files = RuleFiles(read, table_file.load(read))
     for rule in files.written:
         if not isinstance(rule.entry, dict):
             raise exceptions.InvalidDocument(
                 rule.source.path,
                 f'{rule.label}: ' + _('a rule must be a mapping'),
                 rule.place())
+    table_file.build(files.tables)
     return files

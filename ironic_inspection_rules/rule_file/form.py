@@ -7,7 +7,8 @@ What is a rule is decided by where it stands. A document is
 * a list of rules,
 * a mapping with ``actions``: one rule,
 * a mapping with ``rules`` or ``inspection_rules``, as requests and answers of
-  the API have them: a list of rules, with other members of these,
+  the API have them: a list of rules, with other members of these, and
+  ``tables``; or with ``tables`` alone,
 * any other mapping of names to rules and lists of rules, such as a file of
   variables of Ansible, where text refers to other variables.
 """
@@ -22,6 +23,9 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 LISTS = ('rules', 'inspection_rules')
 """Members of a document that have its rules."""
+
+TABLES = 'tables'
+"""Member of a document that has its tables by name."""
 
 REQUEST = ('message', 'revision')
 ANSWER = ('changes', 'created_at', 'links', 'next', 'project_id', 'user_id',
@@ -49,20 +53,59 @@ def entries(node: yaml.Node) -> list[yaml.Node]:
         raise _of_kubernetes(node, members)
     if _actions(node) is not None:
         return [node]
-    if not members.keys().isdisjoint(LISTS):
+    if not members.keys().isdisjoint(LISTS) or _has_tables(members):
         return _listed(node)
     return _named(node) or [node]
+
+
+def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
+    """Return the tables of a document, whose entries were read.
+
+    :returns: pairs of a name and what stands there, whatever it is.
+    :raises: MarkedYAMLError where the member is no mapping.
+    """
+    if not isinstance(node, yaml.MappingNode) or _actions(node) is not None:
+        return []
+    members = {key.value: value for key, value in node.value}
+    if members.keys().isdisjoint(LISTS) and not _has_tables(members):
+        return []
+    member = members.get(TABLES)
+    if member is None or member.tag == yaml_text.NULL:
+        return []
+    if not isinstance(member, yaml.MappingNode):
+        raise yaml.MarkedYAMLError(
+            problem=_('expected a mapping of names to tables under "%s"')
+            % TABLES, problem_mark=member.start_mark)
+    yaml_text.check_names(member)
+    return list(member.value)
+
+
+def has_tables(node: yaml.Node) -> bool:
+    """Return whether a document says which tables there are, if only none."""
+    return isinstance(node, yaml.MappingNode) and (
+        _actions(node) is None) and any(
+            key.value == TABLES and isinstance(value, yaml.MappingNode)
+            for key, value in node.value)
+
+
+def _has_tables(members: dict[str, yaml.Node]) -> bool:
+    """Return whether a document without a list of rules has tables.
+
+    A file of variables may call its rules so.
+    """
+    member = members.get(TABLES)
+    return isinstance(member, yaml.MappingNode) and not _is_named_rule(member)
 
 
 def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a document that has them in a list."""
     unknown = [key for key, _value in node.value
-               if key.value not in (*LISTS, *REQUEST, *ANSWER)]
+               if key.value not in (*LISTS, TABLES, *REQUEST, *ANSWER)]
     if unknown:
         raise yaml.MarkedYAMLError(
             problem=suggestion.all_unknown(
                 _('member of the file'), [key.value for key in unknown],
-                (*LISTS, *REQUEST)),
+                (*LISTS, TABLES, *REQUEST)),
             problem_mark=unknown[0].start_mark)
     found: list[yaml.Node] = []
     for key, value in node.value:

@@ -207,7 +207,7 @@ def _problem(node: yaml.Node, text: str) -> str | None:
     if node.tag.startswith('!'):
         return _quote(f'{node.tag} {node.value}'.strip())
     # "! eq" loses its sign without a trace.
-    if text[node.start_mark.index:].startswith('! '):
+    if text.startswith('! ', node.start_mark.index):
         return _quote(f'! {node.value}')
     return None
 
@@ -230,6 +230,23 @@ def syntax_hint(text: str, line: int) -> str | None:
                   or _FIELD.match(plain['text'])):
         return _quote(plain['text'].rstrip())
     return None
+
+
+def as_document_error(path: str, text: str,
+                      error: yaml.YAMLError | RecursionError
+                      ) -> exceptions.InvalidDocument:
+    """Return the error of a file that is no YAML, with its place.
+
+    :param text: of the whole file.
+    """
+    mark = getattr(error, 'problem_mark', None)
+    reason = getattr(error, 'problem', None) or str(error)
+    # YAML's own errors are subclasses.
+    hint = mark and type(error) is not yaml.MarkedYAMLError and (
+        syntax_hint(text, mark.line))
+    return exceptions.InvalidDocument(
+        path, f'{reason}; {hint}' if hint else reason,
+        mark and (mark.line + 1, mark.column + 1))
 
 
 def _quote(text: str) -> str:

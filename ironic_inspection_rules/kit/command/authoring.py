@@ -22,7 +22,7 @@ from ironic_inspection_rules.kit.report import sarif
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import table_file
 
 
 class Lint(arguments.Command):
@@ -59,7 +59,7 @@ class Lint(arguments.Command):
                    'it is'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        parsed_args.files = document.files(parsed_args.files)
+        parsed_args.files = table_file.rule_files(parsed_args.files)
         if parsed_args.fix:
             for path in dict.fromkeys(parsed_args.files):
                 mended = mended_file.mend(path, registry.installed())
@@ -138,7 +138,7 @@ class Convert(arguments.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         files = [converted_file.convert(path, registry.installed(),
                                         parsed_args.language == 'ironic')
-                 for path in document.files(parsed_args.files)]
+                 for path in table_file.rule_files(parsed_args.files)]
         arguments.write(parsed_args.output, '\n'.join(
             each.text for each in files), self.app.stdout)
         lost = [found for each in files for found in each.lost]

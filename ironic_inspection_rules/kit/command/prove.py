@@ -16,7 +16,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import repository
 
 EXIT_ERROR = 1
@@ -75,7 +75,7 @@ class Prove(arguments.Command):
             return EXIT_ERROR
         # In the order in which they run.
         rules, other = (repository.order(machine_test.load_rules(
-            document.files(paths), self.app.stderr.write))
+            table_file.rule_files(paths), self.app.stderr.write))
             for paths in (parsed_args.files, parsed_args.equivalent))
         proof = question.Proof(rules, parsed_args.time_limit, other)
         if parsed_args.equivalent:

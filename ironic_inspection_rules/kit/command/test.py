@@ -19,7 +19,7 @@ from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import expectation
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_file import yaml_text
 
 EXIT_ERROR = 1
@@ -80,7 +80,7 @@ class Test(arguments.Command):
             self._parser.error(_('--update needs --expect'))
         if parsed_args.format == 'junit' and covers:
             self._parser.error(_('-f junit has no form for --coverage'))
-        parsed_args.files = document.files(parsed_args.files)
+        parsed_args.files = table_file.rule_files(parsed_args.files)
         rules = machine_test.load_rules(parsed_args.files,
                                         self.app.stderr.write)
         paths = machine_test.find_inventories(parsed_args.inventory)

@@ -13,8 +13,8 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.trial import rule_meaning
-from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import replacement
 
 ADDED = 'added'
@@ -51,7 +51,7 @@ class RuleSet:
         :param warn: see :func:`.file_rule.parse_all`.
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
-        files = document.files(paths)
+        files = table_file.rule_files(paths)
         written = [each for path in files for each in file_rule.load(path)]
         rules = file_rule.parse_all(written, registry.installed(), warn)
         return cls(files, rules, frozenset(

@@ -91,7 +91,7 @@ class LoadTestCase(base.TestCase):
                 (f'{good}\nrule: []', '2:1', 'did you mean "rules"?'),
                 (f'{good}\ndefaults: {{priority: 5}}', '2:1',
                  'unknown member of the file "defaults"'),
-                (f'{good}\ntables: {{a: {{rows: [{{actions: [1]}}]}}}}',
+                (f'{good}\ntabels: {{a: {{rows: [{{actions: [1]}}]}}}}',
                  '2:1', '"tables"'),
                 (f'a: 1\n{good}\nb: 2', '1:1', 'unknown member of the file '
                  '"b"'),

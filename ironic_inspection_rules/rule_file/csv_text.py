@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""CSV as spreadsheets write it.
+
+Excel writes a mark of the encoding at the start, semicolons where a comma
+separates decimals, and two characters at the end of a line. People write
+``="00123"`` to keep it from dropping the zeros.
+"""
+
+import array
+from collections.abc import Iterator
+import csv
+import io
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import table
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.i18n import _
+
+_DELIMITERS = ',;\t'
+_QUOTED = re.compile('"(?:[^"]|"")*"?')
+# Excel reads it and does not show it.
+_SEPARATOR = re.compile(r'sep=([,;\t|])\r?\n?')
+_TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
+
+_MOST_SHARED = 1000
+"""Values of a column that are kept once, however many rows have them."""
+
+
+def read(path: str, data: bytes, encoding: str,
+         types: typing.Mapping[str, str]
+         ) -> tuple[list[dict[str, typing.Any]], typing.Sequence[int]]:
+    """Read rows under a header.
+
+    :param data: what is in the file.
+    :param encoding: of which it is valid text.
+    :param types: the types of columns. A cell that is not of its type stays
+        text, which the check of the table reports.
+    :returns: the rows, and the line of each, counted from one.
+    :raises: :class:`.exceptions.InvalidDocument` with the line.
+    """
+    def fail(reason: str, line: int) -> typing.NoReturn:
+        raise exceptions.InvalidDocument(path, reason, (line, 1))
+
+    records = _Records(path, data, encoding)
+    columns: list[_Column] | None = None
+    rows: list[dict[str, typing.Any]] = []
+    lines = array.array('L')
+    for line, cells in records:
+        if columns is None:
+            problem = _header_problem(cells)
+            if problem:
+                fail(problem, line)
+            names = [cell.strip() for cell in cells]
+            columns = [_Column(name, types.get(name)) for name in names]
+            continue
+        if len(cells) > len(columns):
+            fail(_('the row has %(cells)d cells, and there are %(columns)d '
+                   'columns') % {'cells': len(cells),
+                                 'columns': len(columns)}, line)
+        if len(rows) == table.MOST_ROWS:
+            fail(_('there are more than %d rows') % table.MOST_ROWS, line)
+        # A row of a spreadsheet may end before its last columns.
+        cells += [''] * (len(columns) - len(cells))
+        row = {}
+        for column, cell in zip(columns, cells, strict=True):
+            try:
+                row[column.name] = column.value(cell)
+            except exceptions.OperationError as exc:
+                fail(f'{column.name}: {exc}', line)
+        rows.append(row)
+        lines.append(line)
+    if columns is None:
+        fail(_('the file is empty: its first line must name the columns'), 1)
+    return rows, lines
+
+
+class _Records:
+    """Yields each record that is not blank, with the line it begins at."""
+
+    def __init__(self, path: str, data: bytes, encoding: str) -> None:
+        self._path = path
+        self._data = data
+        self._encoding = encoding
+
+    def _open(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(self._data), self._encoding,
+                                newline='')
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        lines = self._open()
+        skipped, delimiter = self._form()
+        for _number in range(skipped):
+            next(lines)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        begin = skipped + 1
+        try:
+            for record in reader:
+                if record:
+                    yield begin, record
+                begin = skipped + reader.line_num + 1
+        except csv.Error as exc:
+            # A quote that is not closed takes in all that follows.
+            raise exceptions.InvalidDocument(
+                self._path, _('the row that begins here is no CSV: %s')
+                % exc, (begin, 1)) from exc
+
+    def _form(self) -> tuple[int, str]:
+        """Return how many lines come before the header, and the delimiter."""
+        skipped = 0
+        for line in self._open():
+            separator = _SEPARATOR.fullmatch(line)
+            if separator and not skipped:
+                return 1, separator[1]
+            if line.strip():
+                return skipped, self._delimiter(line, skipped + 1)
+            skipped += 1
+        return skipped, ','
+
+    def _delimiter(self, header: str, line: int) -> str:
+        plain = _QUOTED.sub('', header)
+        found = [mark for mark in _DELIMITERS if mark in plain]
+        if len(found) > 1:
+            raise exceptions.InvalidDocument(
+                self._path,
+                _('the header has commas, semicolons or tabs beside one '
+                  'another; put the names in quotes'), (line, 1))
+        return found[0] if found else ','
+
+
+class _Column:
+    """Reads the cells of a column."""
+
+    def __init__(self, name: str, kind: str | None) -> None:
+        self.name = name
+        self._kind = kind if kind in table.TYPES else None
+        self._values: dict[str, typing.Any] = {}
+
+    def value(self, cell: str) -> typing.Any:
+        """Return the value of a cell.
+
+        :raises: :class:`.exceptions.OperationError` for a formula.
+        """
+        # Columns such as racks and models have few values, many times.
+        if cell in self._values:
+            return self._values[cell]
+        value = self._read(cell)
+        if len(self._values) < _MOST_SHARED:
+            self._values[cell] = value
+        return value
+
+    def _read(self, cell: str) -> typing.Any:
+        if cell.startswith('='):
+            text = _TEXT_FORMULA.fullmatch(cell)
+            if text is None:
+                raise exceptions.OperationError(
+                    _('the cell is a formula; text that begins with "=" is '
+                      'written as ="=…"'))
+            cell = text[1].replace('""', '"')
+        try:
+            return table.convert(cell, self._kind)
+        except exceptions.OperationError:
+            return cell
+
+
+def _header_problem(cells: list[str]) -> str | None:
+    names = [cell.strip() for cell in cells]
+    if len(names) > table.MOST_COLUMNS:
+        return _('there are more than %d columns') % table.MOST_COLUMNS
+    for number, name in enumerate(names, 1):
+        if not name:
+            return _('column %d has no name') % number
+        if names.index(name) != number - 1:
+            return _('there are two columns "%s"') % suggestion.shown(name)
+    return None

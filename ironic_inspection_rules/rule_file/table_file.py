@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tables of rule files: their rows, perhaps in files beside these."""
+
+from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+import dataclasses
+import os
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import table
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import table_rows
+
+FILE = 'file'
+"""Member of a table that names the file with its rows."""
+
+MEMBERS = (*(name for name in table.MEMBERS if name != 'rows'), FILE, 'rows')
+
+Problem = exceptions.Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class FileTable:
+    """A table of a rule file, with its rows; it may be anything yet."""
+
+    written: document.WrittenTable
+    rows: table_rows.Rows | None
+
+    @property
+    def name(self) -> str:
+        return self.written.name
+
+    @property
+    def entry(self) -> typing.Any:
+        """Return the JSON form, as it is posted to Ironic."""
+        if self.rows is None:
+            return self.written.entry
+        entry = {name: value for name, value in self.written.entry.items()
+                 if name != FILE}
+        return {**entry, 'rows': self.rows.rows}
+
+    def locate(self, pointer: str) -> tuple[str, document.Place]:
+        """Return the file and the place of a value.
+
+        :param pointer: RFC 6901 pointer into the entry.
+        """
+        tokens = data_path.parse(pointer) if pointer else ()
+        match tokens:
+            case ('rows', number, *inside) if (
+                    self.rows is not None
+                    and int(number) < len(self.rows.rows)):
+                column = str(inside[0]) if inside else None
+                return self.rows.path, (
+                    self.rows.line(int(number), column), 1)
+            case ('rows', *_inside) if (
+                    self.rows is not None
+                    and self.rows.path != self.written.path):
+                return self.rows.path, (1, 1)
+        return self.written.path, self.written.place(pointer)
+
+
+@dataclasses.dataclass(frozen=True)
+class FileTables:
+    """The tables of several files, by name.
+
+    ``is_given`` says whether a file has the member at all: without it, the
+    stored tables stay.
+    """
+
+    tables: typing.Mapping[str, FileTable] = dataclasses.field(
+        default_factory=dict)
+    is_given: bool = False
+
+    @property
+    def entries(self) -> dict[str, typing.Any] | None:
+        """Return the member ``tables`` of a request, None without one."""
+        if not self.is_given:
+            return None
+        return {name: each.entry for name, each in self.tables.items()}
+
+    def explain(self, problem: Problem) -> str | None:
+        """Return a problem with the place where its author wrote it.
+
+        :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
+        :returns: None if it is of no table of these files.
+        """
+        error = self.error(problem)
+        return None if error is None else str(error)
+
+    def error(self, problem: Problem) -> exceptions.InvalidDocument | None:
+        """Return a problem as the error of a file; see :meth:`explain`."""
+        tokens = data_path.parse(problem.pointer) if problem.pointer else ()
+        if len(tokens) < 2 or tokens[0] != 'tables':
+            return None
+        found = self.tables.get(str(tokens[1]))
+        if found is None:
+            return None
+        inside = tokens[2:]
+        path, place = found.locate(data_path.pointer(inside))
+        # The line says which row it is.
+        if inside[:1] == ('rows',):
+            inside = inside[2:]
+        label = '.'.join(map(str, (found.name, *inside)))
+        return exceptions.InvalidDocument(
+            path, f'{label}: {problem.sentence}', place)
+
+
+NO_TABLES = FileTables()
+
+
+def load(documents: Iterable[document.Document]) -> FileTables:
+    """Read the tables of rule files, and the files that these name.
+
+    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
+        or is there twice.
+    """
+    found: dict[str, FileTable] = {}
+    is_given = False
+    for read in documents:
+        if read.tables is None:
+            continue
+        is_given = True
+        for written in read.tables:
+            other = found.get(written.name)
+            if other is not None:
+                line, _column = other.written.place()
+                raise exceptions.InvalidDocument(
+                    written.path, _('the table "%(name)s" is also at '
+                                    '%(path)s:%(line)d') % {
+                        'name': suggestion.shown(written.name),
+                        'path': other.written.path, 'line': line},
+                    written.place())
+            found[written.name] = FileTable(written, _rows(written))
+    return FileTables(found, is_given)
+
+
+def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
+    """Yield what is wrong with tables, each with its file and line."""
+    for name, each in tables.tables.items():
+        try:
+            table.table_from(name, each.entry)
+        except exceptions.InvalidTables as exc:
+            for problem in exc.problems:
+                error = tables.error(problem)
+                yield error or exceptions.InvalidDocument(
+                    each.written.path, str(problem), each.written.place())
+
+
+def build(tables: FileTables) -> dict[str, table.Table]:
+    """Build tables of files.
+
+    :raises: :class:`.exceptions.InvalidDocument` with all problems, each
+        with its file and line.
+    """
+    if not tables.tables:
+        return {}
+    built: dict[str, table.Table] = {}
+    with contextlib.suppress(exceptions.InvalidTables):
+        built = table.tables_from(
+            {name: each.entry for name, each in tables.tables.items()})
+        return built
+    raise joined(list(problems(tables)))
+
+
+def joined(errors: Sequence[exceptions.InvalidDocument]
+           ) -> exceptions.InvalidDocument:
+    """Return one error with what several say, at the place of the first."""
+    first, *others = errors
+    return exceptions.InvalidDocument(
+        first.path, exceptions.listed([first.reason, *map(str, others)]),
+        first.place)
+
+
+def rule_files(paths: Iterable[str]) -> list[str]:
+    """Return files of rules, and those in folders.
+
+    A file with the rows of a table has no rules, although it may end as
+    files of rules do and stand among them.
+
+    :raises: see :func:`.document.files`.
+    """
+    found = document.files(paths)
+    with_rows: set[str] = set()
+    with_tables: set[str] = set()
+    for path in found:
+        named = _named_files(path)
+        with_rows.update(named)
+        if named:
+            with_tables.add(os.path.realpath(path))
+    return [path for path in found
+            if path == document.STDIN
+            or os.path.realpath(path) not in with_rows - with_tables]
+
+
+def _named_files(path: str) -> list[str]:
+    """Return the files that the tables of a rule file name."""
+    if path == document.STDIN:
+        return []
+    try:
+        with open(path, 'rb') as stream:
+            content = stream.read()
+        # Most files have no tables, and reading YAML takes long.
+        if b'tables' not in content or b'file' not in content:
+            return []
+        read = document.parse(path, content.decode('utf-8-sig'))
+    except (OSError, UnicodeDecodeError, exceptions.InvalidDocument):
+        # The command that reads the file reports it.
+        return []
+    named = []
+    for written in read.tables or ():
+        name = None
+        if isinstance(written.entry, dict):
+            name = written.entry.get(FILE)
+        if isinstance(name, str) and '\0' not in name:
+            named.append(os.path.realpath(os.path.join(
+                os.path.dirname(path), name)))
+    return named
+
+
+def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
+    """Return the rows of a table, None if the table has no form yet.
+
+    :raises: :class:`.exceptions.InvalidDocument`
+    """
+    def fail(reason: str, pointer: str = '') -> typing.NoReturn:
+        raise exceptions.InvalidDocument(
+            written.path, f'{written.name}: {reason}',
+            written.place(pointer))
+
+    entry = written.entry
+    if not isinstance(entry, dict):
+        return None
+    for name in entry:
+        if name not in MEMBERS:
+            fail(suggestion.unknown(_('member'), name, MEMBERS),
+                 data_path.pointer([name]))
+    if FILE not in entry:
+        if written.rows is None and 'rows' not in entry:
+            fail(_('a table has "%s" or "rows"') % FILE)
+        return written.rows
+    if written.rows is not None or 'rows' in entry:
+        fail(_('a table has either "%s" or "rows"') % FILE, f'/{FILE}')
+    types = entry.get('types')
+    path = _path_beside(written.path, entry[FILE], fail)
+    return table_rows.read(path, types if isinstance(types, dict) else {})
+
+
+def _path_beside(rule_file: str, name: typing.Any,
+                 fail: typing.Callable[[str, str], typing.NoReturn]) -> str:
+    """Return the path of a file in the folder of a rule file.
+
+    Rule files come from others, and with the rights of who applies them no
+    file may be read that the folder does not have.
+
+    :param fail: is called with a reason and a pointer.
+    """
+    pointer = f'/{FILE}'
+    if not isinstance(name, str) or not name:
+        fail(_('must be the name of a file'), pointer)
+    if '\0' in name:
+        fail(_('the name of a file has no character NUL'), pointer)
+    if rule_file == document.STDIN:
+        fail(_('rules that are piped in have no file beside them; write the '
+               'rows under "rows"'), pointer)
+    parts = name.replace('\\', '/').split('/')
+    if os.path.isabs(name) or '..' in parts:
+        fail(_('must be a file in the folder of the rule file, not "%s"')
+             % suggestion.shown(name), pointer)
+    folder = os.path.dirname(rule_file)
+    path = os.path.join(folder, name)
+    inside = os.path.realpath(folder or os.curdir)
+    target = os.path.realpath(path)
+    # Kubernetes mounts files as links to others in the same folder.
+    if os.path.commonpath([inside, target]) != inside:
+        fail(_('"%s" is a link to a file outside of the folder of the rule '
+               'file') % suggestion.shown(name), pointer)
+    if not os.path.exists(target):
+        fail(_('there is no file "%s" beside the rule file')
+             % suggestion.shown(name), pointer)
+    return path

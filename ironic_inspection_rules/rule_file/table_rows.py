@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows of a table as people keep them: CSV, YAML or JSON, with their lines.
+
+A table may have a hundred thousand rows. So the places of rows and cells are
+kept as plain arrays of lines, not as an object each.
+"""
+
+import array
+import codecs
+import dataclasses
+import errno
+import json
+import math
+import os
+import stat
+import sys
+import typing
+
+import yaml
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import table
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import csv_text
+from ironic_inspection_rules.rule_file import yaml_text
+
+CSV, JSON, YAML = '.csv', '.json', ('.yaml', '.yml')
+SUFFIXES = (CSV, JSON, *YAML)
+
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, 'utf-8-sig'),
+                     (codecs.BOM_UTF32_LE, 'utf-32'),
+                     (codecs.BOM_UTF32_BE, 'utf-32'),
+                     (codecs.BOM_UTF16_LE, 'utf-16'),
+                     (codecs.BOM_UTF16_BE, 'utf-16'))
+
+_WHITE = ' \t\r\n'
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Rows of one file, which may be anything yet.
+
+    ``lines`` has the line of each row, counted from one. ``cells`` has that
+    of each value of each row, in their order, where it is another one.
+    """
+
+    path: str
+    rows: list[typing.Any]
+    lines: typing.Sequence[int]
+    cells: typing.Sequence[int] | None = None
+
+    def line(self, number: int, column: str | None = None) -> int:
+        """Return the line of a row, or of a value in it.
+
+        :param number: of the row, from zero.
+        """
+        row = self.rows[number]
+        if self.cells is None or not isinstance(row, dict) or (
+                column not in row):
+            return self.lines[number]
+        before = sum(len(other) for other in self.rows[:number]
+                     if isinstance(other, dict))
+        return self.cells[before + list(row).index(column)]
+
+
+def read(path: str, types: typing.Mapping[str, str]) -> Rows:
+    """Read a file with the rows of a table.
+
+    :param types: the types of columns; a file of CSV has only text.
+    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, with
+        the line if that is known.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in SUFFIXES:
+        raise exceptions.InvalidDocument(
+            path, _('rows are read from files that end in %s')
+            % ', '.join(SUFFIXES))
+    data = _content(path)
+    encoding = _encoding(data)
+    text = _decoded(path, data, encoding)
+    if suffix == CSV:
+        # It is decoded once more, piece by piece: that takes less memory.
+        del text
+        return Rows(path, *csv_text.read(path, data, encoding, types))
+    if suffix == JSON:
+        return _of_json(path, text)
+    return _of_yaml(path, text)
+
+
+def of_nodes(path: str, nodes: typing.Iterable[yaml.Node], text: str) -> Rows:
+    """Return rows that stand in a file of YAML.
+
+    :param text: of the whole file.
+    :raises: YAMLError where one cannot be read.
+    """
+    rows: list[typing.Any] = []
+    lines = array.array('L')
+    cells = array.array('L')
+    for node in nodes:
+        row = yaml_text.construct(node, text)
+        rows.append(row)
+        lines.append(node.start_mark.line + 1)
+        if isinstance(row, dict):
+            cells.extend(value.start_mark.line + 1
+                         for _key, value in node.value)
+    return Rows(path, rows, lines, cells)
+
+
+def _content(path: str) -> bytes:
+    """Return what is in a file, which must stay the same meanwhile."""
+    try:
+        # A pipe without a writer would block.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with open(descriptor, 'rb') as stream:
+            before = os.fstat(descriptor)
+            if stat.S_ISDIR(before.st_mode):
+                raise IsADirectoryError(errno.EISDIR,
+                                        os.strerror(errno.EISDIR))
+            if not stat.S_ISREG(before.st_mode):
+                raise exceptions.InvalidDocument(
+                    path, _('this is no regular file'))
+            data = stream.read(table.MOST_BYTES + 1)
+            after = os.fstat(descriptor)
+    except OSError as exc:
+        raise exceptions.InvalidDocument(
+            path, exc.strerror or str(exc)) from exc
+    if len(data) > table.MOST_BYTES:
+        raise exceptions.InvalidDocument(
+            path, _('the file is larger than %d MiB')
+            % (table.MOST_BYTES // 2 ** 20))
+    if (before.st_mtime_ns, before.st_size) != (
+            after.st_mtime_ns, after.st_size) or len(data) != after.st_size:
+        raise exceptions.InvalidDocument(
+            path, _('the file changed while it was read; try again'))
+    return data
+
+
+def _encoding(data: bytes) -> str:
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return encoding
+    return 'utf-8'
+
+
+def _decoded(path: str, data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as exc:
+        before = data[:exc.start].decode(encoding, errors='ignore')
+        if encoding.startswith('utf-8'):
+            reason = _('byte 0x%02x is no text in UTF-8; save the file as '
+                       '"CSV UTF-8"') % data[exc.start]
+        else:
+            reason = _('the file is no text in %s') % encoding.upper()
+        raise exceptions.InvalidDocument(
+            path, reason, (before.count('\n') + 1, 1)) from exc
+
+
+def _of_yaml(path: str, text: str) -> Rows:
+    try:
+        documents = yaml_text.nodes(text)
+        if len(documents) != 1 or not isinstance(documents[0],
+                                                 yaml.SequenceNode):
+            raise exceptions.InvalidDocument(path, _not_a_list())
+        return of_nodes(path, documents[0].value, text)
+    except (yaml.YAMLError, RecursionError) as exc:
+        raise yaml_text.as_document_error(path, text, exc) from exc
+
+
+def _of_json(path: str, text: str) -> Rows:
+    """Read a list of JSON item by item, to know the line of each."""
+    def fail(reason: str, position: int) -> typing.NoReturn:
+        raise exceptions.InvalidDocument(
+            path, reason, (text.count('\n', 0, position) + 1, 1))
+
+    text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_mapping, parse_constant=_no_constant,
+        parse_float=_finite)
+    rows: list[typing.Any] = []
+    lines = array.array('L')
+    line, counted = 1, 0
+    position = _skip(text, 0)
+    if text[position:position + 1] != '[':
+        fail(_not_a_list(), position)
+    position = _skip(text, position + 1)
+    is_empty = text[position:position + 1] == ']'
+    while not is_empty:
+        line += text.count('\n', counted, position)
+        counted = position
+        try:
+            row, position = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as exc:
+            fail(exc.msg, exc.pos)
+        except RecursionError:
+            fail(_('nested too deeply'), position)
+        except ValueError as exc:
+            fail(str(exc), position)
+        rows.append(row)
+        lines.append(line)
+        position = _skip(text, position)
+        separator = text[position:position + 1]
+        if separator == ']':
+            break
+        if separator != ',':
+            fail(_('expected "," or "]"'), position)
+        position = _skip(text, position + 1)
+    position = _skip(text, position + 1)
+    if position < len(text):
+        fail(_('there is something behind the list'), position)
+    return Rows(path, rows, lines)
+
+
+def _skip(text: str, position: int) -> int:
+    while text[position:position + 1] and text[position] in _WHITE:
+        position += 1
+    return position
+
+
+def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
+    # Rows have the same columns, which are kept once.
+    made = {sys.intern(name): value for name, value in pairs}
+    if len(made) != len(pairs):
+        names = [name for name, _value in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(_('key "%s" is there twice')
+                         % suggestion.shown(twice))
+    return made
+
+
+def _no_constant(name: str) -> typing.NoReturn:
+    raise ValueError(yaml_text.NOT_JSON % name)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(yaml_text.NOT_JSON % number)
+    return value
+
+
+def _not_a_list() -> str:
+    return _('the file must hold one list of rows')
