@@ -15,8 +15,8 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import table
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 
 _DELIMITERS = ',;\t'

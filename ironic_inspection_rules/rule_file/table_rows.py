@@ -20,8 +20,8 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import table
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import csv_text
 from ironic_inspection_rules.rule_file import yaml_text

@@ -23,7 +23,7 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import single_condition
-from ironic_inspection_rules.engine import table
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 

@@ -5,11 +5,11 @@
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import table
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 
 Mapping = dict[str, typing.Any]

@@ -6,7 +6,7 @@ import os
 from unittest import mock
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import table
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.rule_file import table_rows
 from ironic_inspection_rules.tests.unit.rule_file import files
 

@@ -5,11 +5,11 @@
 import uuid
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import table
-from ironic_inspection_rules.engine import table_check
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import phase

@@ -9,7 +9,6 @@ only be said beside them.
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import table
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -17,6 +16,7 @@ from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem

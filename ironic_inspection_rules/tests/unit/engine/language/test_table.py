@@ -3,9 +3,9 @@
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import table
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.tests.unit import base
 
 ROWS = [{'serial': ' a1 ', 'cpus': 4, 'pin': '1234'},
