@@ -47,7 +47,7 @@ class OutliersTestCase(base.TestCase):
                    if grid['label'] == 'Kinds']
         self.assertEqual(['Kinds differ in', '25 machines', '15 machines'],
                          kinds['heads'])
-        self.assertIn(['inventory.cpu.model_name', 'Later '],
+        self.assertIn(['inventory.cpu.model_name', 'Later'],
                       [[row[0], row[2]] for row in kinds['rows']])
 
     def test_a_machine_is_called_as_its_file(self):
