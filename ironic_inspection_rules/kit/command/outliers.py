@@ -43,6 +43,8 @@ class Outliers(arguments.Command):
         text = peer_arguments.render(found, parsed_args.format)
         output = arguments.beside(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
+        self.app.stderr.write(
+            peer_arguments.unreported(found, parsed_args.by))
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:

@@ -72,6 +72,21 @@ def rules(written: Sequence[dict[str, typing.Any]]) -> str:
             written, width=math.inf)
 
 
+def unreported(found: peers.Result, by: Sequence[str]) -> str:
+    """Return lines about the paths of ``--by`` that no machine reports.
+
+    All machines are then peers, as far as these paths go.
+    """
+    keys = [group.key for group in found.groups]
+    keys += [skipped.key for skipped in found.skipped]
+    reported = {path for key in keys for path, _value in key}
+    lines = []
+    for path in by:
+        if keys and path not in reported:
+            lines.append(_('No machine reports a value of %s\n') % path)
+    return ''.join(lines)
+
+
 def status(found: peers.Result) -> int:
     """Return how a command ends."""
     return EXIT_ODD if found.findings else 0

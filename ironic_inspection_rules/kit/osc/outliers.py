@@ -86,6 +86,8 @@ class ShowOutliers(command.Command):
         arguments.write(
             parsed_args.output,
             peer_arguments.render(found, parsed_args.format), output)
+        self.app.stderr.write(
+            peer_arguments.unreported(found, parsed_args.by))
         if missing:
             self.app.stderr.write(
                 _P('Without an inventory: %d node\n',

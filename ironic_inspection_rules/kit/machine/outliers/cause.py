@@ -24,6 +24,9 @@ _MODEL = frozenset(('model', 'product', 'version'))
 _DEVICE_MODEL = frozenset(('model', 'product', 'vendor', 'manufacturer'))
 _TOTAL = 'physical_mb'
 _MOST_SETTINGS = 3  # That are named; a reset changes many.
+_SAYS_NOTHING = frozenset(('value', 'unit', 'status', 'state', 'reading'))
+"""Names of fields that are only understood with what they are in."""
+
 _LEADS = ('physical_mb', 'model_name', 'version', 'Version', 'count',
           'total', 'product')
 """Fields that say most, the first one first."""
@@ -217,6 +220,9 @@ def _named(field: candidate.Candidate) -> candidate.Candidate:
     """Say which field it is, where its kind does not."""
     if field.kind in (finding.FLAG, finding.MEMORY):
         return field
-    name = field.field.rpartition('.')[2]
+    above, _dot, name = field.field.rpartition('.')
+    if name in _SAYS_NOTHING:
+        # Sensors are told apart by the mappings that their values are in.
+        name = f'{above.rpartition(".")[2]} {name}'
     return dataclasses.replace(field, has=f'{name} {field.has}',
                                value=f'{name} {field.value}')

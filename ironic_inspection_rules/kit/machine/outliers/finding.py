@@ -159,6 +159,10 @@ def number(path: str, amount: float) -> str:
     last = path.rpartition('.')[2].split(' ')[0]
     if last in ('physical_mb', 'memory_mb'):
         return f'{amount / 1024:.6g} GiB'
+    if path == 'inventory.memory.total':
+        return f'{amount / 2 ** 30:.6g} GiB'
+    if path.endswith('disk.size'):
+        return size(part_source.DISK, amount)
     if amount.is_integer():
         return str(int(amount))
     return f'{amount:.6g}'

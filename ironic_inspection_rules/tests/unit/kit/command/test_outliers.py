@@ -75,6 +75,16 @@ class OutliersTestCase(test_shell.CallTestCase):
         self.assertEqual(0, code)
         self.assertIn('8 machines, which are too few', output)
 
+    def test_a_path_that_no_machine_reports_is_said(self):
+        self.write_all()
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            self.call('outliers', '--by', 'inventory.cpu.count',
+                      'inventory.typo.name', '-o',
+                      str(self.directory / 'out'), '--', self.folder)
+        self.assertIn('inventory.typo.name', errors.getvalue())
+        self.assertNotIn('inventory.cpu.count', errors.getvalue())
+
     def test_kinds_are_listed(self):
         self.machines = test_peers.fleet(12)
         for name in list(self.machines)[:5]:

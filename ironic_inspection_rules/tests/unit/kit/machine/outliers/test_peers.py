@@ -474,6 +474,26 @@ class FindingTestCase(base.TestCase):
             'bios-setting: SriovGlobalEnable Off, 9 of 10 have '
             'SriovGlobalEnable Enabled', found.text)
 
+    def test_a_fan_is_named(self):
+        machines = fleet(10)
+        for name, machine in machines.items():
+            machine['plugin_data']['extra'] = {'ipmi': {'Fan1A': {
+                'value': 0 if name == 'm03' else 3120, 'unit': 'RPM'}}}
+        found, = odd_fleet_trial.compare(machines).findings
+        self.assertEqual('Fan1A value 0', found.has)
+
+    def test_bytes_are_told_in_units(self):
+        machines = fleet(10)
+        for name, machine in machines.items():
+            less = 2 if name == 'm03' else 1
+            machine['inventory']['memory'] = {'total': 2 ** 36 // less}
+            machine['plugin_data']['root_disk'] = {
+                'size': 480 * 10 ** 9 // less}
+        self.assertEqual(
+            [('32 GiB', '64 GiB'), ('size 240 GB', 'size 480 GB')],
+            sorted((found.has, found.peers.value) for found
+                   in odd_fleet_trial.compare(machines).findings))
+
     def test_the_boot_mode_is_compared(self):
         machines = {f'm{number}': plain(number, boot={
             'current_boot_mode': 'uefi',
