@@ -23,6 +23,7 @@ from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.machine import part_source
 
 _MOST_DIFFERENCES = 10
+_LONGEST_VALUE = 200  # Characters of a difference that are shown.
 _STRUCTURE = frozenset((
     part_source.PROCESSOR, part_source.DIMM, finding.MEMORY,
     part_source.DISK, part_source.INTERFACE, part_source.ACCELERATOR,
@@ -50,6 +51,19 @@ class Kind:
     differs: tuple[Difference, ...] = ()
 
 
+class _Column(typing.NamedTuple):
+    """What machines have of one field.
+
+    :param values: one of each machine, None where it reports nothing.
+    :param amounts: the numbers that were reported, if the field is one.
+    """
+
+    kind: str
+    path: str
+    values: Sequence[typing.Any]
+    amounts: Sequence[float] | None = None
+
+
 class _Feature(typing.NamedTuple):
     """A field that divides machines into populations.
 
@@ -70,24 +84,21 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[Kind]:
     """Divide machines of one model into kinds.
 
     :param least: machines that make a kind.
+    :returns: the largest kind first.
     """
     enough = max(least, len(sketches) * norm.QUARTER)
-    parts = _divided(tuple(sketches), enough)
-    if len(parts) == 1:
-        return [Kind(parts[0])]
-    parts.sort(key=lambda part: -len(part))
-    ordered = [each for part in parts for each in part]
-    bounds = []
-    for number, part in enumerate(parts):
-        bounds += [number] * len(part)
-    differs = _differences(ordered, bounds, len(parts), least)
-    return [Kind(part, tuple(differs[number]))
-            for number, part in enumerate(parts)]
+    populations = _divided(tuple(sketches), enough)
+    if len(populations) == 1:
+        return [Kind(populations[0])]
+    populations.sort(key=len, reverse=True)
+    differences = _differences(populations, least)
+    return [Kind(population, tuple(differs)) for population, differs
+            in zip(populations, differences, strict=True)]
 
 
 def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
              ) -> list[tuple[sketch.Sketch, ...]]:
-    """Divide machines by the best feature, and the parts again."""
+    """Divide machines by the best feature, and the populations again."""
     if len(sketches) < 2 * enough:
         return [sketches]
     features = list(_features(sketches, enough))
@@ -95,11 +106,13 @@ def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
     if best is None:
         return [sketches]
     members: list[list[sketch.Sketch]] = [[] for _value in best.values]
-    labels = _assigned(best, features)
-    for each, label in zip(sketches, labels, strict=True):
-        members[label].append(each)
-    return [part for each in members
-            for part in _divided(tuple(each), enough)]
+    labels = _Assignment(best, features).labels()
+    for drawn, label in zip(sketches, labels, strict=True):
+        members[label].append(drawn)
+    populations = []
+    for population in members:
+        populations += _divided(tuple(population), enough)
+    return populations
 
 
 def _best(features: Sequence[_Feature]) -> _Feature | None:
@@ -108,29 +121,63 @@ def _best(features: Sequence[_Feature]) -> _Feature | None:
     for feature in features:
         kinds.setdefault(feature.labels, set()).add(feature.kind)
     usable = [feature for feature in features
-              if len(kinds[feature.labels]) > 1 or feature.kind in _STRUCTURE]
+              if feature.kind in _STRUCTURE
+              or len(kinds[feature.labels]) > 1]
     if not usable:
         return None
-    return max(usable, key=lambda feature: (
-        len(kinds[feature.labels]),
-        sum(label is not None for label in feature.labels),
-        feature.kind in _STRUCTURE))
+
+    def weight(feature: _Feature) -> tuple[int, int, bool]:
+        labelled = sum(label is not None for label in feature.labels)
+        return (len(kinds[feature.labels]), labelled,
+                feature.kind in _STRUCTURE)
+
+    return max(usable, key=weight)
 
 
 def _features(sketches: Sequence[sketch.Sketch], enough: float
               ) -> Iterator[_Feature]:
-    for kind, path, column in _columns(sketches):
-        feature = _feature(kind, path, column, enough)
+    for column in _columns(sketches):
+        feature = _feature(column, enough)
         if feature is not None:
             yield feature
+
+
+def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_Column]:
+    """Yield what is compared of machines, except what is measured."""
+    for path, values in field_comparison.texts(sketches):
+        yield _Column(candidate.kind_of(path), path, values)
+    for (kind, source), lists in part_lists(sketches).items():
+        if len(set(map(id, lists))) > 1:
+            # Without who reported it.
+            path = source.partition(' ')[2]
+            yield from _part_columns(kind, path, lists)
     for path, amounts in field_comparison.numbers(sketches, _is_counted):
-        feature = _feature(candidate.kind_of(path, True), path,
-                           _counted(amounts), enough)
-        if feature is not None:
-            yield feature._replace(amounts=amounts)
+        yield _Column(candidate.kind_of(path, True), path, _unified(amounts),
+                      amounts)
 
 
-def _counted(amounts: Sequence[float]) -> list[float | None]:
+def _part_columns(kind: str, path: str,
+                  lists: Sequence[sketch.PartList | None]
+                  ) -> Iterator[_Column]:
+    """Yield what parts of one kind say of machines: number, values, slots."""
+    tables: dict[int, dict[str, typing.Any]] = {}
+    for part_list in lists:
+        if part_list is None or id(part_list) in tables:
+            continue
+        table = {'number': len(part_list.items),
+                 **part_comparison.multisets(part_list)}
+        slots = tuple(slot for slot, _attributes in part_list.items if slot)
+        if slots:
+            table['slots'] = slots
+        tables[id(part_list)] = table
+    nothing: dict[str, typing.Any] = {}
+    for name in sorted(set().union(*tables.values())):
+        values = [tables.get(id(part_list), nothing).get(name)
+                  for part_list in lists]
+        yield _Column(kind, f'{path} {name}', values)
+
+
+def _unified(amounts: Sequence[float]) -> list[float | None]:
     """Return numbers of machines with one for those that nearly are.
 
     :param amounts: one of each machine; not a number where it reports none.
@@ -146,91 +193,77 @@ def _is_counted(path: str) -> bool:
     return not candidate.is_measured(path)
 
 
-def _columns(sketches: Sequence[sketch.Sketch]
-             ) -> Iterator[tuple[str, str, list[typing.Any]]]:
-    """Yield what is compared of machines, except numbers."""
-    for path, column in field_comparison.texts(sketches):
-        yield candidate.kind_of(path), path, column
-    for (kind, source), lists in part_lists(sketches).items():
-        if len({id(each) for each in lists}) == 1:
-            continue
-        tables: dict[int, dict[str, typing.Any]] = {}
-        for each in lists:
-            if each is not None and id(each) not in tables:
-                tables[id(each)] = {'number': len(each.items),
-                                    **part_comparison.multisets(each)}
-                slots = tuple(slot for slot, _what in each.items if slot)
-                if slots:
-                    tables[id(each)]['slots'] = slots
-        nothing: dict[str, typing.Any] = {}
-        for name in sorted(set().union(*tables.values())):
-            # Without who reported it.
-            yield kind, f'{source.partition(" ")[2]} {name}', [
-                tables.get(id(each), nothing).get(name) for each in lists]
-
-
 def part_lists(sketches: Sequence[sketch.Sketch]
                ) -> dict[tuple[str, str], list[sketch.PartList | None]]:
     """Return the lists of parts of machines, by kind and source."""
-    found: dict[tuple[str, str], list[sketch.PartList | None]] = {}
-    for place, each in enumerate(sketches):
-        for parts in each.parts:
-            key = parts.kind, parts.source
-            if key not in found:
-                found[key] = [None] * len(sketches)
-            found[key][place] = parts
-    return found
+    columns: dict[tuple[str, str], list[sketch.PartList | None]] = {}
+    for place, drawn in enumerate(sketches):
+        for part_list in drawn.parts:
+            key = part_list.kind, part_list.source
+            if key not in columns:
+                columns[key] = [None] * len(sketches)
+            columns[key][place] = part_list
+    return columns
 
 
-def _feature(kind: str, path: str, column: Sequence[Hashable], enough: float
-             ) -> _Feature | None:
+def _feature(column: _Column, enough: float) -> _Feature | None:
     """Return a feature, None where a field does not divide machines."""
-    counts = collections.Counter(column)
+    counts = collections.Counter(column.values)
     counts.pop(None, None)
-    values = sorted((value for value, count in counts.items()
-                     if count >= enough),
-                    key=lambda value: (-counts[value], str(value)))
-    if len(values) < 2 or sum(counts[value] for value in values) < (
-            len(column) * norm.NEARLY_ALL):
+    values = {value for value, count in counts.items() if count >= enough}
+    having = sum(counts[value] for value in values)
+    if len(values) < 2 or having < len(column.values) * norm.NEARLY_ALL:
         return None
     # Numbered as they come, so that features that divide alike are equal.
     numbers: dict[Hashable, int] = {}
-    for value in column:
+    for value in column.values:
         if value in values:
             numbers.setdefault(value, len(numbers))
-    return _Feature(kind, path, tuple(numbers.get(value)
-                                      for value in column), tuple(numbers))
+    labels = tuple(numbers.get(value) for value in column.values)
+    return _Feature(column.kind, column.path, labels, tuple(numbers),
+                    column.amounts)
 
 
-def _assigned(best: _Feature, features: Sequence[_Feature]) -> list[int]:
-    """Return the population of each machine, of odd ones the nearest.
+class _Assignment:
+    """The population that each machine belongs to, of odd ones the nearest.
 
     A broken machine may look like one of the others in the best feature; what
     else divides the populations outvotes it.
     """
-    telling: dict[str, list[tuple[_Feature, list[int]]]] = {}
-    for feature in features:
-        usual = _usual(best, feature)
-        if usual is not None:
-            telling.setdefault(feature.kind, []).append((feature, usual))
-    sizes = collections.Counter(best.labels)
-    middles = _middles(best, features)
 
-    def likeness(place: int, number: int) -> tuple[float, ...]:
-        # One vote for each kind: a missing card is in many fields.
-        alike = sum(statistics.fmean(
-            feature.labels[place] == usual[number]
-            for feature, usual in known) for known in telling.values())
-        distance = sum(
-            abs(amounts[place] - middle[number]) / (abs(middle[number]) or 1)
-            for amounts, middle in middles
-            if amounts[place] == amounts[place])
-        return (alike, best.labels[place] == number, -distance,
-                sizes[number])
+    def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
+        self._best = best
+        self._sizes = collections.Counter(best.labels)
+        self._middles = _middles(best, features)
+        self._voters: dict[str, list[tuple[_Feature, list[int]]]] = {}
+        for feature in features:
+            usual = _usual(best, feature)
+            if usual is not None:
+                self._voters.setdefault(feature.kind, []).append(
+                    (feature, usual))
 
-    return [max(range(len(best.values)),
-                key=functools.partial(likeness, place))
-            for place in range(len(best.labels))]
+    def labels(self) -> list[int]:
+        """Return the number of the population of each machine."""
+        populations = range(len(self._best.values))
+        return [max(populations, key=functools.partial(self._likeness, place))
+                for place in range(len(self._best.labels))]
+
+    def _likeness(self, place: int, population: int) -> tuple[float, ...]:
+        """Return how like the machines of a population a machine is."""
+        alike = 0.0
+        for voters in self._voters.values():
+            # One vote for each kind: a missing card is in many fields.
+            alike += statistics.fmean(
+                feature.labels[place] == usual[population]
+                for feature, usual in voters)
+        distance = 0.0
+        for amounts, middles in self._middles:
+            if not math.isnan(amounts[place]):
+                middle = middles[population]
+                distance += abs(amounts[place] - middle) / (
+                    abs(middle) or 1)
+        return (alike, self._best.labels[place] == population, -distance,
+                self._sizes[population])
 
 
 def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
@@ -251,66 +284,94 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
         if count < vote.total() * norm.NEARLY_ALL:
             return None
         usual.append(own)
-    return usual if len(set(usual)) == len(usual) else None
+    if len(set(usual)) < len(usual):
+        return None
+    return usual
 
 
 def _middles(best: _Feature, features: Sequence[_Feature]
              ) -> list[tuple[Sequence[float], list[float]]]:
     """Return numbers of machines, and what is usual in each population."""
-    found = []
+    middles = []
     for feature in features:
         if feature.amounts is None:
             continue
-        usual: list[collections.Counter[float]] = [
+        counts: list[collections.Counter[float]] = [
             collections.Counter() for _value in best.values]
         for label, amount in zip(best.labels, feature.amounts, strict=True):
             if label is not None:
-                usual[label][amount] += 1
-        found.append((feature.amounts, [each.most_common(1)[0][0]
-                                        for each in usual]))
-    return found
+                counts[label][amount] += 1
+        usual = [count.most_common(1)[0][0] for count in counts]
+        middles.append((feature.amounts, usual))
+    return middles
 
 
-def _differences(sketches: Sequence[sketch.Sketch], bounds: Sequence[int],
-                 number: int, least: int) -> list[list[Difference]]:
-    """Return what each kind has otherwise than the others."""
+class _Ranked(typing.NamedTuple):
+    """A field in which kinds differ; those that say most come first.
+
+    :param texts: the values of the kinds.
+    """
+
+    is_detail: bool
+    is_setting: bool
+    is_beside_inventory: bool
+    path: str
+    texts: list[str]
+
+
+def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
+                 ) -> list[list[Difference]]:
+    """Return in what each kind of machines differs from the others."""
+    sketches = [drawn for population in populations for drawn in population]
     ranked = []
-    columns: list[tuple[str, str, Sequence[typing.Any], bool]] = [
-        (kind, path, column, False)
-        for kind, path, column in _columns(sketches)]
-    for path, amounts in field_comparison.numbers(sketches, _is_counted):
-        columns.append((candidate.kind_of(path, True), path,
-                        _counted(amounts), True))
-    for kind, path, column, is_number in columns:
-        values: list[typing.Any] = []
-        for label in range(number):
-            normal = norm.shared([
-                value for value, own in zip(column, bounds, strict=True)
-                if own == label], least)
-            values.append(None if normal is None else normal.value)
+    for column in _columns(sketches):
+        values = _normal_values(column, populations, least)
         if None in values or len(set(values)) < 2:
             continue
-        shown = [finding.number(path, value) if is_number
-                 else _text(path, value) for value in values]
-        last = path.rpartition(' ')[2]
-        ranked.append((last in ('slots', 'id'), kind not in _STRUCTURE,
-                       not path.startswith('inventory'), path, shown))
+        texts = [_as_text(column, value) for value in values]
+        last = column.path.rpartition(' ')[2]
+        ranked.append(_Ranked(
+            last in ('slots', 'id'), column.kind not in _STRUCTURE,
+            not column.path.startswith('inventory'), column.path, texts))
     ranked.sort()
-    found: list[list[Difference]] = [[] for _number in range(number)]
-    for _slots, _weak, _beside, path, shown in ranked[:_MOST_DIFFERENCES]:
-        for label, text in enumerate(shown):
-            found[label].append(Difference(path, text))
-    return found
+    differences: list[list[Difference]] = [[] for _kind in populations]
+    for field in ranked[:_MOST_DIFFERENCES]:
+        for place, text in enumerate(field.texts):
+            differences[place].append(Difference(field.path, text))
+    return differences
 
 
-def _text(path: str, value: typing.Any) -> str:
-    """Return a value, and of a multiset how often each is in it."""
+def _normal_values(column: _Column,
+                   populations: Sequence[Sequence[sketch.Sketch]],
+                   least: int) -> list[typing.Any]:
+    """Return what is normal in each population, None where nothing is."""
+    values: list[typing.Any] = []
+    start = 0
+    for population in populations:
+        end = start + len(population)
+        normal = norm.shared(column.values[start:end], least)
+        start = end
+        if normal is None:
+            values.append(None)
+        else:
+            values.append(normal.value)
+    return values
+
+
+def _as_text(column: _Column, value: typing.Any) -> str:
+    """Return a value, and of a multiset how often each item is in it."""
+    if column.amounts is not None:
+        return finding.number(column.path, value)
     if not isinstance(value, tuple):
         return str(value)
-    counts = collections.Counter(value)
-    name = path.rpartition(' ')[2]
-    texts = [f'{count} × {finding.size("", item)}'
-             if name == 'size' and type(item) in (int, float)
-             else f'{count} × {item}' for item, count in counts.items()]
+    is_size = column.path.endswith(' size')
+    texts = []
+    for item, count in collections.Counter(value).items():
+        text = str(item)
+        if is_size and type(item) in (int, float):
+            text = finding.size('', item)
+        texts.append(f'{count} × {text}')
     text = ', '.join(texts)
-    return text if len(text) < 200 else f'{text[:200]}…'
+    if len(text) >= _LONGEST_VALUE:
+        text = f'{text[:_LONGEST_VALUE]}…'
+    return text

@@ -4,6 +4,7 @@
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence
+import math
 import typing
 
 from ironic_inspection_rules.kit.machine.outliers import candidate
@@ -28,297 +29,381 @@ _DESCRIBE = ('size', 'size_mb', 'Size', 'vendor', 'manufacturer',
 _MOST_ATTRIBUTES = 3
 
 Attributes = typing.Mapping[str, typing.Any]
-Found = dict[int, list[candidate.Candidate]]
+
+Differences = dict[int, list[candidate.Candidate]]
+"""What differs, by the place of the machine among its peers."""
+
+Counted = tuple[sketch.PartList, int]
+"""A list of parts, and how many machines have it."""
 
 
-def compare(lists: Sequence[sketch.PartList | None], least: int) -> Found:
+def compare(lists: Sequence[sketch.PartList | None], least: int
+            ) -> Differences:
     """Compare the parts that one source reports of machines.
 
     :param lists: one of each machine, None where nothing is reported; equal
         ones are the same object.
     :param least: machines that must report something.
-    :returns: what differs, by the place of the machine.
     """
     places: dict[int, list[int]] = {}
     distinct: dict[int, sketch.PartList] = {}
-    for place, each in enumerate(lists):
-        if each is not None:
-            places.setdefault(id(each), []).append(place)
-            distinct[id(each)] = each
+    for place, part_list in enumerate(lists):
+        if part_list is not None:
+            places.setdefault(id(part_list), []).append(place)
+            distinct[id(part_list)] = part_list
     of = sum(map(len, places.values()))
     if of < least or len(distinct) == 1:
         return {}
-    counted = [(distinct[number], len(places[number]))
-               for number in distinct]
+    # Most machines have the same list: each list is compared once.
+    counted = [(part_list, len(places[number]))
+               for number, part_list in distinct.items()]
+    by_list = _compare_lists(distinct, counted, of, least)
+    differences: Differences = {}
+    for number, candidates in by_list.items():
+        if candidates:
+            for place in places[number]:
+                differences[place] = candidates
+    return differences
+
+
+def _compare_lists(distinct: typing.Mapping[int, sketch.PartList],
+                   counted: Sequence[Counted], of: int, least: int
+                   ) -> Differences:
+    """Compare lists of parts: by slot where slots say something.
+
+    :param distinct: the lists, by their numbers.
+    :returns: what differs, by the number of the list.
+    """
     slots = _normal_slots(counted, of)
-    differences: dict[int, list[candidate.Candidate]] = {}
+    differences: Differences = {}
+    rest = counted
     if slots:
         by_slot = _BySlot(counted, slots, of, least)
-        for number, each in distinct.items():
-            differences[number] = by_slot.differences(each)
-        rest = [(_without(each, True), count) for each, count in counted]
-    else:
-        rest = counted
-    if any(each.items for each, _count in rest) or not slots:
-        together = _Together(rest, of, least)
-        for number, each in distinct.items():
-            differences.setdefault(number, []).extend(together.differences(
-                _without(each, True) if slots else each))
-    return {place: found for number, found in differences.items() if found
-            for place in places[number]}
+        for number, part_list in distinct.items():
+            differences[number] = by_slot.differences(part_list)
+        rest = [(_without_slotted(part_list), count)
+                for part_list, count in counted]
+        if not any(part_list.items for part_list, _count in rest):
+            return differences
+    together = _Together(rest, of, least)
+    for number, part_list in distinct.items():
+        if slots:
+            part_list = _without_slotted(part_list)
+        differences.setdefault(number, []).extend(
+            together.differences(part_list))
+    return differences
 
 
-def _without(each: sketch.PartList, slotted: bool) -> sketch.PartList:
+def _without_slotted(part_list: sketch.PartList) -> sketch.PartList:
     """Leave out the parts with a slot."""
-    return each._replace(items=tuple(
-        item for item in each.items if bool(item[0]) is not slotted))
+    items = tuple(item for item in part_list.items if not item[0])
+    return part_list._replace(items=items)
 
 
-def _normal_slots(counted: Iterable[tuple[sketch.PartList, int]], of: int
-                  ) -> frozenset[str]:
+def _filled_slots(part_list: sketch.PartList) -> set[str]:
+    return {slot for slot, _attributes in part_list.items if slot}
+
+
+def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
     """Return the slots that are filled in nearly all machines.
 
     :returns: none where slots are called otherwise in each machine.
     """
     count: collections.Counter[str] = collections.Counter()
-    for each, machines in counted:
-        for slot, _what in each.items:
-            if slot:
-                count[slot] += machines
+    for part_list, machines in counted:
+        for slot in _filled_slots(part_list):
+            count[slot] += machines
     normal = frozenset(slot for slot, machines in count.items()
                        if machines >= of * norm.NEARLY_ALL)
-    usual = sum(machines for each, machines in counted
-                if normal == {slot for slot, _what in each.items if slot})
-    return normal if usual >= of * _STEADY else frozenset()
+    usual = sum(machines for part_list, machines in counted
+                if _filled_slots(part_list) == normal)
+    if usual < of * _STEADY:
+        return frozenset()
+    return normal
 
 
 class _BySlot:
-    """Machines whose parts are in the same slots."""
+    """Machines whose parts are in the same slots.
 
-    def __init__(self, counted: Sequence[tuple[sketch.PartList, int]],
-                 slots: frozenset[str], of: int, least: int) -> None:
+    :param slots: those that nearly all machines have filled.
+    """
+
+    def __init__(self, counted: Sequence[Counted], slots: frozenset[str],
+                 of: int, least: int) -> None:
         self._slots = slots
         self._of = of
         self._filled: collections.Counter[str] = collections.Counter()
         values: dict[tuple[str, str], collections.Counter[typing.Any]] = {}
-        for each, machines in counted:
-            for slot, what in each.items:
+        for part_list, machines in counted:
+            for slot, attributes in part_list.items:
                 if slot not in slots:
                     continue
                 self._filled[slot] += machines
-                for name, value in what:
-                    values.setdefault((slot, name), collections.Counter())[
-                        value] += machines
-        self._norms = {}
-        for key, counts in values.items():
-            found = norm.shared_counts(counts, least)
-            if found is not None:
-                self._norms[key] = found
+                for name, value in attributes:
+                    counts = values.setdefault((slot, name),
+                                               collections.Counter())
+                    counts[value] += machines
+        self._norms: dict[tuple[str, str], norm.Norm] = {}
         self._normal_parts: dict[str, dict[str, typing.Any]] = {}
-        for (slot, name), found in self._norms.items():
-            self._normal_parts.setdefault(slot, {})[name] = found.value
+        for (slot, name), counts in values.items():
+            normal = norm.shared_counts(counts, least)
+            if normal is not None:
+                self._norms[slot, name] = normal
+                self._normal_parts.setdefault(slot, {})[name] = normal.value
         self._drop_varying(counted)
 
-    def _drop_varying(self, counted: Sequence[tuple[sketch.PartList, int]]
-                      ) -> None:
+    def _drop_varying(self, counted: Sequence[Counted]) -> None:
         """Forget attributes by which many machines would be odd."""
         odd: collections.Counter[str] = collections.Counter()
-        for each, machines in counted:
-            names = {name for slot, what in each.items
-                     for name in self._odd(slot, what)}
+        for part_list, machines in counted:
+            names = set()
+            for slot, attributes in part_list.items:
+                names.update(self._odd_names(slot, attributes))
             for name in names:
                 odd[name] += machines
-        for name, machines in odd.items():
-            if machines > self._of * norm.QUARTER:
-                self._norms = {key: found for key, found
-                               in self._norms.items() if key[1] != name}
+        varying = {name for name, machines in odd.items()
+                   if machines > self._of * norm.QUARTER}
+        self._norms = {key: normal for key, normal in self._norms.items()
+                       if key[1] not in varying}
 
-    def _odd(self, slot: str, what: sketch.Attributes) -> list[str]:
+    def _odd_names(self, slot: str, attributes: sketch.Attributes
+                   ) -> list[str]:
         """Return the names of attributes that are not normal in a slot."""
-        found = []
-        for name, value in what:
+        names = []
+        for name, value in attributes:
             normal = self._norms.get((slot, name))
             if normal is not None and value not in normal.accepted:
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
-    def differences(self, each: sketch.PartList
+    def differences(self, part_list: sketch.PartList
                     ) -> list[candidate.Candidate]:
-        """Return what is otherwise than in the machines of the peers."""
-        own = {slot: dict(what) for slot, what in each.items if slot}
-        missing = sorted(self._slots - own.keys())
-        new = sorted(own.keys() - self._slots)
-        moved = []
-        for slot in list(new):
-            home = next((other for other in missing
-                         if self._is_like(own[slot], other)), None)
-            if home is not None:
-                moved.append((home, slot))
-                missing.remove(home)
-                new.remove(slot)
-        found = []
+        """Return how parts of a machine differ from those of its peers."""
+        parts = {slot: dict(attributes)
+                 for slot, attributes in part_list.items if slot}
+        missing = sorted(self._slots - parts.keys())
+        new = sorted(parts.keys() - self._slots)
+        moves = self._moves(parts, missing, new)
+        missing = [slot for slot in missing if slot not in moves]
+        new = [slot for slot in new if slot not in moves.values()]
+        candidates = []
         for slot in missing:
-            found.append(self._candidate(
-                each, finding.MISSING, slot, None,
-                describe(each.kind, self._normal_parts.get(slot, {})),
-                adds=False))
+            candidates.append(self._missing(part_list, slot))
         for slot in new:
-            found.append(candidate.Candidate(
-                each.kind, finding.NEW, slot, each.source,
-                describe(each.kind, own[slot]), 'nothing there',
-                self._of - 1, self._of - 1, self._of))
+            candidates.append(self._new(part_list, slot, parts[slot]))
+        # Beside a part that is gone or new, a move is no finding of its own.
         if not missing and not new:
-            for home, slot in moved:
-                found.append(self._candidate(
-                    each, finding.MOVED, home, slot, home))
-        for slot, what in each.items:
-            names = self._odd(slot, what)
+            for home, slot in moves.items():
+                candidates.append(self._moved(part_list, home, slot))
+        for slot, attributes in part_list.items:
+            names = self._odd_names(slot, attributes)
             if names:
-                found.append(self._changed(each, slot, own[slot], names))
-        return found
+                candidates.append(
+                    self._changed(part_list, slot, parts[slot], names))
+        return candidates
+
+    def _moves(self, parts: typing.Mapping[str, Attributes],
+               missing: Iterable[str], new: Iterable[str]
+               ) -> dict[str, str]:
+        """Return the slots of parts that are in another slot than usual.
+
+        :returns: by the slot that is empty, the one where its part is.
+        """
+        moves: dict[str, str] = {}
+        for slot in new:
+            for home in missing:
+                if home not in moves and self._is_like(parts[slot], home):
+                    moves[home] = slot
+                    break
+        return moves
 
     def _is_like(self, part: Attributes, slot: str) -> bool:
         """Check that a part is what peers have in a slot."""
-        return all((slot, name) not in self._norms
-                   or value in self._norms[slot, name].accepted
-                   for name, value in part.items())
+        return not self._odd_names(slot, tuple(part.items()))
 
-    def _candidate(self, each: sketch.PartList, what: str, slot: str,
-                   has: str | None, value: str, adds: bool = True
-                   ) -> candidate.Candidate:
+    def _missing(self, part_list: sketch.PartList, slot: str
+                 ) -> candidate.Candidate:
+        usual = describe(part_list.kind, self._normal_parts.get(slot, {}))
         filled = self._filled[slot]
         return candidate.Candidate(
-            each.kind, what, slot, each.source, has, value, filled, filled,
-            self._of, adds=adds)
+            part_list.kind, finding.MISSING, slot, part_list.source, None,
+            usual, filled, filled, self._of, adds=False)
 
-    def _changed(self, each: sketch.PartList, slot: str, part: Attributes,
-                 names: Sequence[str]) -> candidate.Candidate:
+    def _new(self, part_list: sketch.PartList, slot: str, part: Attributes
+             ) -> candidate.Candidate:
+        # The slot is in few machines: all others have nothing there.
+        others = self._of - 1
+        return candidate.Candidate(
+            part_list.kind, finding.NEW, slot, part_list.source,
+            describe(part_list.kind, part), 'nothing there', others, others,
+            self._of)
+
+    def _moved(self, part_list: sketch.PartList, home: str, slot: str
+               ) -> candidate.Candidate:
+        filled = self._filled[home]
+        return candidate.Candidate(
+            part_list.kind, finding.MOVED, home, part_list.source, slot,
+            home, filled, filled, self._of)
+
+    def _changed(self, part_list: sketch.PartList, slot: str,
+                 part: Attributes, names: Sequence[str]
+                 ) -> candidate.Candidate:
         names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._norms[slot, names[0]]
         has = {name: part[name] for name in names}
         usual = {name: self._norms[slot, name].value for name in names}
         return candidate.Candidate(
-            each.kind, finding.CHANGED, slot, each.source,
-            attributes(each.kind, has), attributes(each.kind, usual),
+            part_list.kind, finding.CHANGED, slot, part_list.source,
+            describe_attributes(part_list.kind, has),
+            describe_attributes(part_list.kind, usual),
             normal.count, normal.fitting, normal.of, names=tuple(names))
 
 
 class _Together:
     """Machines whose parts have no slots: they are counted."""
 
-    def __init__(self, counted: Sequence[tuple[sketch.PartList, int]],
-                 of: int, least: int) -> None:
+    def __init__(self, counted: Sequence[Counted], of: int, least: int
+                 ) -> None:
         self._of = of
         numbers: collections.Counter[Hashable] = collections.Counter()
-        values: dict[str, collections.Counter[typing.Any]] = {}
-        for each, machines in counted:
-            numbers[len(each.items)] += machines
-        names = {name for each, _machines in counted
-                 for _slot, what in each.items for name, _value in what}
-        for each, machines in counted:
-            held = multisets(each)
+        names: set[str] = set()
+        for part_list, machines in counted:
+            numbers[len(part_list.items)] += machines
+            for _slot, attributes in part_list.items:
+                names.update(name for name, _value in attributes)
+        values: dict[str, collections.Counter[typing.Any]] = {
+            name: collections.Counter() for name in names}
+        for part_list, machines in counted:
+            held = multisets(part_list)
             for name in names:
-                values.setdefault(name, collections.Counter())[
-                    held.get(name, ())] += machines
+                values[name][held.get(name, ())] += machines
         self._number = norm.shared_counts(numbers, least)
         self._values = {}
         for name, counts in sorted(values.items()):
-            found = norm.shared_counts(counts, least)
-            if found is not None and found.value != ():
-                self._values[name] = found
+            normal = norm.shared_counts(counts, least)
+            if normal is not None and normal.value != ():
+                self._values[name] = normal
 
-    def differences(self, each: sketch.PartList
+    def differences(self, part_list: sketch.PartList
                     ) -> list[candidate.Candidate]:
-        """Return what is otherwise than in the machines of the peers."""
+        """Return how parts of a machine differ from those of its peers."""
         normal = self._number
         if normal is None:
             return []
-        number = len(each.items)
-        lost: dict[str, list[typing.Any]] = {}
-        more: dict[str, list[typing.Any]] = {}
-        for name, held in multisets(each).items():
-            shared = self._values.get(name)
-            if shared is None or held in shared.accepted:
-                continue
-            gone, come = difference(held, shared.accepted)
-            if gone:
-                lost[name] = gone
-            if come:
-                more[name] = come
-        found = []
+        number = len(part_list.items)
+        lost, added = self._lost_and_added(part_list)
+        candidates = []
         if number not in normal.accepted:
             if not number:
                 lost = {name: list(shared.value)
                         for name, shared in self._values.items()}
-            found.append(self._number_differs(each, normal, lost, more))
+            candidates.append(
+                self._number_differs(part_list, normal, lost, added))
+        # A part that is there in addition has values of its own; what is
+        # more than that belongs to parts that are other ones.
         surplus = max(0, number - normal.value)
-        changed = {name: values for name, values in more.items()
-                   if len(values) > surplus and name in lost}
+        changed = {}
+        for name, values in added.items():
+            if name in lost and len(values) > surplus:
+                changed[name] = values
         if changed:
-            found.append(self._changed(each, changed, lost))
-        return found
+            candidates.append(self._changed(part_list, changed, lost))
+        return candidates
 
-    def _number_differs(self, each: sketch.PartList, normal: norm.Norm,
-                        lost: Attributes, more: Attributes
+    def _lost_and_added(self, part_list: sketch.PartList
+                        ) -> tuple[dict[str, list[typing.Any]],
+                                   dict[str, list[typing.Any]]]:
+        """Return values of attributes that parts lack, and have more."""
+        lost: dict[str, list[typing.Any]] = {}
+        added: dict[str, list[typing.Any]] = {}
+        for name, held in multisets(part_list).items():
+            shared = self._values.get(name)
+            if shared is None or held in shared.accepted:
+                continue
+            lacks, has_more = difference(held, shared.accepted)
+            if lacks:
+                lost[name] = lacks
+            if has_more:
+                added[name] = has_more
+        return lost, added
+
+    def _number_differs(self, part_list: sketch.PartList, normal: norm.Norm,
+                        lost: Attributes, added: Attributes
                         ) -> candidate.Candidate:
-        number = len(each.items)
-        fewer = number < normal.value
-        which = {name: values[0] for name, values
-                 in (lost if fewer else more).items()}
-        said = describe(each.kind, which) if which else ''
+        number = len(part_list.items)
+        is_fewer = number < normal.value
+        values = lost if is_fewer else added
+        description = ''
+        if values:
+            part = {name: some[0] for name, some in values.items()}
+            description = f' ({describe(part_list.kind, part)})'
+        what = finding.NEW
+        has = f'{number}{description}'
+        usual = str(normal.value)
+        if is_fewer:
+            what = finding.MISSING
+            has = str(number)
+            usual = f'{normal.value}{description}'
         return candidate.Candidate(
-            each.kind, finding.MISSING if fewer else finding.NEW, None,
-            each.source, str(number) if fewer or not said
-            else f'{number} ({said})',
-            f'{normal.value} ({said})' if fewer and said
-            else str(normal.value),
-            normal.count, normal.fitting, normal.of, adds=not fewer)
+            part_list.kind, what, None, part_list.source, has, usual,
+            normal.count, normal.fitting, normal.of, adds=not is_fewer)
 
-    def _changed(self, each: sketch.PartList, changed: Attributes,
+    def _changed(self, part_list: sketch.PartList, changed: Attributes,
                  lost: Attributes) -> candidate.Candidate:
         names = sorted(changed, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._values[names[0]]
+        has = {name: changed[name][0] for name in names}
+        usual = {name: lost[name][0] for name in names}
         return candidate.Candidate(
-            each.kind, finding.CHANGED, None, each.source,
-            attributes(each.kind, {name: changed[name][0] for name in names}),
-            attributes(each.kind, {name: lost[name][0] for name in names}),
+            part_list.kind, finding.CHANGED, None, part_list.source,
+            describe_attributes(part_list.kind, has),
+            describe_attributes(part_list.kind, usual),
             normal.count, normal.fitting, normal.of, names=tuple(names))
 
 
-def multisets(each: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
+def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
     """Return the values of each attribute of some parts, in order."""
-    found: dict[str, list[typing.Any]] = {}
-    for _slot, what in each.items:
-        for name, value in what:
-            found.setdefault(name, []).append(value)
+    multiset: dict[str, list[typing.Any]] = {}
+    for _slot, attributes in part_list.items:
+        for name, value in attributes:
+            multiset.setdefault(name, []).append(value)
     return {name: tuple(sorted(values, key=str))
-            for name, values in found.items()}
+            for name, values in multiset.items()}
 
 
 def difference(held: Sequence[typing.Any],
                accepted: Iterable[Sequence[typing.Any]]
                ) -> tuple[list[typing.Any], list[typing.Any]]:
-    """Return what a multiset lacks of the nearest normal one, and has more."""
-    best: tuple[list[typing.Any], list[typing.Any]] | None = None
+    """Return how a multiset differs from the nearest normal one.
+
+    :param accepted: the normal ones.
+    :returns: what it lacks, and what it has in addition.
+    """
     own = collections.Counter(held)
+    lacks: list[typing.Any] = []
+    has_more = list(held)
+    least: float = math.inf
     for normal in accepted:
         usual = collections.Counter(normal)
         gone = sorted((usual - own).elements(), key=str)
-        come = sorted((own - usual).elements(), key=str)
-        if best is None or len(gone) + len(come) < len(best[0]) + len(
-                best[1]):
-            best = gone, come
-    return best or ([], list(held))
+        extra = sorted((own - usual).elements(), key=str)
+        if len(gone) + len(extra) < least:
+            least = len(gone) + len(extra)
+            lacks, has_more = gone, extra
+    return lacks, has_more
 
 
 def _importance(name: str) -> tuple[int, str]:
-    place = _FIRST.index(name) if name in _FIRST else len(_FIRST)
+    """Return what to sort attributes by: those that say most come first."""
+    place = len(_FIRST)
+    if name in _FIRST:
+        place = _FIRST.index(name)
     return place, name
 
 
 def describe(kind: str, part: Attributes) -> str:
     """Return what a part is, for people."""
-    words = [_value(kind, name, part[name]) for name in _DESCRIBE
+    words = [_as_text(kind, name, part[name]) for name in _DESCRIBE
              if name in part]
     if not words and 'vendor_id' in part:
         words = [f'{part["vendor_id"]}:{part.get("product_id", "")}']
@@ -328,19 +413,22 @@ def describe(kind: str, part: Attributes) -> str:
     return ' '.join(dict.fromkeys(words)) or 'one'
 
 
-def attributes(kind: str, part: Attributes) -> str:
-    """Return some attributes of a part, for people."""
+def describe_attributes(kind: str, attributes: Attributes) -> str:
+    """Return some attributes of a part with their names, for people."""
     words = []
-    for name, value in part.items():
-        text = _value(kind, name, value)
-        words.append(text if name.lower() == 'size' else f'{name} {text}')
+    for name, value in attributes.items():
+        text = _as_text(kind, name, value)
+        if name.lower() == 'size':
+            words.append(text)
+        else:
+            words.append(f'{name} {text}')
     return ', '.join(words)
 
 
-def _value(kind: str, name: str, value: typing.Any) -> str:
-    number = type(value) in (int, float)
-    if number and name == 'size':
+def _as_text(kind: str, name: str, value: typing.Any) -> str:
+    is_number = type(value) in (int, float)
+    if is_number and name == 'size':
         return finding.size(kind, value)
-    if number and name == 'size_mb':
+    if is_number and name == 'size_mb':
         return finding.size(part_source.DIMM, value * 1024 * 1024)
     return str(value).strip()
