@@ -2,7 +2,7 @@
 
 """One finding a cause: a missing DIMM is not a smaller memory as well."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import re
 
@@ -20,6 +20,12 @@ _IN_SLOTS = frozenset((part_source.ACCELERATOR, part_source.INTERFACE,
                        part_source.DISK))
 """Parts that are PCI devices, or may be behind one."""
 
+_WITH_PARTS = frozenset((
+    part_source.DISK, part_source.INTERFACE, part_source.ACCELERATOR,
+    part_source.PROCESSOR, part_source.POWER_SUPPLY))
+"""Kinds whose fields only repeat what differs in the parts."""
+
+_ANY_DEVICE = 'any'
 _MODEL = frozenset(('model', 'product', 'version'))
 _DEVICE_MODEL = frozenset(('model', 'product', 'vendor', 'manufacturer'))
 _TOTAL = 'physical_mb'
@@ -40,35 +46,45 @@ def single_out(parts: Sequence[Candidates], fields: Candidates
         one kind are beside each other.
     :param fields: what differs in its fields.
     """
-    by_kind: dict[str, Candidates] = {}
-    for found in parts:
-        for kind, each in _by_kind(found).items():
-            by_kind[kind] = _with_others(by_kind.get(kind, []), each)
-    for kind, found in by_kind.items():
-        by_kind[kind] = _one_for_each_card(found)
+    by_kind = _parts_by_kind(parts)
     processors = by_kind.pop(part_source.PROCESSOR, [])
-    if len(processors) == 1 or not any(
-            each.kind == part_source.PROCESSOR for each in fields):
+    fields_say_it = any(field.kind == part_source.PROCESSOR
+                        for field in fields)
+    # All processors of a machine are alike: several that differ are one
+    # cause, which the fields say better.
+    if len(processors) == 1 or not fields_say_it:
         by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
-        by_kind[part_source.PCI_DEVICE] = _unexplained(
-            by_kind.pop(part_source.PCI_DEVICE),
-            [each for kind, found in by_kind.items() if kind in _IN_SLOTS
-             for each in found])
-    found = [each for kind in by_kind for each in by_kind[kind]]
-    left = [each for each in fields if not _follows(each, fields, by_kind)]
-    total = next((each for each in fields if each.field.endswith(_TOTAL)),
-                 None)
-    if total is not None:
-        found = [_with_total(each, total) for each in found]
-    return found + _merged(left)
+        devices = by_kind.pop(part_source.PCI_DEVICE)
+        others = [part for kind, known in by_kind.items()
+                  if kind in _IN_SLOTS for part in known]
+        by_kind[part_source.PCI_DEVICE] = _unexplained(devices, others)
+    left = [field for field in fields
+            if not _follows(field, fields, by_kind)]
+    total = _total(fields)
+    causes = []
+    for known in by_kind.values():
+        for part in known:
+            if total is not None:
+                part = _with_total(part, total)
+            causes.append(part)
+    return causes + _merged(left)
 
 
-def _by_kind(found: Iterable[candidate.Candidate]) -> dict[str, Candidates]:
-    kinds: dict[str, Candidates] = {}
-    for each in found:
-        kinds.setdefault(each.kind, []).append(each)
-    return kinds
+def _parts_by_kind(parts: Iterable[Candidates]) -> dict[str, Candidates]:
+    """Return what differs in parts by their kind, without what is said twice.
+
+    :param parts: what differs, by source.
+    """
+    by_kind: dict[str, Candidates] = {}
+    for candidates in parts:
+        own: dict[str, Candidates] = {}
+        for part in candidates:
+            own.setdefault(part.kind, []).append(part)
+        for kind, more in own.items():
+            by_kind[kind] = _with_others(by_kind.get(kind, []), more)
+    return {kind: _one_of_each_card(candidates)
+            for kind, candidates in by_kind.items()}
 
 
 def _with_others(known: Candidates, others: Candidates) -> Candidates:
@@ -76,58 +92,63 @@ def _with_others(known: Candidates, others: Candidates) -> Candidates:
     result = list(known)
     for what in (finding.MISSING, finding.NEW, finding.CHANGED,
                  finding.MOVED):
-        before = [each for each in known if each.what == what]
-        more = [each for each in others if each.what == what]
-        slots = {_plain_slot(each) for each in before}
-        new = [each for each in more if _plain_slot(each) not in slots]
+        before = [part for part in known if part.what == what]
+        more = [part for part in others if part.what == what]
+        slots = {_plain_slot(part) for part in before}
+        new = [part for part in more if _plain_slot(part) not in slots]
+        # Sources call one slot by different names: only the number tells.
         result += new[:max(0, len(more) - len(before))]
     return result
 
 
-def _plain_slot(each: candidate.Candidate) -> str | None:
-    if each.slot is None:
+def _plain_slot(part: candidate.Candidate) -> str | None:
+    if part.slot is None:
         return None
-    return re.sub('[^a-z0-9]', '', each.slot.lower())
+    return re.sub('[^a-z0-9]', '', part.slot.lower())
 
 
 def _device(slot: str | None) -> str | None:
     """Return bus and device of a PCI address, without its function."""
     match = _PCI_DEVICE.search(slot or '')
-    return match['device'].lower() if match else None
+    if match is None:
+        return None
+    return match['device'].lower()
 
 
-def _one_for_each_card(found: Candidates) -> Candidates:
+def _one_of_each_card(candidates: Candidates) -> Candidates:
     """Leave out the other functions of one card, and all moves but one."""
     seen = set()
     result = []
-    for each in found:
-        device = _device(each.slot)
-        key = (each.what, device)
-        if each.what == finding.MOVED and device:
-            # One card that moves moves all behind it.
-            key = (each.what, 'any')
-        if key[1] is not None and key in seen:
+    for part in candidates:
+        device = _device(part.slot)
+        if device is None:
+            result.append(part)
             continue
-        seen.add(key)
-        result.append(each)
+        if part.what == finding.MOVED:
+            # One card that moves renumbers all that is behind it.
+            device = _ANY_DEVICE
+        if (part.what, device) not in seen:
+            seen.add((part.what, device))
+            result.append(part)
     return result
 
 
-def _unexplained(found: Candidates, others: Candidates) -> Candidates:
+def _unexplained(devices: Candidates, others: Candidates) -> Candidates:
     """Leave out PCI devices that are the other parts."""
-    devices = {_device(each.slot) for each in others} - {None}
-    nameless = [each.what for each in others
-                if each.slot is None and _may_be_other_device(each)]
+    places = {_device(part.slot) for part in others} - {None}
+    # Without a slot it is not known which device a part is: it explains one.
+    nameless = [part.what for part in others
+                if part.slot is None and _may_be_other_device(part)]
     result = []
-    for each in found:
-        if _device(each.slot) in devices:
+    for device in devices:
+        if _device(device.slot) in places:
             continue
-        if each.what in nameless:
-            nameless.remove(each.what)
+        if device.what in nameless:
+            nameless.remove(device.what)
             continue
-        if each.what == finding.MOVED and others:
+        if device.what == finding.MOVED and others:
             continue
-        result.append(each)
+        result.append(device)
     return result
 
 
@@ -136,41 +157,47 @@ def _may_be_other_device(part: candidate.Candidate) -> bool:
 
     A cable that is pulled or a disk of another size is no other device.
     """
-    return part.what != finding.CHANGED or any(
-        field_name.words(name) & _DEVICE_MODEL for name in part.names)
+    if part.what != finding.CHANGED:
+        return True
+    return any(field_name.words(name) & _DEVICE_MODEL for name in part.names)
 
 
 def _follows(field: candidate.Candidate, fields: Candidates,
-             by_kind: dict[str, Candidates]) -> bool:
+             by_kind: Mapping[str, Candidates]) -> bool:
     """Check whether a field differs because of something else."""
     if field.kind == finding.MEMORY:
-        return _changes_amount(by_kind.get(part_source.DIMM, ()))
+        dimms = by_kind.get(part_source.DIMM, ())
+        return any(dimm.what != finding.MOVED for dimm in dimms)
     about = candidate.component(field.field)
     parts = by_kind.get(about or '', [])
-    if field.kind in (part_source.DISK, part_source.INTERFACE,
-                      part_source.ACCELERATOR, part_source.PROCESSOR,
-                      part_source.POWER_SUPPLY):
+    if field.kind in _WITH_PARTS:
         return bool(parts)
     if field.kind == part_source.FIRMWARE and about:
-        return any(each.what != finding.MISSING or not field.adds
-                   for each in parts)
-    if field.kind in (finding.BENCHMARK, finding.FLAG) and (
-            about == part_source.PROCESSOR):
+        # A part that is gone takes its firmware with it, and brings none.
+        return any(part.what != finding.MISSING or not field.adds
+                   for part in parts)
+    if about == part_source.PROCESSOR and (
+            field.kind in (finding.BENCHMARK, finding.FLAG)):
         return any(map(_is_model, (*parts, *fields)))
     if field.kind == finding.BENCHMARK:
-        return any(each.what == finding.CHANGED for each in parts)
+        return any(part.what == finding.CHANGED for part in parts)
     return False
 
 
-def _changes_amount(dimms: Iterable[candidate.Candidate]) -> bool:
-    return any(each.what != finding.MOVED for each in dimms)
-
-
-def _is_model(found: candidate.Candidate) -> bool:
+def _is_model(difference: candidate.Candidate) -> bool:
     """Check whether a difference is that the processor is another one."""
-    names = found.names or (found.field.rpartition('.')[2],)
-    return found.kind == part_source.PROCESSOR and any(
-        field_name.words(name) & _MODEL for name in names)
+    if difference.kind != part_source.PROCESSOR:
+        return False
+    names = difference.names or (difference.field.rpartition('.')[2],)
+    return any(field_name.words(name) & _MODEL for name in names)
+
+
+def _total(fields: Candidates) -> candidate.Candidate | None:
+    """Return the difference in the whole memory of the machine."""
+    for field in fields:
+        if field.field.endswith(_TOTAL):
+            return field
+    return None
 
 
 def _with_total(part: candidate.Candidate, total: candidate.Candidate
@@ -185,35 +212,42 @@ def _with_total(part: candidate.Candidate, total: candidate.Candidate
 def _merged(fields: Candidates) -> Candidates:
     """Return one difference for the fields that differ for one cause."""
     causes: dict[tuple[str, str], Candidates] = {}
-    for each in fields:
-        causes.setdefault(candidate.cause(each.field, each.kind),
-                          []).append(each)
+    for field in fields:
+        cause = candidate.cause(field.field, field.kind)
+        causes.setdefault(cause, []).append(field)
     merged = []
-    for (kind, _about), found in causes.items():
-        found.sort(key=_lead)
-        first = found[0]
-        if kind != finding.BIOS_SETTING:
-            merged.append(_named(first))
-            continue
-        settings = [_named(each) for each in found[:_MOST_SETTINGS]]
-        has = '; '.join(str(each.has) for each in settings)
-        if len(found) > _MOST_SETTINGS:
-            has += f'; {len(found) - _MOST_SETTINGS} more'
-        merged.append(dataclasses.replace(
-            first, has=has,
-            value='; '.join(each.value for each in settings)))
+    for (kind, _about), candidates in causes.items():
+        candidates.sort(key=_lead)
+        if kind == finding.BIOS_SETTING:
+            merged.append(_one_of_settings(candidates))
+        else:
+            merged.append(_named(candidates[0]))
     return merged
 
 
+def _one_of_settings(settings: Candidates) -> candidate.Candidate:
+    """Return one difference that names the first settings."""
+    named = [_named(setting) for setting in settings[:_MOST_SETTINGS]]
+    has = '; '.join(str(setting.has) for setting in named)
+    if len(settings) > _MOST_SETTINGS:
+        has += f'; {len(settings) - _MOST_SETTINGS} more'
+    value = '; '.join(setting.value for setting in named)
+    return dataclasses.replace(settings[0], has=has, value=value)
+
+
 def _lead(field: candidate.Candidate) -> tuple[int, int, float, str]:
+    """Return what to sort fields of one cause by: the first one is shown."""
     last = field.field.rpartition('.')[2]
-    place = _LEADS.index(last) if last in _LEADS else len(_LEADS)
+    if field.kind == finding.BENCHMARK:
+        # The median says more about a component than its slowest core.
+        return int(not last.endswith(' median')), 0, -field.far, last
+    place = len(_LEADS)
+    if last in _LEADS:
+        place = _LEADS.index(last)
     if last.endswith('[] number'):
         place = 0
-    if field.kind == finding.BENCHMARK:
-        return 0 if last.endswith(' median') else 1, 0, -field.far, last
-    beside = 0 if field.field.startswith('inventory') else 1
-    return place, beside, 0, field.field
+    is_beside = not field.field.startswith('inventory')
+    return place, int(is_beside), 0, field.field
 
 
 def _named(field: candidate.Candidate) -> candidate.Candidate:
@@ -223,6 +257,7 @@ def _named(field: candidate.Candidate) -> candidate.Candidate:
     above, _dot, name = field.field.rpartition('.')
     if name in _SAYS_NOTHING:
         # Sensors are told apart by the mappings that their values are in.
-        name = f'{above.rpartition(".")[2]} {name}'
+        parent = above.rpartition('.')[2]
+        name = f'{parent} {name}'
     return dataclasses.replace(field, has=f'{name} {field.has}',
                                value=f'{name} {field.value}')
