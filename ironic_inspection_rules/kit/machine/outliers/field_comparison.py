@@ -16,36 +16,50 @@ _MOST_ITEMS = 3
 _ABSENT = float('nan')
 
 Column = list[typing.Any]
-Found = dict[int, list[candidate.Candidate]]
+"""What each machine has of a field, None where it reports nothing."""
+
+Differences = dict[int, list[candidate.Candidate]]
+"""What differs, by the place of the machine among its peers."""
 
 
 def texts(sketches: Sequence[sketch.Sketch]
           ) -> Iterator[tuple[str, Column]]:
     """Yield the fields that are not alike in all machines.
 
-    :returns: paths, and the value of each machine, None where there is none.
+    :returns: paths, and what each machine has.
     """
-    held: dict[str, list[sketch.Section | None]] = {}
-    for place, each in enumerate(sketches):
-        for section in each.sections:
-            if section[0] not in held:
-                held[section[0]] = [None] * len(sketches)
-            held[section[0]][place] = section
-    for _name, column in sorted(held.items()):
+    for column in _sections(sketches):
+        # Most machines have the same section: each is looked into once.
         tables: dict[int, dict[str, typing.Any]] = {
             id(section): dict(section[1]) for section in column
             if section is not None}
         if len(tables) == 1:
             continue
-        values: dict[str, set[typing.Any]] = {}
+        distinct: dict[str, set[typing.Any]] = {}
         for table in tables.values():
             for path, value in table.items():
-                values.setdefault(path, set()).add(value)
+                distinct.setdefault(path, set()).add(value)
         nothing: dict[str, typing.Any] = {}
-        for path, distinct in sorted(values.items()):
-            if len(distinct) > 1:
+        for path, values in sorted(distinct.items()):
+            if len(values) > 1:
                 yield path, [tables.get(id(section), nothing).get(path)
                              for section in column]
+
+
+def _sections(sketches: Sequence[sketch.Sketch]
+              ) -> list[list[sketch.Section | None]]:
+    """Return the sections of all machines, by their places in the data.
+
+    :returns: for each place one of each machine, None where it has none.
+    """
+    columns: dict[str, list[sketch.Section | None]] = {}
+    for place, drawn in enumerate(sketches):
+        for section in drawn.sections:
+            path = section[0]
+            if path not in columns:
+                columns[path] = [None] * len(sketches)
+            columns[path][place] = section
+    return [column for _path, column in sorted(columns.items())]
 
 
 def numbers(sketches: Sequence[sketch.Sketch],
@@ -56,60 +70,72 @@ def numbers(sketches: Sequence[sketch.Sketch],
     :param is_wanted: says of a path whether it is; all are without it.
     :returns: paths, and the number of each machine, NaN where there is none.
     """
-    places = {id(each.paths): {path: place for place, path
-                               in enumerate(each.paths)}
-              for each in sketches}
-    held = [(places[id(each.paths)], each.numbers) for each in sketches]
-    for path in sorted(set().union(*places.values())):
+    # Machines share the tuples of paths: each is indexed once.
+    indexes: dict[int, dict[str, int]] = {}
+    for drawn in sketches:
+        if id(drawn.paths) not in indexes:
+            indexes[id(drawn.paths)] = {
+                path: place for place, path in enumerate(drawn.paths)}
+    held = [(indexes[id(drawn.paths)], drawn.numbers) for drawn in sketches]
+    for path in sorted(set().union(*indexes.values())):
         if is_wanted is not None and not is_wanted(path):
             continue
-        column = array.array('d', [
-            amounts[place[path]] if path in place else _ABSENT
-            for place, amounts in held])
+        column = array.array('d')
+        for index, amounts in held:
+            place = index.get(path)
+            column.append(_ABSENT if place is None else amounts[place])
         if column.count(column[0]) < len(column):
             yield path, column
 
 
-def compare(sketches: Sequence[sketch.Sketch], least: int) -> Found:
+def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
     """Compare the fields of machines.
 
-    :returns: what differs, by the place of the machine.
+    :param least: machines that must report a field.
     """
-    found: Found = {}
+    differences: Differences = {}
     for path, column in texts(sketches):
         normal = norm.shared(column, least)
         if normal is None or normal.fitting == normal.of:
             continue
         for place, value in enumerate(column):
             if value is not None and value not in normal.accepted:
-                found.setdefault(place, []).append(
+                differences.setdefault(place, []).append(
                     _text_differs(path, value, normal))
     for path, amounts in numbers(sketches):
-        measured = candidate.is_measured(path)
-        among = norm.numbers(amounts, least, measured,
-                             path.endswith((' least', ' most')))
-        if among is None:
+        usual = norm.numbers(
+            amounts, least, measured=candidate.is_measured(path),
+            extreme=path.endswith((' least', ' most')))
+        if usual is None:
             continue
-        for odd in among.odd:
-            found.setdefault(odd.place, []).append(candidate.Candidate(
-                candidate.kind_of(path, True), finding.CHANGED, None, path,
-                finding.number(path, odd.value),
-                finding.number(path, among.value), among.count,
-                among.of - len(among.odd), among.of, far=odd.far))
-    return found
+        for odd in usual.odd:
+            differences.setdefault(odd.place, []).append(
+                _number_differs(path, odd, usual))
+    return differences
+
+
+def _number_differs(path: str, odd: norm.Odd, usual: norm.Range
+                    ) -> candidate.Candidate:
+    return candidate.Candidate(
+        candidate.kind_of(path, is_number=True), finding.CHANGED, None, path,
+        finding.number(path, odd.value), finding.number(path, usual.value),
+        usual.count, usual.of - len(usual.odd), usual.of, far=odd.far)
 
 
 def _text_differs(path: str, value: typing.Any, normal: norm.Norm
                   ) -> candidate.Candidate:
     adds = True
-    has, usual = str(value), str(normal.value)
+    has = str(value)
+    usual = str(normal.value)
     if isinstance(value, tuple):
-        accepted = [each if isinstance(each, tuple) else (each,)
-                    for each in normal.accepted]
-        gone, come = part_comparison.difference(value, accepted)
-        adds = bool(come)
-        has = _joined(come) or 'without ' + _joined(gone)
-        usual = _joined(gone) or 'without ' + _joined(come)
+        # Some machines may have one text where others have several.
+        accepted = [
+            normal_value if isinstance(normal_value, tuple)
+            else (normal_value,) for normal_value in normal.accepted]
+        lacks, has_more = part_comparison.difference(value, accepted)
+        adds = bool(has_more)
+        has = _joined(has_more) or 'without ' + _joined(lacks)
+        usual = _joined(lacks) or 'without ' + _joined(has_more)
     return candidate.Candidate(
         candidate.kind_of(path), finding.CHANGED, None, path, has, usual,
         normal.count, normal.fitting, normal.of, adds=adds)

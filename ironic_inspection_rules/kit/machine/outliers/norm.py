@@ -6,6 +6,7 @@ import bisect
 import collections
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 import dataclasses
+import math
 import statistics
 import typing
 
@@ -33,6 +34,9 @@ _DEVIATION = 1.4826
 
 _UNSTEADY = .15
 """A spread, as a share of the median, of what cannot be compared."""
+
+_FAR_COUNT = 2
+"""How far a count is from normal ones that is any other."""
 
 _EXACT = 10000
 """Whole numbers below it are counts, of which each one matters."""
@@ -79,16 +83,17 @@ def shared_counts(counts: 'collections.Counter[Hashable]', least: int
     of = counts.total()
     if of < least:
         return None
-    ordered = sorted(counts.items(), key=lambda item: (-item[1],
-                                                       str(item[0])))
+    # In one order whatever machine came first.
+    ordered = sorted(counts, key=lambda value: (-counts[value], str(value)))
     enough = max(least, of * QUARTER)
-    accepted = [value for value, count in ordered if count >= enough]
+    accepted = [value for value in ordered if counts[value] >= enough]
+    most_frequent = ordered[0]
     if not accepted:
-        accepted = [ordered[0][0]]
+        accepted = [most_frequent]
     fitting = sum(counts[value] for value in accepted)
     if fitting < of * NEARLY_ALL:
         return None
-    return Norm(tuple(accepted), ordered[0][1], fitting, of)
+    return Norm(tuple(accepted), counts[most_frequent], fitting, of)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,42 +133,47 @@ def numbers(values: Sequence[float], least: int, measured: bool,
     :param extreme: it is the least or the most of several.
     """
     known = [(place, value) for place, value in enumerate(values)
-             if value == value]
+             if not math.isnan(value)]
     if len(known) < least:
         return None
+    plain = [value for _place, value in known]
     # Nothing is near to zero: errors of a burn-in are counted.
-    if not measured or not statistics.median(
-            value for _place, value in known):
-        norm = shared([value for _place, value in known], least)
-        if norm is not None:
-            odd = [found for found in (
-                _not_accepted(place, value, norm) for place, value in known)
-                if found is not None]
-            return Range(norm.value, norm.count, norm.of, tuple(odd))
-    noise = _COUNTED
-    if measured:
-        noise = _EXTREME if extreme else _MEASURED
-    return _spread(known, noise)
+    if not measured or not statistics.median(plain):
+        normal = shared(plain, least)
+        if normal is not None:
+            return _counted(known, normal)
+    if not measured:
+        return _spread(known, _COUNTED)
+    if extreme:
+        return _spread(known, _EXTREME)
+    return _spread(known, _MEASURED)
 
 
-def _not_accepted(place: int, value: float, norm: Norm) -> Odd | None:
-    if value in norm.accepted:
-        return None
-    nearest = min(norm.accepted, key=lambda known: abs(known - value))
-    distance = abs(value - nearest)
-    if nearest.is_integer() and value.is_integer() and (
-            max(abs(nearest), abs(value)) < _EXACT):
-        return Odd(place, value, 2)
-    limit = _COUNTED * abs(nearest)
-    if distance <= limit:
-        return None
-    return Odd(place, value, 2)
+def _counted(known: Sequence[tuple[int, float]], normal: Norm) -> Range:
+    """Compare numbers that nearly all peers share.
+
+    :param known: places of machines, and their numbers.
+    """
+    odd = tuple(Odd(place, value, _FAR_COUNT) for place, value in known
+                if not _is_accepted(value, normal))
+    return Range(normal.value, normal.count, normal.of, odd)
+
+
+def _is_accepted(value: float, normal: Norm) -> bool:
+    if value in normal.accepted:
+        return True
+    nearest = min(normal.accepted, key=lambda known: abs(known - value))
+    is_count = nearest.is_integer() and value.is_integer()
+    if is_count and max(abs(nearest), abs(value)) < _EXACT:
+        return False
+    return bool(abs(value - nearest) <= _COUNTED * abs(nearest))
 
 
 def _spread(known: Sequence[tuple[int, float]], noise: float
             ) -> Range | None:
     """Compare numbers by their median and median absolute deviation.
 
+    :param known: places of machines, and their numbers.
     :param noise: a share of the median that is always expected.
     """
     plain = [value for _place, value in known]
@@ -175,8 +185,11 @@ def _spread(known: Sequence[tuple[int, float]], noise: float
     # The deviation of few numbers may be small by chance.
     far = _FAR * (1 + _SMALL_SAMPLE / len(plain))
     limit = max(_FAR * noise * abs(middle), far * deviation)
-    odd = [Odd(place, value, abs(value - middle) / limit)
-           for place, value in known if abs(value - middle) > limit]
+    odd = []
+    for place, value in known:
+        distance = abs(value - middle)
+        if distance > limit:
+            odd.append(Odd(place, value, distance / limit))
     if len(odd) > len(known) * QUARTER:
         return None
     return Range(middle, len(known) - len(odd), len(known), tuple(odd))
