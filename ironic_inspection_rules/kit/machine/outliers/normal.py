@@ -42,38 +42,44 @@ class Norms:
     :ivar machines: the names of those that are not odd; each is to be added.
     """
 
-    def __init__(self, found: peers.Result) -> None:
-        odd = {each.machine for each in found.findings}
-        self._norms = [Norm(group) for group in found.groups]
-        self._numbers = {
-            each.name: number for number, group in enumerate(found.groups)
-            for kind in group.kinds for each in kind.sketches
-            if each.name not in odd}
-        self.machines = sorted(self._numbers)
+    def __init__(self, result: peers.Result) -> None:
+        odd = {finding.machine for finding in result.findings}
+        self._norms = [Norm(group) for group in result.groups]
+        self._norm_of: dict[str, Norm] = {}
+        for norm, group in zip(self._norms, result.groups, strict=True):
+            for name in group.machines:
+                if name not in odd:
+                    self._norm_of[name] = norm
+        self.machines = sorted(self._norm_of)
 
     def add(self, machine: str, reduced: Reduced) -> None:
         """Take in a machine."""
-        self._norms[self._numbers[machine]].add(reduced)
+        self._norm_of[machine].add(reduced)
 
     def rules(self) -> list[dict[str, typing.Any]]:
         """Return rules that record where machines are odd."""
-        return [rule for norm in self._norms if norm.machines
-                for rule in norm.rules()]
+        written = []
+        for norm in self._norms:
+            # All machines of a group may be odd.
+            if norm.machines:
+                written += norm.rules()
+        return written
 
 
 class Norm:
     """The normal machines of a group, each of those that are equal once.
 
     :ivar keys: values of the paths that peers have in common, of all of them.
+    :ivar machines: what profiles compare of them, by its text.
     """
 
     def __init__(self, group: peers.Group) -> None:
-        self.label = group.label
-        self.is_one_kind = len(group.kinds) == 1
         self.keys: dict[str, list[typing.Any]] = {}
         self.machines: dict[str, views.Facts] = {}
+        self._label = group.label
+        self._is_one_kind = len(group.kinds) == 1
 
-    def add(self, reduced: 'Reduced') -> None:
+    def add(self, reduced: Reduced) -> None:
         """Take in a machine."""
         for path, value in reduced.keys.items():
             known = self.keys.setdefault(path, [])
@@ -86,16 +92,17 @@ class Norm:
     def rules(self) -> list[dict[str, typing.Any]]:
         """Return rules that record where a machine of the group is odd."""
         tolerated = component.Tolerance()
-        if not self.is_one_kind:
+        if not self._is_one_kind:
             # Between two kinds there is a machine that is broken.
             tolerated = component.Tolerance(
                 observed=set(component.COMPONENTS))
-        only = [_among(path, values) for path, values in self.keys.items()]
+        is_of_group = [_among(path, values)
+                       for path, values in self.keys.items()]
         written = []
-        for rule in rules.write(list(self.machines.values()), self.label,
+        for rule in rules.write(list(self.machines.values()), self._label,
                                 rules.AUDIT, tolerated, set(self.keys)):
-            written.append({**rule, 'conditions': [*only,
-                                                   *rule['conditions']]})
+            conditions = [*is_of_group, *rule['conditions']]
+            written.append({**rule, 'conditions': conditions})
         return written
 
 

@@ -41,7 +41,32 @@ class Group:
     @property
     def size(self) -> int:
         """The number of its machines."""
-        return sum(len(each.sketches) for each in self.kinds)
+        return sum(len(alike.sketches) for alike in self.kinds)
+
+    @property
+    def machines(self) -> list[str]:
+        """The names of its machines."""
+        return [drawn.name for alike in self.kinds
+                for drawn in alike.sketches]
+
+    def as_dict(self, findings: Iterable[finding.Finding]
+                ) -> dict[str, typing.Any]:
+        """Return plain JSON data.
+
+        :param findings: those of all groups.
+        """
+        odd = {odd_one.machine for odd_one in findings
+               if odd_one.group == self.label}
+        return {'group': self.label, 'machines': self.size, 'odd': len(odd)}
+
+    def kinds_as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data about what its kinds differ in."""
+        kinds = []
+        for alike in self.kinds:
+            differs = list(map(dataclasses.asdict, alike.differs))
+            kinds.append({'machines': len(alike.sketches),
+                          'differs': differs})
+        return {'group': self.label, 'kinds': kinds}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,14 +79,19 @@ class Skipped:
     @property
     def reason(self) -> str:
         """Why they are not compared."""
+        count = len(self.machines)
         return _P('%d machine, which is too few',
-                  '%d machines, which are too few',
-                  len(self.machines)) % len(self.machines)
+                  '%d machines, which are too few', count) % count
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return {'group': label(self.key), 'machines': list(self.machines),
+                'reason': self.reason}
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What was found, the oddest first."""
+    """How machines differ from their peers, the oddest first."""
 
     findings: tuple[finding.Finding, ...]
     groups: tuple[Group, ...]
@@ -70,43 +100,34 @@ class Result:
     @property
     def normal(self) -> int:
         """The number of machines that are not odd."""
-        return sum(group.size for group in self.groups) - len(
-            {each.machine for each in self.findings})
+        odd = {odd_one.machine for odd_one in self.findings}
+        return sum(group.size for group in self.groups) - len(odd)
 
     def dated(self, since: Mapping[tuple[str | None, ...], str]) -> 'Result':
         """Return it with the times since when machines are odd.
 
         :param since: by the identity of a finding.
         """
-        return dataclasses.replace(self, findings=tuple(
-            dataclasses.replace(each, dated=True,
-                                since=since.get(each.identity))
-            for each in self.findings))
+        findings = []
+        for odd_one in self.findings:
+            findings.append(dataclasses.replace(
+                odd_one, dated=True, since=since.get(odd_one.identity)))
+        return dataclasses.replace(self, findings=tuple(findings))
 
     def without(self, ignored: Iterable[str]) -> 'Result':
         """Return it without findings of some kinds."""
         left = set(finding.KINDS) - set(ignored)
         return dataclasses.replace(self, findings=tuple(
-            each for each in self.findings if each.kind in left))
+            odd_one for odd_one in self.findings if odd_one.kind in left))
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
-        kinds = []
-        for group in self.groups:
-            if len(group.kinds) > 1:
-                kinds.append({'group': group.label, 'kinds': [
-                    {'machines': len(each.sketches),
-                     'differs': list(map(dataclasses.asdict, each.differs))}
-                    for each in group.kinds]})
         return {
-            'findings': [each.as_dict() for each in self.findings],
-            'kinds': kinds,
-            'skipped': [{'group': label(each.key),
-                         'machines': list(each.machines),
-                         'reason': each.reason} for each in self.skipped],
-            'groups': [{'group': group.label, 'machines': group.size,
-                        'odd': len({each.machine for each in self.findings
-                                    if each.group == group.label})}
+            'findings': [odd_one.as_dict() for odd_one in self.findings],
+            'kinds': [group.kinds_as_dict() for group in self.groups
+                      if len(group.kinds) > 1],
+            'skipped': [skipped.as_dict() for skipped in self.skipped],
+            'groups': [group.as_dict(self.findings)
                        for group in self.groups]}
 
 
@@ -178,26 +199,26 @@ class Peers:
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 
 
-def _content(each: sketch.Sketch) -> tuple[typing.Any, ...]:
-    return each.numbers.tobytes(), each.paths, each.name
+def _content(drawn: sketch.Sketch) -> tuple[typing.Any, ...]:
+    return drawn.numbers.tobytes(), drawn.paths, drawn.name
 
 
 def _by_key(sketches: Iterable[sketch.Sketch]
             ) -> dict[Key, list[sketch.Sketch]]:
     """Group machines; one that does not report its board is of the most."""
-    found: dict[Key, list[sketch.Sketch]] = {}
-    for each in sketches:
-        found.setdefault(each.key, []).append(each)
+    groups: dict[Key, list[sketch.Sketch]] = {}
+    for drawn in sketches:
+        groups.setdefault(drawn.key, []).append(drawn)
     with_boards: dict[Key, list[Key]] = {}
-    for key in found:
+    for key in groups:
         if key and key[-1][0] == sketch.BOARD:
             with_boards.setdefault(key[:-1], []).append(key)
     for key, boards in with_boards.items():
-        if key in found:
-            largest = max(boards, key=lambda board: (len(found[board]),
-                                                     board))
-            found[largest].extend(found.pop(key))
-    return found
+        if key not in groups:
+            continue
+        largest = max((len(groups[board]), board) for board in boards)[1]
+        groups[largest].extend(groups.pop(key))
+    return groups
 
 
 def _compare(sketches: Sequence[sketch.Sketch], least: int, group: str
@@ -205,12 +226,15 @@ def _compare(sketches: Sequence[sketch.Sketch], least: int, group: str
     """Compare machines of one kind."""
     parts: dict[int, list[list[candidate.Candidate]]] = {}
     for lists in kind.part_lists(sketches).values():
-        for place, found in part_comparison.compare(lists, least).items():
-            parts.setdefault(place, []).append(found)
+        differences = part_comparison.compare(lists, least)
+        for place, candidates in differences.items():
+            parts.setdefault(place, []).append(candidates)
     fields = field_comparison.compare(sketches, least)
     findings = []
     for place in sorted(parts.keys() | fields.keys()):
-        for each in cause.single_out(parts.get(place, []),
-                                     fields.get(place, [])):
-            findings.append(each.as_finding(sketches[place].name, group))
+        causes = cause.single_out(parts.get(place, []),
+                                  fields.get(place, []))
+        for difference in causes:
+            findings.append(
+                difference.as_finding(sketches[place].name, group))
     return findings

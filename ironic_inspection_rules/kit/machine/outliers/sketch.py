@@ -7,8 +7,10 @@ that those of a large fleet fit into memory.
 """
 
 import array
+import collections
 from collections.abc import Hashable, Mapping, Sequence
 import functools
+import operator
 import re
 import typing
 
@@ -49,6 +51,7 @@ _LOAD_UNITS = frozenset((
 """Units of sensors whose readings depend on load and surroundings."""
 
 _CONTAINERS = (dict, list)
+_NUMBERS = (int, float)
 _PLAIN = frozenset((str, int, float, bool))
 _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
 _SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
@@ -132,25 +135,22 @@ def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
     :param by: paths of the values that peers have in common; vendor, product
         and board without any.
     """
-    data = {'inventory': facts.inventory, 'plugin_data': facts.plugin_data}
-    found: dict[str, list[typing.Any]] = {}
-    _gather('inventory', data['inventory'], 'inventory', found, 0)
-    _gather('plugin_data', data['plugin_data'], 'plugin_data', found, 0)
-    sections: dict[str, list[tuple[str, typing.Any]]] = {}
-    numbers: list[tuple[str, float]] = []
-    for path, values in found.items():
-        _note(path, values, sections, numbers)
-    numbers.sort()
+    data = _as_data(facts)
+    values: dict[str, list[typing.Any]] = {}
+    for root, value in data.items():
+        _gather(root, value, root, values, 0)
+    fields = _Fields()
+    for path, gathered in values.items():
+        fields.add(path, gathered)
+    numbers = sorted(fields.numbers)
     return Sketch(
-        name, key_of(facts, by), tuple(_parts(data)),
-        tuple((section, tuple(sorted(fields, key=_path_of)))
-              for section, fields in sorted(sections.items())),
-        tuple(path for path, _value in numbers),
-        array.array('d', [value for _path, value in numbers]))
+        name, key_of(facts, by), tuple(_parts(data)), fields.by_section(),
+        tuple(path for path, _number in numbers),
+        array.array('d', [number for _path, number in numbers]))
 
 
-def _path_of(field: tuple[str, typing.Any]) -> str:
-    return field[0]
+def _as_data(facts: views.Facts) -> dict[str, typing.Any]:
+    return {'inventory': facts.inventory, 'plugin_data': facts.plugin_data}
 
 
 BOARD = 'plugin_data.extra.system.motherboard.name'
@@ -182,31 +182,37 @@ def values_of(facts: views.Facts, by: Sequence[str]
 
     :returns: plain values; empty text where one is not reported.
     """
-    data = {'inventory': facts.inventory, 'plugin_data': facts.plugin_data}
+    data = _as_data(facts)
     values: dict[str, typing.Any] = {}
     for path in by or _MODEL:
         value = data_path.get(data, data_path.parse(path))
-        values[path] = value if type(value) in _PLAIN else ''
+        if type(value) not in _PLAIN:
+            value = ''
+        values[path] = value
     return values
 
 
 def _gather(name: str, value: typing.Any, path: str,
-            found: dict[str, list[typing.Any]], depth: int) -> None:
-    """Collect the values of fields by the path that all machines have."""
-    kind = type(value)
-    if kind in _CONTAINERS:
-        if path in _PART_PATHS or depth > _DEEPEST:
-            return
-        if kind is dict:
-            if not _is_load(value):
-                _gather_members(value, path, found, depth)
-        else:
-            _gather_items(value, path, found, depth)
-    elif value is not None and field_name.is_value_compared(path, name):
-        found.setdefault(path, []).append(value)
+            values: dict[str, list[typing.Any]], depth: int) -> None:
+    """Collect the values of fields by the path that all machines have.
+
+    :param name: of the field; empty for an item of a list.
+    :param values: gets them.
+    :param depth: of the field in the data.
+    """
+    if type(value) not in _CONTAINERS:
+        if value is not None and field_name.is_value_compared(path, name):
+            values.setdefault(path, []).append(value)
+        return
+    if path in _PART_PATHS or depth > _DEEPEST:
+        return
+    if type(value) is list:
+        _gather_items(value, path, values, depth)
+    elif not _is_load(value):
+        _gather_members(value, path, values, depth)
 
 
-def _is_load(members: dict[str, typing.Any]) -> bool:
+def _is_load(members: Mapping[str, typing.Any]) -> bool:
     """Check that a mapping is the reading of a sensor that follows load."""
     if 'value' not in members:
         return False
@@ -214,71 +220,114 @@ def _is_load(members: dict[str, typing.Any]) -> bool:
     return isinstance(unit, str) and unit.lower() in _LOAD_UNITS
 
 
-def _gather_members(members: dict[str, typing.Any], path: str,
-                    found: dict[str, list[typing.Any]], depth: int) -> None:
+def _gather_members(members: Mapping[str, typing.Any], path: str,
+                    values: dict[str, list[typing.Any]], depth: int) -> None:
     for name, value in members.items():
         step = name
         if type(value) in _CONTAINERS:
             step = field_name.common(name)
             if step != field_name.MEMBER and not field_name.is_compared(name):
                 continue
-        _gather(name, value, f'{path}.{step}', found, depth + 1)
+        _gather(name, value, f'{path}.{step}', values, depth + 1)
 
 
-def _gather_items(items: list[typing.Any], path: str,
-                  found: dict[str, list[typing.Any]], depth: int) -> None:
+def _gather_items(items: Sequence[typing.Any], path: str,
+                  values: dict[str, list[typing.Any]], depth: int) -> None:
     if items and all(map(_is_setting, items)):
         for item in items:
-            _gather_members({item['name']: item['value']}, path, found,
+            _gather_members({item['name']: item['value']}, path, values,
                             depth)
         return
     path = f'{path}[]'
     if items and type(items[0]) in _CONTAINERS:
-        found.setdefault(f'{path} number', []).append(len(items))
+        values.setdefault(f'{path} number', []).append(len(items))
     for item in items[:_MOST_FIELDS]:
         # The name of the list has been looked at.
-        _gather('', item, path, found, depth + 1)
+        _gather('', item, path, values, depth + 1)
 
 
 def _is_setting(item: typing.Any) -> bool:
     """Check that an item of a list is one of a mapping: name and value."""
-    return (type(item) is dict and type(item.get('name')) is str
-            and type(item.get('value', [])) in _PLAIN)
+    if type(item) is not dict or type(item.get('name')) is not str:
+        return False
+    return type(item.get('value', [])) in _PLAIN
 
 
-def _note(path: str, values: list[typing.Any],
-          sections: dict[str, list[tuple[str, typing.Any]]],
-          numbers: list[tuple[str, float]]) -> None:
-    """Sort the values of a field into numbers and texts."""
-    texts = []
-    amounts = []
-    for value in values[:_MOST_FIELDS]:
-        kind = type(value)
-        if kind is str:
-            if _may_be_number(path) and _NUMBER.fullmatch(value):
+class _Fields:
+    """The fields of a machine: those that are numbers, and the others.
+
+    :ivar numbers: paths, and the numbers.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: list[tuple[str, float]] = []
+        self._texts: dict[str, list[tuple[str, typing.Any]]] = {}
+
+    def add(self, path: str, values: Sequence[typing.Any]) -> None:
+        """Take in a field.
+
+        :param values: several where a machine has several such fields.
+        """
+        is_version = not _may_be_number(path)
+        texts = []
+        amounts = []
+        for value in values[:_MOST_FIELDS]:
+            if not is_version and _is_number(value):
                 amounts.append(float(value))
                 continue
-            text = common_text(value, not _may_be_number(path))
+            text = _as_text(value, is_version)
             if text is not None:
                 texts.append(text)
-        elif kind is bool:
-            texts.append(value)
-        elif kind in (int, float) and abs(value) < _LARGEST:
-            if _may_be_number(path):
-                amounts.append(float(value))
-            else:
-                texts.append(str(value))
-    if len(amounts) == 1:
-        numbers.append((path, amounts[0]))
-    elif amounts:
+        if amounts:
+            self._add_numbers(path, amounts)
+        if texts:
+            whole: typing.Any = tuple(sorted(texts, key=str))
+            if len(values) == 1 and not path.endswith('[]'):
+                whole = texts[0]
+            section = self._texts.setdefault(_section(path), [])
+            section.append((path, whole))
+
+    def _add_numbers(self, path: str, amounts: list[float]) -> None:
+        if len(amounts) == 1:
+            self.numbers.append((path, amounts[0]))
+            return
         amounts.sort()
-        numbers.append((f'{path} least', amounts[0]))
-        numbers.append((f'{path} median', amounts[len(amounts) // 2]))
-        numbers.append((f'{path} most', amounts[-1]))
-    if texts:
-        whole = texts[0] if len(values) == 1 and not path.endswith('[]') else (
-            tuple(sorted(texts, key=str)))
-        sections.setdefault(_section(path), []).append((path, whole))
+        self.numbers += [
+            (f'{path} least', amounts[0]),
+            (f'{path} median', amounts[len(amounts) // 2]),
+            (f'{path} most', amounts[-1])]
+
+    def by_section(self) -> tuple[Section, ...]:
+        """Return the fields that are no numbers, in order."""
+        sections = []
+        for section, fields in sorted(self._texts.items()):
+            # Each path is there once: values, of any type, do not count.
+            fields.sort(key=operator.itemgetter(0))
+            sections.append((section, tuple(fields)))
+        return tuple(sections)
+
+
+def _is_number(value: typing.Any) -> bool:
+    """Check that a value is a number, or a text that is one."""
+    kind = type(value)
+    if kind is str:
+        return _NUMBER.fullmatch(value) is not None
+    return kind in _NUMBERS and abs(value) < _LARGEST
+
+
+def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
+    """Return what to compare of a value that is no number.
+
+    :returns: a text or a boolean; None where there is nothing to compare.
+    """
+    kind = type(value)
+    if kind is str:
+        return common_text(value, is_version)
+    if kind is bool:
+        return value
+    if is_version and kind in _NUMBERS and abs(value) < _LARGEST:
+        return str(value)
+    return None
 
 
 @functools.lru_cache(50000)
@@ -321,64 +370,72 @@ def _is_exact(name: str) -> bool:
 
 def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
     """Return the parts of a machine, by kind and source."""
-    inventory = data['inventory']
     reporter = 'redfish'
-    if any(name in inventory for name in _AGENT_ONLY):
+    if any(name in data['inventory'] for name in _AGENT_ONLY):
         reporter = 'agent'
     lists = []
     for source in _LISTS:
-        kinds: dict[str, list[Item]] = {}
-        if source.is_reported(data):
-            kinds[source.kind] = []
-            if source.kind == part_source.PCI_DEVICE:
-                kinds[part_source.ACCELERATOR] = []
-        for name, item in source.items(data):
-            slot = source.slot_of(name, item)
-            if slot == name and field_name.common(name) == field_name.MEMBER:
-                # A name that a kernel gives is no slot.
-                slot = None
-            kinds.setdefault(source.kind_of(item), []).append(
-                (_SLOT_PREFIX.sub('', slot or ''), _attributes(source, item)))
-        for kind, items in kinds.items():
+        for kind, items in _items_by_kind(source, data).items():
             items.sort(key=_order)
             lists.append(PartList(kind, f'{reporter} {source.path}',
                                   tuple(_without_twins(items))))
     return lists
 
 
+def _items_by_kind(source: part_source.Source,
+                   data: Mapping[str, typing.Any]) -> dict[str, list[Item]]:
+    """Return the parts that a source has, none for a kind that it reports."""
+    kinds: dict[str, list[Item]] = {}
+    if source.is_reported(data):
+        kinds[source.kind] = []
+        if source.kind == part_source.PCI_DEVICE:
+            kinds[part_source.ACCELERATOR] = []
+    for name, part in source.items(data):
+        slot = source.slot_of(name, part)
+        if slot is None or (
+                slot == name
+                and field_name.common(name) == field_name.MEMBER):
+            # A name that a kernel gives is no slot.
+            slot = ''
+        item = _SLOT_PREFIX.sub('', slot), _attributes(source, part)
+        kinds.setdefault(source.kind_of(part), []).append(item)
+    return kinds
+
+
 def _order(item: Item) -> tuple[str, str]:
     return item[0], str(item[1])
 
 
-def _without_twins(items: list[Item]) -> list[Item]:
+def _without_twins(items: Sequence[Item]) -> list[Item]:
     """Number the parts that are said to be in one slot."""
-    seen: dict[str, int] = {}
-    found = []
-    for slot, what in items:
-        seen[slot] = seen.get(slot, 0) + 1
+    seen: collections.Counter[str] = collections.Counter()
+    numbered = []
+    for slot, attributes in items:
+        seen[slot] += 1
         if slot and seen[slot] > 1:
             slot = f'{slot} #{seen[slot]}'
-        found.append((slot, what))
-    return found
+        numbered.append((slot, attributes))
+    return numbered
 
 
-def _attributes(source: part_source.Source, item: Mapping[str, typing.Any]
+def _attributes(source: part_source.Source, part: Mapping[str, typing.Any]
                 ) -> Attributes:
     """Return what a part is, without what identifies it."""
-    found = []
-    for name, value in item.items():
+    attributes = []
+    for name, value in part.items():
         kind = type(value)
         if kind not in _PLAIN or not _is_attribute(source.path, name):
             continue
         if kind is str:
-            value = common_text(value, _is_exact(name))
+            value = common_text(value, is_version=_is_exact(name))
             if value is None:
                 continue
         elif not abs(value) < _LARGEST:
+            # Neither infinite, nor no number at all.
             continue
-        found.append((name, value))
-    found.sort()
-    return tuple(found)
+        attributes.append((name, value))
+    attributes.sort()
+    return tuple(attributes)
 
 
 _BY_PATH = {source.path: source for source in _LISTS}
@@ -390,5 +447,6 @@ def _is_attribute(path: str, name: str) -> bool:
     source = _BY_PATH[path]
     if name in source.attributes:
         return True
-    return name not in source.ids and name not in source.slots and (
-        name != 'Locator') and field_name.is_compared(name)
+    if name in source.ids or name in source.slots or name == 'Locator':
+        return False
+    return field_name.is_compared(name)
