@@ -200,7 +200,7 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
     # Each value with the name of its argument; any number of them has none.
     named: list[tuple[str, values.Value]] = []
     for name, value in bound.items():
-        if name == 'regex':
+        if name == 'regex' or name in op.plugin.LITERAL:
             named.append((name, values.const(value)))
         elif op.signature.by_name[name].variadic and isinstance(value, list):
             if len(value) == 1 and isinstance(value[0], list):

@@ -469,6 +469,13 @@ class QuestionTestCase(base.TestCase):
             {'op': 'exists', 'args': [field]}, equal]}
         self.assertNotEqual('no', self.compared([asks], [ignores]))
 
+    def test_braces_in_the_language_of_ironic_inspector_are_text(self):
+        asks = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
+                'conditions': [{'op': 'inspector-ne', 'args': {
+                    'field': 'data://inventory.cpu.architecture',
+                    'value': '{vars.nothing}'}}]}
+        self.assertNotEqual('yes', self.one('dead', asks).get(('0',)))
+
     def test_lists_that_many_rules_extend_do_not_explode(self):
         rules = self.parse([{
             'uuid': f'00000000-0000-4000-8000-0000000000{index}',
