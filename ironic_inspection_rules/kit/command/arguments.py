@@ -88,14 +88,24 @@ def arranged(actions: Iterable[argparse.Action],
 class Command(command.Command):
     """A command that works on files."""
 
+    example: typing.ClassVar[str]
+    """The words of a call, which its help shows."""
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return a parser with the arguments of the command."""
         parser = super().get_parser(prog_name)
+        show_example(parser, self.example)
         self.add_arguments(parser)
         return parser
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments of the command."""
+
+
+def show_example(parser: argparse.ArgumentParser, words: str) -> None:
+    """Show a call of the command at the end of its help."""
+    # An epilog would run together with the one that cliff adds.
+    parser.add_argument_group(_('example'), f'{parser.prog} {words}')
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:

@@ -32,6 +32,8 @@ class Lint(arguments.Command):
     warning; notes do not count.
     """
 
+    example = 'rules.yaml'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
@@ -126,6 +128,8 @@ class Convert(arguments.Command):
     anything.
     """
 
+    example = 'inspector-rules.json -o new-rules.yaml'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
@@ -155,6 +159,8 @@ class Schema(arguments.Command):
     It has the ops of all packages that are installed here, and needs neither
     Ironic nor a database.
     """
+
+    example = '--built-in'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(

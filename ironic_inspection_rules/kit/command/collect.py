@@ -28,6 +28,8 @@ class Collect(arguments.Command):
     numbers and firmware data are missing.
     """
 
+    example = 'machine.json'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             'file', metavar='<file>', nargs='?', type=arguments.new_file,

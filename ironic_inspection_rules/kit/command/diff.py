@@ -31,6 +31,8 @@ class Diff(arguments.Command):
     renamed, or written differently with the same meaning, are no change.
     """
 
+    example = 'old-rules.yaml rules.yaml --inventory machines'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             'old', metavar='<old>',

@@ -23,6 +23,8 @@ class Outliers(arguments.Command):
     cannot be read.
     """
 
+    example = 'machines --min-peers 2'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             'inventories', metavar='<inventory>', nargs='+',

@@ -23,6 +23,8 @@ class Profile(arguments.Command):
     Values that one of the good machines lacks are not compared.
     """
 
+    example = 'machines -o profile.yaml'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             'inventories', metavar='<inventory>', nargs='+',

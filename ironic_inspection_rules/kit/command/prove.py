@@ -33,6 +33,8 @@ class Prove(arguments.Command):
     answer is yes, 2 if one is, and 1 if a file cannot be read.
     """
 
+    example = 'rules.yaml --ask dead,shadowed'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(

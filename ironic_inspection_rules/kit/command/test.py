@@ -37,6 +37,8 @@ class Test(arguments.Command):
     --threshold of the rules.
     """
 
+    example = 'rules.yaml --inventory machines'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         arguments.add_inventories(

@@ -18,6 +18,7 @@ from ironic_inspection_rules import escapes
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import inspection_rule
+from ironic_inspection_rules.kit.command import arguments
 
 
 class _Application:
@@ -36,11 +37,14 @@ class Guarded:
     """A command that escapes control characters in output and errors."""
 
     app: Any
+    example: str
+    """The words of a call, which its help shows."""
 
     def get_parser(self, prog_name: str) -> Any:
         """Return a parser that takes options between positional words."""
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         self.add_arguments(parser)
+        arguments.show_example(parser, self.example)
 
         def refuse(message: str) -> None:
             # Like any other error; argparse would return 2, which is a

@@ -37,6 +37,8 @@ class ExportInspectionData(command.Command):
     without either are left out.
     """
 
+    example = 'exported'
+
     def add_arguments(self, parser):
         parser.add_argument(
             'directory', metavar='<directory>',

@@ -46,6 +46,8 @@ class ReapplyInspection(command.ShowOne):
     is done.
     """
 
+    example = 'rack1-07'
+
     def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument(
@@ -64,6 +66,8 @@ class ReapplyInspection(command.ShowOne):
 
 class ListInspectionRequests(command.Lister):
     """List inspection requests, oldest first."""
+
+    example = '--state waiting'
 
     def add_arguments(self, parser):
         parser.add_argument('--node', metavar='<node>',
@@ -93,6 +97,8 @@ class ListInspectionRequests(command.Lister):
 class ShowInspectionRequest(command.ShowOne):
     """Show an inspection request."""
 
+    example = '1c7c4f0e-3f2b-4a70-9a52-5c0a4b3f9d11'
+
     def add_arguments(self, parser):
         _add_request(parser)
 
@@ -103,6 +109,8 @@ class ShowInspectionRequest(command.ShowOne):
 
 class AbortInspectionRequest(command.Command):
     """Abort an inspection request that is not yet processed."""
+
+    example = '1c7c4f0e-3f2b-4a70-9a52-5c0a4b3f9d11'
 
     def add_arguments(self, parser):
         _add_request(parser)
@@ -153,6 +161,8 @@ class ReapplyInspectionRules(command.Command):
     ([inspection_queue]enabled). Returns 1 if a node is refused or, with
     --wait, fails.
     """
+
+    example = '--nodes rack1-07 --wait'
 
     def add_arguments(self, parser):
         node_selection.add_argument(parser, '--nodes', required=True,

@@ -34,6 +34,8 @@ class GetInspectionRule(command.Guarded,
                         shipped.ShowBaremetalInspectionRule):
     """Show an inspection rule, by its UUID or its description."""
 
+    example = "'Note the vendor'"
+
     def take_action(self, parsed_args):
         parsed_args.rule = inspection_rule.find_inspection_rule(
             self.baremetal, parsed_args.rule)
@@ -59,6 +61,8 @@ _METAVARS = {model.VARS: '<mapping>', **dict.fromkeys(model.OPERATIONS,
 
 class EditInspectionRule(command.ShowOne):
     """Create or change an inspection rule, with all its fields."""
+
+    example = "'Note the vendor' --mode audit"
 
     def add_arguments(self, parser):
         parser.add_argument(
@@ -114,6 +118,8 @@ class ImportInspectionRules(command.Command):
     The same as "apply --yes" without --prune.
     """
 
+    example = 'rules.yaml'
+
     def add_arguments(self, parser):
         rule_files.add_argument(parser)
         parser.add_argument(
@@ -143,6 +149,8 @@ class ImportInspectionRules(command.Command):
 
 class ExportInspectionRules(command.Command):
     """Write the stored inspection rules so that they can be imported."""
+
+    example = 'exported.yaml'
 
     def add_arguments(self, parser):
         parser.add_argument(
@@ -181,6 +189,8 @@ class ExportInspectionRules(command.Command):
 class PurgeInspectionRules(command.Command):
     """Remove all inspection rules except the built-in ones."""
 
+    example = '--yes'
+
     def add_arguments(self, parser):
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
@@ -201,6 +211,8 @@ class EvaluateInspectionRules(command.Command):
     It returns 1 if a rule has an error on a machine, or if no machine has
     stored data.
     """
+
+    example = '--nodes --rules rules.yaml'
 
     def add_arguments(self, parser):
         parser.add_argument(

@@ -33,6 +33,8 @@ _VERBS = {'add': _('added'), 'remove': _('removed')}
 class ListInspectionRuns(command.Lister):
     """List the recorded inspections of a node, newest first."""
 
+    example = 'rack1-07'
+
     def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument('--limit', metavar='<limit>',
@@ -49,6 +51,8 @@ class ListInspectionRuns(command.Lister):
 
 class ShowInspectionRun(command.ShowOne):
     """Show what the rules did in one inspection of a node."""
+
+    example = 'rack1-07'
 
     def add_arguments(self, parser):
         command.add_node(parser)
@@ -80,6 +84,8 @@ class ExplainInspection(command.Command):
     of a port, or why a rule matched or did not (--rule); without any of
     these, show everything that rules did in the last inspection.
     """
+
+    example = 'rack1-07 --path /extra/vendor'
 
     def add_arguments(self, parser):
         command.add_node(parser)
@@ -120,6 +126,8 @@ class ExplainInspection(command.Command):
 
 class ShowStatistics(command.Lister):
     """Show how often each inspection rule ran, matched and failed."""
+
+    example = '--long'
 
     def add_arguments(self, parser):
         parser.add_argument('--sort', metavar='<key>[:<direction>]',

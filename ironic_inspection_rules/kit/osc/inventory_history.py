@@ -33,6 +33,8 @@ _OPTION = _('Ironic keeps inspections for the days in '
 class ListInventories(command.Lister):
     """List what inspections of a node found, newest first."""
 
+    example = 'rack1-07'
+
     def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument('--limit', metavar='<limit>',
@@ -53,6 +55,8 @@ class ListInventories(command.Lister):
 
 class ShowInventory(command.Command):
     """Show what an inspection of a node found, as JSON."""
+
+    example = 'rack1-07'
 
     def add_arguments(self, parser):
         command.add_node(parser)
@@ -80,6 +84,8 @@ class DiffInventories(command.Lister):
     Of one node, between two inspections, by default the last two that
     differ; of many, since a time.
     """
+
+    example = '--since 30d'
 
     def add_arguments(self, parser):
         node_selection.add_argument(parser, 'nodes')
@@ -115,6 +121,8 @@ class DiffInventories(command.Lister):
 
 class FindInspectionPart(command.Lister):
     """Find the nodes that a part has been in, the newest first."""
+
+    example = 'PHAB0001'
 
     def add_arguments(self, parser):
         parser.add_argument(

@@ -45,6 +45,8 @@ class ShowOutliers(command.Command):
     does, and 1 on an error. Nodes without an inventory are left out.
     """
 
+    example = '--min-peers 2'
+
     def add_arguments(self, parser):
         node_selection.add_argument(parser, 'filters')
         peer_arguments.add(parser)

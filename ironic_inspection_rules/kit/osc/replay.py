@@ -50,6 +50,8 @@ class ReplayInspectionRules(command.Command):
     2 if some do, and 1 on an error, or if none can be compared.
     """
 
+    example = 'rules.yaml --since 30d'
+
     def add_arguments(self, parser):
         parser.add_argument(
             'words', metavar='<file or filter>', nargs='*',

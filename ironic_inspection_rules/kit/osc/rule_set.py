@@ -110,6 +110,8 @@ class PlanInspectionRules(command.Command):
     Returns 0 if there is nothing to do, 2 if there is, 1 on an error.
     """
 
+    example = '--prune rules.yaml'
+
     def add_arguments(self, parser):
         _add_arguments(parser)
         parser.add_argument('-f', '--format', choices=('diff', 'json'),
@@ -130,6 +132,8 @@ class ApplyInspectionRules(command.Command):
 
     Stored rules that are in none of the files stay, unless --prune is given.
     """
+
+    example = "rules.yaml --yes --message 'Note vendors'"
 
     def add_arguments(self, parser):
         _add_arguments(parser)
@@ -167,6 +171,8 @@ class ApplyInspectionRules(command.Command):
 class ListRevisions(command.Lister):
     """List the revisions of the rule set, the newest first."""
 
+    example = '-f yaml'
+
     def add_arguments(self, parser):
         parser.add_argument('--limit', metavar='<limit>', default=20,
                             type=arguments.positive,
@@ -186,6 +192,8 @@ class ListRevisions(command.Lister):
 
 class RestoreRevision(command.Command):
     """Put the rule set of a revision in force again."""
+
+    example = '0 --yes'
 
     def add_arguments(self, parser):
         parser.add_argument('revision', metavar='<revision>',

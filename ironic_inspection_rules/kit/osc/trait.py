@@ -19,6 +19,8 @@ _ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
 class FindNodes(command.Lister):
     """List the nodes that have certain traits, or lack them."""
 
+    example = '--trait CUSTOM_BIG'
+
     def add_arguments(self, parser):
         for option, help_text in (
                 ('trait', _('Only nodes that have all of these')),
@@ -55,6 +57,8 @@ class FindNodes(command.Lister):
 
 class ListTraits(command.Lister):
     """List traits with the number of nodes that have each."""
+
+    example = '--associated'
 
     def add_arguments(self, parser):
         parser.add_argument(

@@ -188,6 +188,7 @@ OF_SERVICES = {
 LEFT_OUT = {
     'baremetal_node_trait_find': 'asks by openstacksdk for what GET nodes has',
     'collect': 'reads the machine that it runs on, and no rule',
+    'completion': 'reads nothing',
     'convert': 'its output is the rules that it was given',
     'schema': 'reads nothing',
 }

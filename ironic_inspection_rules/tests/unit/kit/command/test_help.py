@@ -6,9 +6,12 @@ import argparse
 import configparser
 import importlib
 import pathlib
+import re
+import shlex
 import types
 
 import ironic_inspection_rules
+from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.command import test_shell
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
@@ -42,6 +45,9 @@ class OpenStackHelpTestCase(base.TestCase):
             parser = command(app, None).get_parser(name)
             self.assertIsInstance(parser, argparse.ArgumentParser)
             self.assertIn('--help', parser.format_help(), name)
+            self.assertIn('\nexample:\n', parser.format_help(), name)
+            # The words of the example are words of the command.
+            parser.parse_args(shlex.split(command.example))
 
 
 class HelpTestCase(test_shell.CallTestCase):
@@ -54,3 +60,47 @@ class HelpTestCase(test_shell.CallTestCase):
             code, output = self.call(name, '--help')
             self.assertEqual(0, code, output)
             self.assertIn('--help', output)
+            self.assertIn('\nexample:\n', output)
+
+
+class CheatSheetTestCase(test_shell.CallTestCase):
+    """Every line of the cheat sheet is a command, or two."""
+
+    def lines(self):
+        path = _SETUP.parent / 'doc' / 'source' / 'user' / 'cheat-sheet.rst'
+        if not path.exists():
+            self.skipTest('not a checkout: no documentation')
+        rows = path.read_text().split('   * - ')[1:]
+        self.assertLessEqual(len(rows), 40)
+        for row in rows:
+            _task, commands = row.split('     - ')
+            for command in re.findall('``(.+?)``', commands, re.DOTALL):
+                yield ' '.join(command.split())
+
+    def test_every_command_is_one(self):
+        of_files = entry_points('ironic_inspection_rules.commands')
+        of_client = entry_points('openstack.baremetal.v1')
+        # Commands of python-ironicclient.
+        shipped = {'rule_list', 'rule_delete', 'node_inspect'}
+        for line in self.lines():
+            words = shlex.split(line.partition(' > ')[0])
+            if words[0] in of_files:
+                place = of_files[words[0]]
+                name = words[:1]
+            elif words[0].startswith('ironic-inspection-rules-'):
+                continue
+            else:
+                prefix = ['inspection'] if words[0] == 'rule' else []
+                names = [words[:count] for count in range(len(words), 0, -1)]
+                if any('_'.join(name) in shipped for name in names):
+                    continue
+                name = next(name for name in names if '_'.join(
+                    ('baremetal', *prefix, *name)) in of_client)
+                place = of_client['_'.join(('baremetal', *prefix, *name))]
+            module, _colon, attribute = place.partition(':')
+            command = getattr(importlib.import_module(module), attribute)
+            app = fakes.App()
+            app.command_manager = types.SimpleNamespace()
+            parser = command(app, None).get_parser(' '.join(name))
+            parser.parse_args(arguments.arranged(
+                parser._actions, words[len(name):]))

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules completion."""
+
+import argparse
+from collections.abc import Iterable, Iterator
+import contextlib
+import dataclasses
+import importlib.metadata
+import io
+import types
+import typing
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.command import arguments
+
+PROGRAM = 'ironic-inspection-rules'
+CLIENT = 'openstack'
+_GROUPS = {PROGRAM: 'ironic_inspection_rules.commands',
+           CLIENT: 'openstack.baremetal.v1'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """What a command is called with.
+
+    :ivar words: the command, such as ``('lint',)``.
+    :ivar help: its first line of help.
+    :ivar options: its options, each with its choices.
+    :ivar choices: what it may be called with, if that is fixed.
+    """
+
+    program: str
+    words: tuple[str, ...]
+    help: str
+    options: dict[str, tuple[str, ...]]
+    choices: tuple[str, ...]
+
+
+def calls() -> list[Call]:
+    """Return all commands of this package that can be loaded here.
+
+    Without python-openstackclient those of ``openstack`` are left out.
+    """
+    found = []
+    for program, group in _GROUPS.items():
+        for point in importlib.metadata.entry_points(group=group):
+            if not point.value.startswith('ironic_inspection_rules.'):
+                continue
+            with contextlib.suppress(ImportError):
+                found.append(_call(program, point))
+    return sorted(found, key=_place)
+
+
+def _place(call: Call) -> tuple[str, tuple[str, ...]]:
+    return call.program, call.words
+
+
+def _call(program: str, point: importlib.metadata.EntryPoint) -> Call:
+    words = tuple(point.name.split('_'))
+    application = types.SimpleNamespace(
+        command_manager=None, stdout=io.StringIO(), stderr=io.StringIO())
+    command = point.load()(application, None)
+    parser = command.get_parser(' '.join((program, *words)))
+    options = {}
+    fixed: list[str] = []
+    for action in parser._actions:
+        choices = tuple(str(choice) for choice in action.choices or ())
+        for option in action.option_strings:
+            options[option] = choices
+        if not action.option_strings:
+            fixed += choices
+    return Call(program, words, command.get_description().partition('\n')[0],
+                options, tuple(fixed))
+
+
+def _next_words(found: Iterable[Call]) -> dict[tuple[str, ...], list[str]]:
+    """Return the words that may follow the first words of commands."""
+    following: dict[tuple[str, ...], list[str]] = {}
+    for call in found:
+        for number, word in enumerate(call.words):
+            words = following.setdefault(
+                (call.program, *call.words[:number]), [])
+            if word not in words:
+                words.append(word)
+    return following
+
+
+def _cases(found: list[Call]) -> Iterator[str]:
+    """Yield the cases of a shell's ``case``, by words before the last one."""
+    for before, words in _next_words(found).items():
+        yield f'    "{" ".join(before)}") offered="{" ".join(words)}" ;;'
+    for call in found:
+        before = ' '.join((call.program, *call.words))
+        for option, choices in call.options.items():
+            if choices:
+                yield (f'    "{before}"*" {option}") '
+                       f'offered="{" ".join(choices)}" ;;')
+        yield (f'    "{before}"*) '
+               f'offered="{" ".join((*call.choices, *call.options))}" ;;')
+
+
+# Completion of the whole openstack command, which has these commands too, is
+# kept where it is loaded.
+_BASH = """\
+# source <(ironic-inspection-rules completion bash)
+_{name}() {{
+    local current=${{COMP_WORDS[COMP_CWORD]}} offered='' before=''
+    before="${{COMP_WORDS[*]:0:COMP_CWORD}}"
+    case "$before" in
+{cases}
+    esac
+    COMPREPLY=($(compgen -W "$offered" -- "$current"))
+}}
+for program in {programs}; do
+    complete -p "$program" > /dev/null 2>&1 ||
+        complete -o default -F _{name} "$program"
+done
+unset program
+"""
+
+_ZSH = """\
+# source <(ironic-inspection-rules completion zsh), after compinit
+_{name}() {{
+    local offered='' before="${{(j: :)words[1,CURRENT-1]}}"
+    case "$before" in
+{cases}
+    esac
+    if [[ -n $offered ]]; then
+        compadd -- ${{=offered}}
+    fi
+    _files
+}}
+for program in {programs}; do
+    (( $+_comps[$program] )) || compdef _{name} $program
+done
+unset program
+"""
+
+_FISH = """\
+# ironic-inspection-rules completion fish | source
+function __{name}_before
+    set -l words (commandline -opc)
+    test "$words" = "$argv"
+end
+function __{name}_within
+    set -l words (commandline -opc)
+    string match -q -- "$argv*" "$words"
+end
+"""
+
+
+def _programs(found: Iterable[Call]) -> str:
+    return ' '.join(sorted({call.program for call in found}))
+
+
+def bash(found: list[Call]) -> str:
+    """Return a script that completes commands in bash."""
+    return _BASH.format(name='ironic_inspection_rules',
+                        cases='\n'.join(_cases(found)),
+                        programs=_programs(found))
+
+
+def zsh(found: list[Call]) -> str:
+    """Return a script that completes commands in zsh."""
+    return _ZSH.format(name='ironic_inspection_rules',
+                       cases='\n'.join(_cases(found)),
+                       programs=_programs(found))
+
+
+def fish(found: list[Call]) -> str:
+    """Return a script that completes commands in fish."""
+    name = 'ironic_inspection_rules'
+    lines = [_FISH.format(name=name)]
+    helps = {(call.program, *call.words): call.help for call in found}
+    for before, words in _next_words(found).items():
+        for word in words:
+            text = helps.get((*before, word), '')
+            lines.append(
+                f'complete -c {before[0]} -n "__{name}_before '
+                f'{" ".join(before)}" -f -a {word} -d {_quoted(text)}')
+    for call in found:
+        for choice in call.choices:
+            before = ' '.join((call.program, *call.words))
+            lines.append(f'complete -c {call.program} -n "__{name}_before '
+                         f'{before}" -f -a {choice}')
+        within = f'__{name}_within {" ".join((call.program, *call.words))}'
+        for option, choices in call.options.items():
+            kind = '-l' if option.startswith('--') else '-s'
+            line = (f'complete -c {call.program} -n "{within}" '
+                    f'{kind} {option.lstrip("-")}')
+            if choices:
+                line += f' -x -a {_quoted(" ".join(choices))}'
+            lines.append(line)
+    return '\n'.join(lines) + '\n'
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace('\\', '\\\\').replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+SHELLS: dict[str, typing.Callable[[list[Call]], str]] = {
+    'bash': bash, 'fish': fish, 'zsh': zsh}
+
+
+class Completion(arguments.Command):
+    """Print a script that completes all commands of this package in a shell.
+
+    Those of the openstack client are among them where it is installed.
+    """
+
+    example = 'bash'
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument('shell', choices=sorted(SHELLS),
+                            help=_('The shell that reads the script'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.app.stdout.write(SHELLS[parsed_args.shell](calls()))
