@@ -106,6 +106,11 @@ class Table:
         # Reasons and errors show it, never its rows.
         return f'<table {self.definition.name}>'
 
+    def __reduce__(self) -> tuple[typing.Any, ...]:
+        # Templates are made again where rules are tried in other processes.
+        return Table, (self.definition, dict(self._index), self.columns,
+                       self._masked)
+
     def __len__(self) -> int:
         return len(self._index)
 
@@ -118,6 +123,11 @@ class Table:
     def keys(self) -> collections.abc.KeysView[str]:
         """Return the keys of the rows, in their order."""
         return self._index.keys()
+
+    @property
+    def pairs(self) -> collections.abc.ItemsView[str, Row]:
+        """Return key and row with all columns, in their order."""
+        return self._index.items()
 
     @property
     def rows(self) -> collections.abc.ValuesView[Row]:

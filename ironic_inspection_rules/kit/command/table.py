@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules table: machines beside those expected."""
+
+import argparse
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.report import table_machines
+from ironic_inspection_rules.kit.report.pages import table as page
+from ironic_inspection_rules.kit.terminal import progress
+from ironic_inspection_rules.kit.trial import expected_machines
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.machine import table_comparison
+from ironic_inspection_rules.rule_file import file_set
+from ironic_inspection_rules.rule_file import table_file
+
+EXIT_ERROR = 1
+EXIT_NOT_RIGHT = 2
+
+
+class Table(arguments.Command):
+    """Show machines beside the rows of a table: who is missing, or wrong.
+
+    Needs neither Ironic nor a database. Returns 0 when all that is listed is
+    right, 2 when something is not, and 1 where a file cannot be read.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        arguments.add_files(parser)
+        arguments.add_inventories(
+            parser, _('File with the inventory of a machine, or a directory '
+                      'with such files'), required=True)
+        arguments.add_node(parser)
+        parser.add_argument(
+            '--table', metavar='<name>',
+            help=_('Name of the table; needed if the files have several that '
+                   'say which row is that of a machine'))
+        for state, text in (
+                (table_comparison.MISSING, _('rows that no machine has')),
+                (table_comparison.UNEXPECTED,
+                 _('machines that no row names')),
+                (table_comparison.WRONG,
+                 _('machines that are not as expected')),
+                (table_comparison.TWICE, _('machines of one key'))):
+            parser.add_argument(
+                f'--{state}', dest='states', action='append_const',
+                const=state, default=[], help=_('List only %s') % text)
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json', 'csv'),
+            default='table', help=_('How to print the machines; csv for those '
+                                    'who order parts'))
+        parser.add_argument(
+            '--by', metavar='<column>',
+            help=_('Column that groups the machines of the page; the rack, '
+                   'if not given and there is one'))
+        parser.add_argument(
+            '--html', metavar='<file>', type=arguments.new_file,
+            help=_('Write a page for a browser'))
+        arguments.add_output(parser)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        files = file_set.load_all(parsed_args.files)
+        tables = table_file.build(files.tables)
+        expected = _chosen(tables, parsed_args.table)
+        by = parsed_args.by or expected_machines.rack_column(expected)
+        if by is not None and by not in expected.columns:
+            raise exceptions.Invalid(suggestion.unknown(
+                _('column'), by, expected.columns))
+        paths = machine_test.find_inventories(parsed_args.inventory)
+        problems: list[str] = []
+        with progress.steps(len(paths)) as advance:
+            found = expected_machines.compare(
+                expected, machine_test.Nodes(parsed_args.node), paths,
+                advance, problems.append, by)
+        if parsed_args.states:
+            found = [each for each in found
+                     if each.state in parsed_args.states]
+        if parsed_args.html:
+            arguments.write(parsed_args.html,
+                            page.render(expected, found, by), self.app.stdout)
+        output = arguments.beside(parsed_args.html, self.app.stdout)
+        arguments.write(parsed_args.output,
+                        _rendered(found, expected, parsed_args.format),
+                        output)
+        for problem in problems:
+            self.app.stderr.write(f'{problem}\n')
+        if problems:
+            return EXIT_ERROR
+        if any(each.state != table_comparison.RIGHT for each in found):
+            return EXIT_NOT_RIGHT
+        return 0
+
+
+def _chosen(tables: table.Tables, name: str | None) -> table.Table:
+    """Return the table that machines are compared with.
+
+    :raises: :class:`.exceptions.Invalid` if it is not clear which.
+    """
+    if name is not None:
+        if name not in tables:
+            raise exceptions.Invalid(suggestion.unknown(
+                _('table'), name, tables))
+        found = tables[name]
+        if not found.has_of:
+            raise exceptions.Invalid(
+                _('table "%s" has no "of", which says which row is that of a '
+                  'machine') % name)
+        return found
+    usable = [each for each in tables.values() if each.has_of]
+    if len(usable) == 1:
+        return usable[0]
+    if not usable:
+        raise exceptions.Invalid(
+            _('the files have no table with "of", which says which row is '
+              'that of a machine'))
+    raise exceptions.Invalid(
+        _('the files have several tables; choose one with --table: %s')
+        % ', '.join(each.definition.name for each in usable))
+
+
+def _rendered(found: list[table_comparison.Finding], expected: table.Table,
+              how: str) -> str:
+    if how == 'json':
+        return table_machines.as_json(found)
+    if how == 'csv':
+        return table_machines.as_csv(found, expected)
+    return table_machines.as_table(found)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Machines beside the rows of a table, as text, JSON and CSV."""
+
+from collections.abc import Iterable, Sequence
+import csv
+import io
+import json
+import typing
+
+from ironic_inspection_rules import escapes
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.terminal import table as terminal_table
+from ironic_inspection_rules.machine import table_comparison
+
+Finding = table_comparison.Finding
+
+_FORMULA = ('=', '+', '-', '@', '\t', '\r')
+
+_COLUMNS = ('key', 'node', 'state', 'column', 'expected', 'found')
+
+
+def as_table(found: Sequence[Finding]) -> str:
+    """Return a table of machines, and a line with their numbers."""
+    rows = []
+    for finding in found:
+        differences = [
+            _('%(column)s: expected %(expected)s, found %(found)s') % {
+                'column': each.column, 'expected': _text(each.expected),
+                'found': _text(each.found)}
+            for each in finding.differences]
+        rows.append([finding.key or '', finding.machine or '', finding.state,
+                     '\n'.join(differences)])
+    lines = []
+    if rows:
+        lines.append(terminal_table.render(
+            [_('Key'), _('Node'), _('State'), _('Differences')], rows))
+    numbers = counts(found)
+    lines.append(', '.join(f'{numbers[state]} {state}'
+                           for state in table_comparison.STATES))
+    return '\n'.join(lines) + '\n'
+
+
+def as_json(found: Iterable[Finding]) -> str:
+    """Return machines as the API shows them."""
+    return json.dumps({'machines': [each.as_dict() for each in found]},
+                      indent=2) + '\n'
+
+
+def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
+    """Return a line for each difference, or for a machine without any.
+
+    Behind it are the columns of the row that are not secret: who orders what
+    is missing needs them.
+    """
+    secret = expected.definition.secret
+    columns = [column for column in expected.columns
+               if column not in secret and column not in _COLUMNS]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator='\n')
+    writer.writerow(map(_cell, (*_COLUMNS, *columns)))
+    for finding in found:
+        row = None if finding.key is None else expected.row(finding.key)
+        cells = [row.get(column) if isinstance(row, dict) else None
+                 for column in columns]
+        head = (finding.key, finding.machine, finding.state)
+        for each in finding.differences:
+            writer.writerow(map(_cell, (
+                *head, each.column, each.expected, each.found, *cells)))
+        if not finding.differences:
+            writer.writerow(map(_cell, (*head, None, None, None, *cells)))
+    return stream.getvalue()
+
+
+def counts(found: Iterable[Finding]) -> dict[str, int]:
+    """Return the number of findings by state."""
+    numbers = dict.fromkeys(table_comparison.STATES, 0)
+    for each in found:
+        numbers[each.state] += 1
+    return numbers
+
+
+def _text(value: typing.Any) -> str:
+    if value is None:
+        return _('nothing')
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _cell(value: typing.Any) -> str:
+    """Return a cell that a spreadsheet does not calculate.
+
+    Machines send what they want, and Excel runs formulas.
+    """
+    if value is None:
+        return ''
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return escapes.shown(f"'{value}" if value.startswith(_FORMULA) else value)

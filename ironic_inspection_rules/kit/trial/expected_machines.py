@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Machines from files beside the rows of a table, on all processors."""
+
+from collections.abc import Callable, Iterator, Sequence
+import functools
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.kit.trial import walk
+from ironic_inspection_rules.machine import table_comparison
+from ironic_inspection_rules.rule_file import document
+
+_RACKS = ('rack', 'cabinet', 'location')
+"""Columns by which people look for machines."""
+
+
+class _Chunk(typing.NamedTuple):
+    """Machines of a chunk of files; ``problems`` are why some have none."""
+
+    seen: list[table_comparison.Seen]
+    problems: list[str]
+
+
+def compare(expected: table.Table, nodes: machine_test.Nodes,
+            paths: Sequence[str], advance: walk.Advance,
+            complain: Callable[[str], typing.Any], by: str | None = None
+            ) -> list[table_comparison.Finding]:
+    """Compare machines with the rows of a table.
+
+    :param nodes: the node that each machine is taken for.
+    :param paths: files with their inventories.
+    :param complain: called with the reason why a file cannot be read.
+    :param by: the column that groups machines, None if none does.
+    """
+    prepare = functools.partial(_prepare, expected, nodes, by)
+    files = [path for path in paths if path != document.STDIN]
+
+    def machines() -> Iterator[table_comparison.Seen]:
+        for chunk in walk.in_chunks(files, prepare, advance):
+            for problem in chunk.problems:
+                complain(problem)
+            yield from chunk.seen
+        if len(files) < len(paths):
+            # Other processes have no standard input.
+            chunk = prepare()([document.STDIN])
+            for problem in chunk.problems:
+                complain(problem)
+            yield from chunk.seen
+
+    return list(table_comparison.findings(expected, machines(), by))
+
+
+def rack_column(expected: table.Table) -> str | None:
+    """Return the column that says where a machine stands, if one does."""
+    by_name = {column.lower(): column for column in expected.columns}
+    for name in _RACKS:
+        if name in by_name:
+            return by_name[name]
+    return None
+
+
+def _prepare(expected: table.Table, nodes: machine_test.Nodes,
+             by: str | None) -> walk.Work[_Chunk]:
+    def work(paths: Sequence[str]) -> _Chunk:
+        chunk = _Chunk([], [])
+        for path in paths:
+            try:
+                facts = machine_test.load_facts(path, nodes.of(path))
+            except exceptions.InvalidDocument as exc:
+                chunk.problems.append(str(exc))
+                continue
+            chunk.seen.append(table_comparison.see(
+                expected, path, budget.View(facts.roots()), by))
+        return chunk
+    return work

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Machines beside the rows of a table: who is missing, who is another.
+
+A machine is looked at alone, and what is kept of it is its key and what
+differs. So memory does not grow with the size of inventories.
+"""
+
+from collections.abc import Iterable, Iterator
+import dataclasses
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.machine import part_identity
+from ironic_inspection_rules.plugins.conditions import comparison
+
+MISSING = 'missing'
+UNEXPECTED = 'unexpected'
+WRONG = 'wrong'
+TWICE = 'twice'
+RIGHT = 'right'
+STATES = (MISSING, UNEXPECTED, WRONG, TWICE, RIGHT)
+
+_NOTHING: tuple[typing.Any, ...] = (None, '', [], {})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Difference:
+    """What a row expects of a machine, and what was found."""
+
+    column: str
+    expected: typing.Any
+    found: typing.Any
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        return {'column': self.column, 'expected': self.expected,
+                'found': self.found}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """A machine beside its row.
+
+    ``key`` is None where the machine has nothing that identifies it.
+    ``group`` is the value that it has for the column that groups machines,
+    such as its rack.
+    """
+
+    machine: str
+    key: str | None
+    differences: tuple[Difference, ...] = ()
+    group: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """A machine or a row, and its state, which is one of ``STATES``.
+
+    ``machine`` is None for a row that no machine has.
+    """
+
+    key: str | None
+    machine: str | None
+    state: str
+    differences: tuple[Difference, ...] = ()
+    group: str | None = None
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return the form that the API shows."""
+        return {'key': self.key, 'node': self.machine, 'state': self.state,
+                'differences': [each.as_dict() for each in self.differences]}
+
+
+def see(expected: table.Table, machine: str, view: budget.View,
+        by: str | None = None) -> Seen:
+    """Return a machine beside its row.
+
+    :param machine: what it is called.
+    :param view: the data of the machine by root name.
+    :param by: the column that groups machines, None if none does.
+    :raises: :class:`.exceptions.BudgetExceeded`
+    """
+    key = expected.key_of_machine(view)
+    group = None
+    if by is not None and by in expected.expect:
+        group = group_text(_found(expected.expect[by], view))
+    if key is None or part_identity.written(key) is None:
+        # Many machines have the word that stands for no serial number.
+        return Seen(machine, None, group=group)
+    row = expected.open.row(key)
+    if row is data_path.ABSENT:
+        return Seen(machine, key, group=group)
+    # Whoever sees what differs does not see secret columns.
+    shown = expected.masked.row(key)
+    secret = expected.definition.secret
+    differences = []
+    for column, template in expected.expect.items():
+        wanted = row.get(column)
+        # An empty cell expects nothing.
+        if wanted in _NOTHING:
+            continue
+        found = _found(template, view)
+        if comparison.equal(wanted, found):
+            continue
+        if column in secret and found not in _NOTHING:
+            found = shown[column]
+        differences.append(Difference(column, shown[column], found))
+    return Seen(machine, key, tuple(differences), group)
+
+
+def findings(expected: table.Table, machines: Iterable[Seen],
+             by: str | None = None) -> Iterator[Finding]:
+    """Return rows and machines with their states.
+
+    :param machines: all machines, each once.
+    :param by: the column that groups rows, None if none does.
+    :returns: the rows in their order, each with its machines; then machines
+        that no row names, as they come.
+    """
+    by_key: dict[str | None, list[Seen]] = {}
+    for machine in machines:
+        by_key.setdefault(machine.key, []).append(machine)
+    for key, row in expected.pairs:
+        group = group_text(row.get(by)) if by is not None else None
+        seen = by_key.pop(key, [])
+        if not seen:
+            yield Finding(key, None, MISSING, group=group)
+        for machine in seen:
+            if len(seen) > 1:
+                state = TWICE
+            elif machine.differences:
+                state = WRONG
+            else:
+                state = RIGHT
+            yield Finding(key, machine.machine, state, machine.differences,
+                          group)
+    for seen in by_key.values():
+        state = UNEXPECTED if len(seen) == 1 else TWICE
+        for machine in seen:
+            yield Finding(machine.key, machine.machine, state, group=machine.group)
+
+
+def group_text(value: typing.Any) -> str | None:
+    """Return the name of a group, None where a value is no name."""
+    if value in _NOTHING or isinstance(value, dict | list):
+        return None
+    return str(value)
+
+
+def _found(template: typing.Any, view: budget.View) -> typing.Any:
+    """Return what a machine has; None where it cannot be computed."""
+    try:
+        found = table.rendered(template, view)
+    except exceptions.BudgetExceeded:
+        raise
+    except exceptions.OperationError:
+        return None
+    if isinstance(found, rendering.Missing | data_path.Absent):
+        return None
+    return found
