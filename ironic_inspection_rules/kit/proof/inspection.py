@@ -60,16 +60,6 @@ def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
     return found
 
 
-def decides_first(rule: model.Rule) -> bool:
-    """Return whether a rule is decided before any rule of its phase acts.
-
-    Such a rule may undo what it did in an earlier inspection, and an error
-    of its conditions comes before what other rules do.
-    """
-    return bool(compiler.compile_rule(rule,
-                                      registry.installed()).decides_first)
-
-
 class Inspection:
     """Rules on the machines of a solver.
 
@@ -84,10 +74,31 @@ class Inspection:
         self._messages: pair.Messages = {}
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
+        # By identity of a rule, which must not be another one's later.
+        self._plans: dict[int, compiler.CompiledRule] = {}
+        self._kept: list[model.Rule] = []
         # Traits are known by their names, wherever rules have them; one more
         # stands for all others of a prefix.
         self._traits = set(filter(trait_names.is_good, texts(rules)))
         self._traits |= {f'{prefix}*' for prefix in ('', *_prefixes(rules))}
+
+    def decides_first(self, rule: model.Rule) -> bool:
+        """Return whether a rule is decided before any of its phase acts.
+
+        An error of its conditions comes before what other rules do.
+        """
+        return self._plan(rule).decides_first
+
+    def _undoes(self, rule: model.Rule) -> bool:
+        """Return whether a rule may undo what it did in the past."""
+        return any(action.reverts for action in self._plan(rule).actions)
+
+    def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
+        if id(rule) not in self._plans:
+            self._plans[id(rule)] = compiler.compile_rule(
+                rule, registry.installed())
+            self._kept.append(rule)
+        return self._plans[id(rule)]
 
     def run(self, rules: Sequence[model.Rule], state: State | None = None,
             notes: list[Passed] | None = None) -> State:
@@ -121,7 +132,7 @@ class Inspection:
         """
         phase = passed.rule.phase
         in_phase = [rule for rule in others if rule.phase == phase]
-        if any(map(decides_first, (passed.rule, *in_phase))):
+        if any(map(self.decides_first, (passed.rule, *in_phase))):
             # What is undone, is before the first rule of the phase.
             return self.run(others)
         rules = others[number:]
@@ -135,21 +146,23 @@ class Inspection:
         scope = values.step(begin.roots['node'], 'properties',
                             model.SCOPE_PROPERTY)
         first = state
-        # A rule in mode audit undoes nothing.
-        undoing = [rule for rule in rules if rule.mode != model.AUDIT
-                   and decides_first(rule)]
-        if undoing:
-            reason = 'what rules undo where they do not match'
+        # A rule in mode audit undoes nothing, and ends nothing.
+        decided = [rule for rule in rules if rule.mode != model.AUDIT
+                   and self.decides_first(rule)]
+        if decided:
             about = (*begin.roots.values(), *state.roots.values(), json.dumps(
                 [[rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
-                 for rule in undoing], default=str))
-            lost = {name: states.lost((name,), reason, name, *about)
-                    for name in ('node', 'plugin_data', 'ports')}
-            state = state.having(**lost).ended(
-                self.machine.guess(reason, 'ends', *about))
+                 for rule in decided], default=str))
+            reason = 'what is decided before rules act'
+            if any(map(self._undoes, decided)):
+                reason = 'what rules undo where they do not match'
+                state = state.having(**{
+                    name: states.lost((name,), reason, name, *about)
+                    for name in ('node', 'plugin_data', 'ports')})
+            state = state.ended(self.machine.guess(reason, 'ends', *about))
         for rule in rules:
             # What is decided first, is decided on the data of then.
-            found = first if decides_first(rule) else state
+            found = first if self.decides_first(rule) else state
             passed, state = self._pass(rule, state, begin, scope, found)
             if notes is not None:
                 notes.append(passed)

@@ -168,7 +168,7 @@ class Proof:
         # An error of its vars or conditions is an effect too.
         wanted = [logic.conj(passed.matched, lasts),
                   logic.conj(passed.ends, lasts)]
-        if inspections.decides_first(passed.rule):
+        if self._inspection.decides_first(passed.rule):
             # So is what it undoes where it does not match, or is an error of
             # its conditions where other rules would fail the inspection.
             wanted.append(lasts)

@@ -191,6 +191,17 @@ class Grammar:
     def _third_party(self, item: bool) -> Entry:
         return {'op': 'third-party', 'args': {'value': self.field(item)}}
 
+    def _inspector(self, item: bool) -> Entry:
+        """Return a condition of ironic-inspector, which is decided first."""
+        chance = self._chance
+        op = chance.choice(('eq', 'ne', 'lt', 'contains', 'is-empty'))
+        args: Entry = {'field': chance.choice(vocabulary.INSPECTOR_FIELDS)}
+        if op != 'is-empty':
+            args['value'] = str(self.literal())
+        if chance.random() < .3:
+            args['invert'] = True
+        return {'op': f'inspector-{op}', 'args': args}
+
     def _loop(self) -> typing.Any:
         chance = self._chance
         if chance.random() < .3:

@@ -51,6 +51,8 @@ NODE_PLACES = ('/resource_class', '/extra/tag', '/extra/m', '/extra/m/k',
                '/extra/l/0', '/extra/l/-', '/name', '/driver_info/a',
                '/properties/p', '/extra', '/properties/capabilities',
                '/properties', '/description', '/extra/l')
+INSPECTOR_FIELDS = ('data://t', 'data://inventory.cpu.count',
+                    'node://extra.tag', 'node://extra', 'node://name')
 TYPED_ATTRIBUTES = ('/name', '/description', '/maintenance', '/extra',
                     '/driver_info', '/resource_class', '/owner',
                     '/instance_uuid')
@@ -180,6 +182,12 @@ THEMES = (
           literals=('a', 'true', 'no', '', '8', 1, 0, 2.5, True, None, [],
                     ['a'], {}, {'k': 'a'}, 'CUSTOM_A', '10.0.0.0/8'),
           filters=('int', 'length', "default('a')")),
+    # Conditions of ironic-inspector, which look into the data themselves.
+    Theme(('plugin_data.t', 'node.extra.tag', 'node.name | int'),
+          ('inspector', 'inspector', 'comparison', 'state'),
+          ('set', 'set', 'delete', 'fail', 'data'),
+          places=('/extra/tag', '/extra', '/resource_class'),
+          literals=('a', '{node.name}', '1', 1, 'b')),
     # Tokens of paths, which are of lists or of mappings.
     Theme(('node.extra.m', 'node.extra.m[-]', 'node.extra.m[0]',
            'plugin_data.t'), ('state', 'comparison', 'match'),

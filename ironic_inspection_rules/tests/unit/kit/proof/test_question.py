@@ -469,6 +469,16 @@ class QuestionTestCase(base.TestCase):
             {'op': 'exists', 'args': [field]}, equal]}
         self.assertNotEqual('no', self.compared([asks], [ignores]))
 
+    def test_what_is_decided_first_loses_nothing_if_it_undoes_nothing(self):
+        tags = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag', 'a']}]}
+        asks = {'priority': 9, 'conditions': [{
+            'op': 'inspector-eq', 'args': {'field': 'data://t', 'value': 'a'}
+        }], 'actions': [{'op': 'log', 'args': ['x']}]}
+        self.assertEqual({(): 'no'},
+                         self.one('gap:/extra/tag', asks, tags))
+        self.assertEqual('yes', self.compared([asks, tags], [asks]))
+
     def test_braces_in_the_language_of_ironic_inspector_are_text(self):
         asks = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
                 'conditions': [{'op': 'inspector-ne', 'args': {
