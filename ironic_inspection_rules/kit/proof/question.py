@@ -3,10 +3,12 @@
 """Questions about rules on all machines, and their answers."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-import contextlib
 import dataclasses
 import functools
 import itertools
+import traceback
+
+import z3
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
@@ -28,6 +30,12 @@ DEAD, SHADOWED, CONFLICT = 'dead', 'shadowed', 'conflict'
 GAP, EQUIVALENT = 'gap', 'equivalent'
 OF_RULES = (DEAD, SHADOWED, CONFLICT)
 YES, NO, UNKNOWN = 'yes', 'no', 'unknown'
+
+_MISTAKES = (AssertionError, z3.Z3Exception)
+"""Errors that a mistake of a proof shows in: it then knows nothing."""
+
+MISTAKE = 'a mistake in the proof itself'
+"""How the reason of such an answer begins."""
 
 Witness = witnesses.Witness
 Unclear = search.Unclear
@@ -67,9 +75,15 @@ class Proof:
         self._inspection = inspections.Inspection(
             self._machine, self._deadline, everything)
         self._passed: list[states.Passed] = []
-        # Where this takes too long, each question finds the time is up.
-        with contextlib.suppress(Unclear):
-            self._end = self._inspection.run(self._rules, notes=self._passed)
+        # Why not all rules were followed; "" if they were.
+        self._stopped = ''
+        try:
+            self._followed = self._inspection.run(self._rules,
+                                                  notes=self._passed)
+        except Unclear as exc:
+            self._stopped = str(exc)
+        except _MISTAKES as exc:
+            self._stopped = _place_of(exc)
         self._search = search.Search(self._machine, self._deadline)
         self._engine = witnesses.Engine()
         self._met: dict[int, Witness] = {}
@@ -105,14 +119,30 @@ class Proof:
         try:
             return ask(*numbers)
         except Unclear as exc:
-            return Answer(question, tuple(
-                self._rules[number] for number in numbers), UNKNOWN, str(exc))
+            reason = str(exc)
+        except _MISTAKES as exc:
+            reason = _place_of(exc)
+        return Answer(question, tuple(
+            self._rules[number] for number in numbers), UNKNOWN, reason)
 
     def _went(self, number: int) -> states.Passed:
-        """Return how a rule went, unless the time was up before it did."""
+        """Return how a rule went.
+
+        :raises: :class:`Unclear` where it was not followed.
+        """
         if number >= len(self._passed):
-            self._deadline.left()
+            raise Unclear(self._stopped)
         return self._passed[number]
+
+    @property
+    def _end(self) -> states.State:
+        """The machines after all rules.
+
+        :raises: :class:`Unclear` where these were not followed.
+        """
+        if self._stopped:
+            raise Unclear(self._stopped)
+        return self._followed
 
     def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
                    wanted: logic.Formula,
@@ -253,6 +283,13 @@ class Proof:
             EQUIVALENT, (), self._ends_differ(self._end, end),
             functools.partial(self._engine.differs, self._rules, self._other),
             'a machine is treated differently')
+
+
+def _place_of(mistake: Exception) -> str:
+    """Return where a mistake was noticed."""
+    frame = traceback.extract_tb(mistake.__traceback__)[-1]
+    return (f'{MISTAKE}: {type(mistake).__name__} in {frame.name}, '
+            f'line {frame.lineno}')
 
 
 def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:

@@ -82,6 +82,7 @@ class Search:
             given[answer.question, named] = answer.verdict
             if answer.verdict == question.UNKNOWN:
                 assert answer.reason
+                assert not answer.reason.startswith(question.MISTAKE)
                 self.reasons[f'{kind}: {answer.reason}'] += 1
                 continue
             found = oracle.refutes(answer, other)

@@ -479,6 +479,31 @@ class QuestionTestCase(base.TestCase):
                          self.one('gap:/extra/tag', asks, tags))
         self.assertEqual('yes', self.compared([asks, tags], [asks]))
 
+    def test_a_mistake_in_a_proof_is_unknown_for_that_question_alone(self):
+        def fails(*_given, **_named):
+            raise AssertionError
+
+        tags, asks = (self.parse([{
+            'uuid': f'00000000-0000-4000-8000-00000000000{index}',
+            'conditions': [{'op': op, 'args': ['{plugin_data.t}', 'a']}],
+            'actions': [{'op': 'set-attribute', 'args': [
+                '/extra/tag', index]}]} for index, op in enumerate(ops)])
+            for ops in (('eq', 'ne'), ('eq', 'contains')))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.kit.proof.pair.clash', fails))
+        self.assertEqual(['no', 'no', 'unknown'], [
+            each.verdict for each in question.Proof(tags, SECONDS).answers(
+                ['dead', 'conflict'])])
+        # What comes before the rule that nobody can follow is known.
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.kit.proof.operator._text_matches',
+            fails))
+        answers = list(question.Proof(asks, SECONDS).answers(
+            ['dead', 'gap:/extra/tag']))
+        self.assertEqual(['no', 'unknown', 'unknown'],
+                         [each.verdict for each in answers])
+        self.assertIn('fails', answers[1].reason)
+
     def test_braces_in_the_language_of_ironic_inspector_are_text(self):
         asks = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
                 'conditions': [{'op': 'inspector-ne', 'args': {
@@ -518,17 +543,21 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual('yes', answer.verdict)
         self.assertIn(answer.witness.inventory['system_vendor'][
             'manufacturer'], (r'\u{41}', 'A'))
-        # Also where other text is tried, made of it, or looked for in it.
-        name, maker = ('inventory.system_vendor.product_name',
-                       'inventory.system_vendor.manufacturer')
-        for field, text in ((f'{{{name}}}', r'\u0041'),
-                            (f'{{{name} | lower}}', r'\u{6a}'),
-                            (f'{{{name}}}{{{maker}}}', r'\u{41}')):
+        # Also where other text is tried, made of it, or looked for in it. A
+        # pattern in the text of two fields may take the solver minutes.
+        name, maker = ('{inventory.system_vendor.product_name}',
+                       '{inventory.system_vendor.manufacturer}')
+        lower = '{inventory.system_vendor.product_name | lower}'
+        for field, text, ops in ((name, r'\u0041', ('eq', 'matches')),
+                                 (lower, r'\u{6a}', ('eq', 'matches')),
+                                 (name + maker, r'\u{41}', ('eq',))):
             literal = text.replace('{', '{{').replace('}', '}}')
-            for op, value in (('eq', literal), ('matches', re.escape(text))):
+            values_ = {'eq': literal, 'matches': re.escape(text)}
+            for op in ops:
                 self.assertEqual({('0',): 'no'}, self.one('dead', {
                     **one, 'conditions': [
-                        {'op': op, 'args': [field, value]}]}), (field, op))
+                        {'op': op, 'args': [field, values_[op]]}]}),
+                    (field, op))
 
     def test_text_may_have_any_characters(self):
         field = '{inventory.system_vendor.manufacturer}'
