@@ -11,17 +11,14 @@ import types
 import typing
 
 from ironic_inspection_rules.engine.language import action as engine_action
-from ironic_inspection_rules.engine.language import call as engine_call
 from ironic_inspection_rules.engine.language import (
     condition as engine_condition,
 )
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import loop as engine_loop
 from ironic_inspection_rules.engine.language import model
-from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
-from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import single_condition
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import template
@@ -33,16 +30,17 @@ class CompiledRule:
     """A compiled rule, compared by identity.
 
     ``masked``: secrets are hidden from it. ``unexplained``: traces give no
-    reasons for its conditions. ``decides_first``: it is decided before the
-    first action of any rule. ``reads_previous``: it may read the data of the
-    previous inspection. ``vars``: names with values, or with templates of
-    values that depend on the data. ``tables``: as the rule sees them, None if
-    it reads none.
+    reasons for its conditions. ``audited``: what it would do is recorded, not
+    done. ``decides_first``: it is decided before the first action of any
+    rule. ``reads_previous``: it may read the data of the previous inspection.
+    ``vars``: names with values, or with templates of values that depend on
+    the data. ``tables``: as the rule sees them, None if it reads none.
     """
 
     rule: model.Rule
     masked: bool
     unexplained: bool
+    audited: bool
     conditions: tuple[engine_condition.Condition, ...]
     actions: tuple[engine_action.Action, ...]
     decides_first: bool
@@ -76,14 +74,23 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         for each in rule.actions)
     content = [rule.conditions, rule.actions, rule.vars]
     unexplained = not (explained and disclosure.gives_reasons(rule))
-    return CompiledRule(rule, masked, unexplained, conditions, actions, any(
-        [*(each.decides_first for each in conditions),
-         *(each.reverts for each in actions)]),
-        _mentions('previous', content),
-        tuple((name, template.compile_value(value))
-              for name, value in rule.vars.items()),
-        table.seen_by(rule.sensitive, tables) if _mentions(
-            interpolation.TABLES, content) else None)
+    decides_first = any(condition.decides_first for condition in conditions)
+    reverts = any(action.reverts for action in actions)
+    seen_tables = None
+    if _mentions(interpolation.TABLES, content):
+        seen_tables = table.seen_by(rule.sensitive, tables)
+    return CompiledRule(
+        rule=rule,
+        masked=masked,
+        unexplained=unexplained,
+        audited=rule.mode == model.AUDIT,
+        conditions=conditions,
+        actions=actions,
+        decides_first=decides_first or reverts,
+        reads_previous=_mentions('previous', content),
+        vars=tuple((name, template.compile_value(value))
+                   for name, value in rule.vars.items()),
+        tables=seen_tables)
 
 
 def _mentions(root: str, value: typing.Any) -> bool:
@@ -112,32 +119,7 @@ def _compile_condition(operation: engine_condition.Operation,
             _compile_condition(each, ops, loop)
             for each in operation['conditions']))
     else:
-        condition = _compile_single(op, operation, inverted, loop)
+        condition = single_condition.Single(op, operation, inverted, loop)
     if operation.get('loop') is not None:
         condition = engine_condition.Looped(condition)
     return condition
-
-
-def _compile_single(op: registry.Op, *written: typing.Any
-                    ) -> engine_condition.Condition:
-    """Compile one call of an op to the fastest form for it."""
-    operation, _inverted, loop = written
-    missing: typing.Any = ...
-    if op.plugin.SEES_MISSING:
-        missing = data_path.ABSENT
-    elif op.plugin.ACCEPTS_MISSING:
-        missing = None
-    call = engine_call.Call(op, operation.get('args'), missing, loop)
-    first = next(iter(op.signature.arguments), None)
-    if op.plugin.NEEDS_VIEW or first is None or (
-            list(call.varying) != [first.name]):
-        return single_condition.OfArguments(call, op, *written)
-    varying = call.varying[first.name]
-    pair = (varying.pair() if first.variadic
-            and isinstance(varying, rendering.List) else None)
-    holds = pair and op.bind_pair(call.literals)
-    if pair and holds:
-        return single_condition.OfPair(pair[0], holds, pair[1], op, *written)
-    return (single_condition.OfValues if first.variadic
-            else single_condition.OfValue)(
-                varying, op.bind(call.literals), None, op, *written)

@@ -11,6 +11,7 @@ Third parties subclass these and register the class under its name in
 import abc
 import dataclasses
 import functools
+import itertools
 import typing
 
 from ironic_inspection_rules.engine.language import budget
@@ -18,7 +19,7 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 
 __all__ = ('NODE', 'PLUGIN_DATA', 'PORTS', 'Action', 'Condition', 'Fact',
-           'Filter', 'Target', 'Write')
+           'Filter', 'Relation', 'Target', 'Write')
 
 NODE = interpolation.NODE
 PORTS = interpolation.PORTS
@@ -244,15 +245,6 @@ class Condition(Plugin):
     DECIDES_FIRST: typing.ClassVar[bool] = False
     """True if the rule is decided before the first action of any rule."""
 
-    def bind_pair(self, arguments: dict[str, typing.Any]
-                  ) -> typing.Callable[[typing.Any, typing.Any], bool] | None:
-        """Prepare a check of two values, for an op that takes any number.
-
-        :returns: a callable that takes the two, and takes no longer for texts
-            than to compare them: they cost nothing. None if there is none.
-        """
-        return None
-
     def explain(self, view: budget.View, arguments: Arguments) -> str | None:
         """Return the reason for the result.
 
@@ -274,6 +266,32 @@ class Condition(Plugin):
     @abc.abstractmethod
     def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> bool:
         """Return whether the condition holds for these values."""
+
+
+class Relation(Condition):
+    """A condition that holds if a relation holds between neighbours.
+
+    It takes any number of values. Nearly all rules give two, and if nothing
+    else is given, the engine only calls ``holds``.
+    """
+
+    @abc.abstractmethod
+    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+        """Return whether the relation holds between two values.
+
+        It takes no longer for two texts than to compare them.
+        """
+
+    @staticmethod
+    def pairs(values: typing.Sequence[typing.Any]
+              ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
+        """Pair each value with the next; a single list counts as its items."""
+        if len(values) == 1 and isinstance(values[0], list):
+            values = values[0]
+        return itertools.pairwise(values)
+
+    def __call__(self, *values: typing.Any) -> bool:
+        return all(itertools.starmap(self.holds, self.pairs(values)))
 
 
 class Group(Condition):

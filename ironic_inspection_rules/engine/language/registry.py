@@ -114,10 +114,11 @@ class Op(typing.NamedTuple):
         """
         return self.run(self.guarded(self.plugin.bind, 'bind')(arguments))
 
-    def bind_pair(self, arguments: dict[str, typing.Any]) -> Function | None:
-        """Prepare a check of two values; None where there is none."""
-        holds = self.guarded(self.plugin.bind_pair, 'bind_pair')(arguments)
-        return None if holds is None else self.run(holds)
+    def relation(self) -> Function | None:
+        """Return what checks two values, None unless the op is a relation."""
+        if isinstance(self.plugin, plugin.Relation):
+            return self.run(self.plugin.holds, 'holds')
+        return None
 
     def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
         """Return the problems of arguments, by their names.

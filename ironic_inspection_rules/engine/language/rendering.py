@@ -106,13 +106,6 @@ class List(Template):
     def parts(self) -> typing.Iterable[typing.Any]:
         return self.items
 
-    def pair(self) -> tuple[Template, typing.Any] | None:
-        """Return both items if it has two and only the first is a template."""
-        if len(self.items) != 2 or [index for index, _item
-                                     in self._templates] != [0]:
-            return None
-        return self.items[0], self.items[1]
-
     def render(self, roots: budget.View) -> list[typing.Any] | Missing:
         values = self.items.copy()
         for index, item in self._templates:

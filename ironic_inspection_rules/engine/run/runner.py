@@ -145,7 +145,7 @@ class _Phase:
         try:
             if self._explain:
                 holds = self._decide_explained(plan, view)
-            elif plan.rule.mode == model.AUDIT:
+            elif plan.audited:
                 holds = self._audit_conditions(plan, view)
             else:
                 holds = step.matches(plan, view)
@@ -160,7 +160,7 @@ class _Phase:
                           view: budget.View) -> bool:
         traces: list[reasons.Decision] = []
         try:
-            if plan.rule.mode == model.AUDIT:
+            if plan.audited:
                 return self._audit_conditions(plan, view)
             return step.decide(plan, view, traces)
         finally:
@@ -231,7 +231,7 @@ class _Phase:
 
     def _carry_out(self, plan: compiler.CompiledRule, carry_out: step.Step,
                    explaining: budget.Budget | None) -> None:
-        if plan.rule.mode == model.AUDIT:
+        if plan.audited:
             target = self._target.fork()
             with (target.paid_by(self._auditing),
                   self._vars.given(plan, target)):

@@ -83,15 +83,7 @@ def equal(one: typing.Any, other: typing.Any) -> bool:
     return bool(one == other)
 
 
-def _pairs(values: typing.Any
-           ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
-    """Pair each value with the next; a single list counts as its items."""
-    if len(values) == 1 and isinstance(values[0], list):
-        values = values[0]
-    return itertools.pairwise(values)
-
-
-class Comparison(plugin.Condition):
+class Comparison(plugin.Relation):
     """Holds if the relation holds between each value and the next.
 
     A number and a string that reads as a number compare as numbers; values
@@ -117,13 +109,11 @@ class Comparison(plugin.Condition):
                 yield plugin.Fact(one, relation, other, inverted and (
                     relation not in ('eq', 'ne')))
 
-    def bind_pair(self, arguments: dict[str, typing.Any]
-                  ) -> typing.Callable[[typing.Any, typing.Any], bool] | None:
-        return None if arguments else self.holds
-
-    def __call__(self, allowance: budget.Budget, *values: typing.Any,
-                 force_strings: bool = False) -> bool:
-        for one, other in _pairs(values):
+    # What pays is given the budget first.
+    def __call__(  # type: ignore[override]
+            self, allowance: budget.Budget, *values: typing.Any,
+            force_strings: bool = False) -> bool:
+        for one, other in self.pairs(values):
             if force_strings:
                 one, other = str(one), str(other)
                 allowance.make_text(len(one))
@@ -133,7 +123,6 @@ class Comparison(plugin.Condition):
         return True
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
-        """Return whether the relation holds between two values."""
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)
         try:
@@ -179,7 +168,7 @@ class GreaterOrEqual(Comparison):
     compare = operator.ge
 
 
-class VersionComparison(plugin.Condition):
+class VersionComparison(plugin.Relation):
     """Holds if the relation holds between each version and the next.
 
     Versions must be text: in YAML an unquoted 2.10 is the number 2.1.
@@ -200,17 +189,14 @@ class VersionComparison(plugin.Condition):
               inverted: bool = False) -> plugin.Facts:
         # Inverted it also holds for everything but text.
         if not inverted:
-            for one, other in _pairs(arguments.get('values') or ()):
+            for one, other in self.pairs(arguments.get('values') or ()):
                 yield plugin.Fact(
                     one, f'{plugin.VERSION}{self.compare.__name__}', other)
 
-    def __call__(self, *values: typing.Any) -> bool:
-        for one, other in _pairs(values):
-            if one.__class__ is not str or other.__class__ is not str:
-                return False
-            if not self.compare(version_key(one), version_key(other)):
-                return False
-        return True
+    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+        if one.__class__ is not str or other.__class__ is not str:
+            return False
+        return bool(self.compare(version_key(one), version_key(other)))
 
 
 class VersionEqual(VersionComparison):

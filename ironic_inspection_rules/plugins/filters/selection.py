@@ -156,10 +156,10 @@ def _test(name: str, wanted: typing.Any,
     holds = op.plugin
     paid = [allowance] if holds.PAYS else []
     if parameter and parameter.variadic:
-        pair = op.bind_pair({}) or functools.partial(op.run(holds), *paid)
+        compare = op.relation() or functools.partial(op.bind({}), *paid)
 
         def test(value: typing.Any) -> bool:
-            return bool(pair(value, wanted))
+            return bool(compare(value, wanted))
     else:
         test = functools.partial(op.bind(
             _literals(parameter, wanted) if parameter and given else {}),
