@@ -32,6 +32,9 @@ VARS = 'vars'
 CONTENT = (*OPERATIONS, VARS)
 """The fields with what a rule is made of."""
 
+TRACE_KEY = 'inspection_rules'
+"""The key of plugin data with what rules did, by phase."""
+
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
 

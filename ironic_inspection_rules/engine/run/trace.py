@@ -11,7 +11,7 @@ from ironic_inspection_rules.engine.run import change as engine_change
 
 Described = dict[str, typing.Any]
 
-KEY = 'inspection_rules'  # Key of plugin data with what rules did, by phase.
+KEY = model.TRACE_KEY
 
 
 class AskedTrace(typing.NamedTuple):

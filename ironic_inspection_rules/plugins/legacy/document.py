@@ -14,9 +14,9 @@ import re
 import typing
 
 from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import rendering
-from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.plugins.legacy import interface
 
 Container = dict[str, typing.Any]
@@ -69,7 +69,7 @@ class Document(dict[str, typing.Any]):
     def __init__(self, roots: budget.View) -> None:
         super().__init__({'inventory': None, **roots['plugin_data']})
         self['inventory'] = self.inventory = roots['inventory']
-        self.pop(trace.KEY, None)
+        self.pop(model.TRACE_KEY, None)
         self.budget = roots.budget
         self._roots = roots
         if isinstance(self.get('all_interfaces'), dict):

@@ -55,8 +55,6 @@ MAY_IMPORT = {
     'plugins.filters.text': {'engine.language', 'plugins.filters', 'traits'},
     'plugins.legacy': {'engine.language', 'plugins.actions',
                        'plugins.conditions'},
-    'plugins.legacy.document': {'engine.language', 'engine.run.trace',
-                                'plugins.legacy'},
     'objects': {'db', 'engine.language.model', 'ironic'},
     'objects.run': {'db', 'objects', 'runs', 'ironic'},
     'coordination': set(),
