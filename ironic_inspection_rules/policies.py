@@ -8,6 +8,7 @@ from oslo_policy import policy
 
 EVALUATE = 'baremetal:inspection_rule:evaluate'
 STATISTICS = 'baremetal:inspection_rule:statistics'
+TABLE_GET = 'baremetal:inspection_rule:table:get'
 RUN_GET = 'baremetal:node:inspection_rule:run:get'
 HISTORY_GET = 'baremetal:node:inventory:history:get'
 PART_GET = 'baremetal:inspection_part:get'
@@ -62,6 +63,9 @@ _RULES = (
     _rule(EVALUATE, 'role:admin and system_scope:all',
           'Try inspection rules without changing anything',
           'POST /inspection_rules/evaluate', 'POST /inspection_rules/replay'),
+    _rule(TABLE_GET, 'rule:baremetal:inspection_rule:get',
+          'Show the tables of the rule set without their secret columns',
+          'GET /inspection_tables', 'GET /inspection_tables/{table_name}'),
     _rule(RUN_GET, _INVENTORY,
           'Show what inspection rules did to a node, and why',
           f'GET {_RUNS}', f'GET {_RUNS}/{{run_uuid}}',

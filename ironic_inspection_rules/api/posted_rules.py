@@ -14,6 +14,7 @@ from ironic.api.controllers.v1 import utils as api_utils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import rule_set
+from ironic_inspection_rules.api import table_set
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
@@ -25,12 +26,16 @@ from ironic_inspection_rules.rule_set import repository
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
 
 MEMBERS: dict[str, Any] = {'rules': {'type': ['array', 'null']},
-                           'prune': {'type': ['boolean', 'null']}}
+                           'prune': {'type': ['boolean', 'null']},
+                           **table_set.MEMBER}
 """Members of a request that tries rules, as JSON Schema."""
 
 _KEPT = 4
 _LARGEST = 1 << 20
 """Characters of a rule set that is kept: more is slow to read anyway."""
+
+_MOST_ROWS = 10_000
+"""Rows of tables of a rule set that is kept."""
 
 _POLICY = 'baremetal:inspection_rule:update'
 """Others could find out what sensitive rules do by trying them."""
@@ -49,46 +54,70 @@ def plans(asked: Mapping[str, Any], revision: int | None = None
     and its place. A sensitive rule without operations, as in exported files,
     has those of the stored rule that it would replace.
 
-    :param asked: the request, with ``rules`` as they were posted.
+    :param asked: the request, with ``rules`` and ``tables`` as they were
+        posted.
     :param revision: of the stored rules, if it has been read already.
     :returns: the rules by phase, in the order they run in; None if the
-        request has no rules.
+        request has neither rules nor tables.
     :raises: :class:`.exceptions.InvalidRules` with the place of a bad one as
         ``/rules/<number>``; Invalid for ``prune`` without rules; what Ironic
         raises where the caller may not change rules, but gives sensitive
         ones without operations.
     """
     posted, prune = asked['rules'], bool(asked['prune'])
+    tables = asked['tables']
     if posted is None:
         if prune:
             raise exceptions.Invalid(
                 _('"prune" needs "rules", which would be the whole rule set'))
-        return None
+        if tables is None:
+            return None
+        posted = []
     if any(map(stored_rule.lacks_content, posted)):
         api_utils.check_policy(_POLICY)
-    # Not sorted: vars are computed in their order.
-    text = json.dumps(posted)
-    compile_ = _compile if len(text) > _LARGEST else _compile_kept
     rules = start.rules()
     if revision is None:
         revision = rules.refresh(api.request.context).revision
-    return compile_(rules, revision, text, prune)
+    if _has_many_rows(tables):
+        # To know such a set again would take as long as to compile it.
+        return _compile(rules, posted, tables, prune)
+    # Not sorted: vars are computed in their order.
+    text = json.dumps([posted, tables])
+    if len(text) > _LARGEST:
+        return _compile(rules, posted, tables, prune)
+    return _compile_kept(rules, revision, text, prune)
 
 
-def _compile(rules: repository.Repository, _revision: int | None, text: str,
+def _has_many_rows(tables: Any) -> bool:
+    rows = 0
+    for given in tables.values() if isinstance(tables, dict) else ():
+        if isinstance(given, dict) and isinstance(given.get('rows'), list):
+            rows += len(given['rows'])
+    return rows > _MOST_ROWS
+
+
+def _compile(rules: repository.Repository, posted: Sequence[Any], tables: Any,
              prune: bool) -> Plans:
-    """Compile given rules among the stored ones.
+    """Compile given rules and tables among the stored ones."""
+    _read, present = rule_object.Rule.read_rule_set(api.request.context)
+    steps = rule_set.decide(posted, present, prune, new_uuid=_uuid_of)
+    decided = rule_set.decide_tables(tables, prune)
+    rule_set.check_tables(steps, len(posted), decided.tables)
+    return rules.compile(rules.with_stored(replacement.rules_after(steps)),
+                         decided.tables)
+
+
+@functools.lru_cache(_KEPT)
+def _compile_kept(rules: repository.Repository, _revision: int | None,
+                  text: str, prune: bool) -> Plans:
+    """Return what :func:`_compile` does.
 
     :param _revision: of the stored rules, so that a set is not kept when
         they change.
+    :param text: the JSON of the given rules and tables.
     """
-    _read, present = rule_object.Rule.read_rule_set(api.request.context)
-    steps = rule_set.decide(json.loads(text), present, prune,
-                            new_uuid=_uuid_of)
-    return rules.compile(rules.with_stored(replacement.rules_after(steps)))
-
-
-_compile_kept = functools.lru_cache(_KEPT)(_compile)
+    posted, tables = json.loads(text)
+    return _compile(rules, posted, tables, prune)
 
 
 def _uuid_of(index: int, rule: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.api.controllers import inspection_rule
 from ironic_inspection_rules.api.controllers import inspection_rule_revision
 from ironic_inspection_rules.api.controllers import inspection_run
+from ironic_inspection_rules.api.controllers import inspection_table
 from ironic_inspection_rules.api.controllers import inspector_rule
 from ironic_inspection_rules.api.controllers import introspection
 from ironic_inspection_rules.api.controllers import inventory_history
@@ -62,6 +63,11 @@ TABLE = (
           inspection_rule_revision.get_one, f'{RULE}:get'),
     Route('POST', 'inspection_rules/revisions/{revision}/restore',
           inspection_rule_revision.restore, f'{RULE}:update'),
+
+    Route('GET', 'inspection_tables', inspection_table.get_all,
+          policies.TABLE_GET),
+    Route('GET', 'inspection_tables/{name}', inspection_table.get_one,
+          policies.TABLE_GET, query=inspection_table.SHOW),
 
     Route('GET', 'nodes/{node}/inspection_runs', inspection_run.get_all,
           policies.RUN_GET, query=inspection_run.LIST),

@@ -15,6 +15,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.engine.run import evaluation
@@ -53,7 +54,7 @@ def find(node: Any, uuid: str, runs: list[Any],
             _('No inspection of node %s is kept') % node.uuid)
     run = runs[0]
     context = api.request.context
-    past, revision = _rules_of(context, run.revision, rules)
+    past, tables, revision = _rules_of(context, run.revision, rules)
     rule = next((each for each in past if each.uuid == uuid), None)
     recorded = _recorded(run.phases, uuid)
     if recorded is None:
@@ -75,7 +76,7 @@ def find(node: Any, uuid: str, runs: list[Any],
         answer.update(recorded)
     elif rule is not None:
         again = {**answer, **_decide_again(context, node, run, rule, rules,
-                                           past)}
+                                           past, tables)}
         if revision != run.revision:
             again['reason'] = again['reason'] or _(
                 'The rules of revision %d are not kept any more; these are '
@@ -147,28 +148,32 @@ def _described(rule: record.Record) -> Answer:
 
 
 def _rules_of(context: Any, revision: int | None, rules: repository.Repository
-              ) -> tuple[list[model.Rule], int | None]:
-    """Return the rules of a revision, or those in force if it is gone."""
-    current = rules.refresh(context).revision
+              ) -> tuple[list[model.Rule], table.Tables, int | None]:
+    """Return what a revision had, or what is in force if it is gone.
+
+    :returns: the rules, the tables, and their revision.
+    """
+    current = rules.refresh(context)
     if revision is not None:
         # Also the present one: rules in force may change before they are read.
         try:
             found = rule_object.Rule.get_rules_of_revision(context, revision)
             # As in the answer that shows the revision.
+            tables = rules.tables_of(context, revision)
             return rules.with_stored(
-                map(stored_rule.marked, found['rules'])), revision
+                map(stored_rule.marked, found['rules'])), tables, revision
         except ironic_exception.NotFound:
             pass
-    return rules.in_force(context), current
+    return rules.in_force(context), current.tables, current.revision
 
 
 def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
-                  rules: repository.Repository, past: list[model.Rule]
-                  ) -> Answer:
+                  rules: repository.Repository, past: list[model.Rule],
+                  tables: table.Tables) -> Answer:
     """Decide a rule on the data of a run, where they are still there."""
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
-    plans = rules.compile(past)
+    plans = rules.compile(past, tables)
     known = _kept(node, run, rule.phase, plans)
     if known is not None:
         outcome = evaluation.evaluate(plans, known, [rule.phase],

@@ -15,8 +15,10 @@ import tenacity
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import table_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
@@ -47,8 +49,9 @@ def decided_anew(change: Callable[[], Any]) -> Any:
 
 def replace(rules: Sequence[Any], revision: int | None = None,
             message: str | None = None, dry_run: bool = False,
-            prune: bool = True, restored: bool = False) -> dict[str, Any]:
-    """Make the stored rules exactly these.
+            prune: bool = True, restored: bool = False,
+            tables: Any = None) -> dict[str, Any]:
+    """Make the stored rules exactly these, and the tables.
 
     :param rules: as they were posted, or as GET shows them.
     :param revision: the revision that this was decided on; None for
@@ -57,6 +60,8 @@ def replace(rules: Sequence[Any], revision: int | None = None,
     :param prune: whether stored rules that are not among these go.
     :param restored: whether the rules are those of a revision, with their
         operations; ``secret`` marks those that are not for readers.
+    :param tables: the JSON form of tables by name, None to leave all of them;
+        where ``restored``, those of the revision.
     :raises: Conflict if the rule set is at another revision.
     """
     def change() -> dict[str, Any]:
@@ -68,14 +73,59 @@ def replace(rules: Sequence[Any], revision: int | None = None,
             created_at = {rule['uuid']: rule['created_at'] for rule in rules}
             wanted = stored_rule.restored(rules, present)
         steps = decide(wanted, present, prune, restored)
-        for outcome in {step.outcome for step in steps}:
+        decided = decide_tables(tables, prune, restored)
+        check_tables(steps, len(rules), decided.tables)
+        for outcome in {step.outcome for step in (*steps, *decided.steps)}:
             if outcome in _POLICIES:
                 api_utils.check_policy(_POLICIES[outcome])
         return {'revision': before if dry_run else _carry_out(
-                    steps, before, message, created_at),
-                'rules': [_represent(step) for step in steps]}
+                    steps, before, message, created_at,
+                    decided.rows_to_store()),
+                'rules': [_represent(step) for step in steps],
+                'tables': [step.as_dict() for step in decided.steps]}
 
     return change() if revision is not None else decided_anew(change)
+
+
+def decide_tables(given: Any, prune: bool,
+                  restored: bool = False) -> table_set.Decided:
+    """Decide what becomes of the stored tables; see :func:`replace`."""
+    rules = start.rules()
+    in_force = rules.refresh(api.request.context)
+    return table_set.decide(
+        None if restored else given, prune, in_force, rules.built_in_tables,
+        given if restored else None)
+
+
+def check_tables(steps: Sequence[replacement.Step], count: int,
+                 tables: table.Tables) -> None:
+    """Check that all rules find their tables afterwards.
+
+    :param steps: of the given rules, then of the others.
+    :param count: the number of given rules.
+    :raises: InvalidRules for given rules, InvalidTables for others.
+    """
+    refused: dict[int, Sequence[exceptions.Problem]] = {}
+    stay = []
+    for index, step in enumerate(steps):
+        problems = [] if step.after is None else table_set.problems(
+            step.after, tables)
+        if not problems or step.after is None:
+            continue
+        if stored_rule.is_closed(step.before):
+            # What the rule reads is for nobody.
+            problems = stored_rule.without_content(problems)
+        if index < count:
+            refused[index] = problems
+        else:
+            stay.append((step.after['uuid'], problems[0]))
+    if refused:
+        raise exceptions.InvalidRules(refused)
+    if stay:
+        raise exceptions.InvalidTables([
+            exceptions.Problem('/tables', _('rule %(uuid)s stays: %(problem)s')
+                               % {'uuid': uuid, 'problem': problem})
+            for uuid, problem in stay])
 
 
 def _listed(revision: int) -> int:
@@ -170,7 +220,8 @@ def _with_canonical_uuid(rule: Any) -> Any:
 
 
 def _carry_out(steps: Sequence[replacement.Step], revision: int,
-               message: str | None, created_at: Mapping[str, Any]) -> int:
+               message: str | None, created_at: Mapping[str, Any],
+               tables: Sequence[Mapping[str, Any]]) -> int:
     context = api.request.context
     created, updated, deleted = [], {}, []
     for step in steps:
@@ -198,7 +249,7 @@ def _carry_out(steps: Sequence[replacement.Step], revision: int,
                     stack.enter_context(notification.emitted(
                         context, rule, _ACTIONS[step.outcome]))
         return rule_object.Rule.change(context, revision, created, updated,
-                                       deleted, message)
+                                       deleted, message, tables)
 
 
 def _represent(step: replacement.Step) -> dict[str, Any]:

@@ -140,10 +140,49 @@ class RuleVersion(Base):
     fields = sa.Column(_DICT, nullable=False)
 
 
+class TableVersion(Base):
+    """A table as it was from one revision of the rule set to another.
+
+    Revisions are as in :class:`RuleVersion`. ``table_revision`` is the one
+    that last changed the table, ``size`` the number of its rows.
+    ``definition`` is all of the table but its rows, which are in chunks.
+    """
+
+    __tablename__ = 'ir_table_versions'
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    name = sa.Column(sa.String(64), nullable=False, index=True)
+    first_revision = sa.Column(sa.Integer, nullable=False)
+    end_revision = sa.Column(sa.Integer, nullable=True, index=True)
+    table_revision = sa.Column(sa.Integer, nullable=False)
+    size = sa.Column(sa.Integer, nullable=False)
+    definition = sa.Column(_DICT, nullable=False)
+
+
+class TableChunk(Base):
+    """Some neighbouring rows of a table, from one revision to another.
+
+    A change of one row makes one new chunk, whatever the size of the table.
+    ``position`` sorts the chunks of a table, ``digest`` names what is in one,
+    ``data`` is compressed JSON: a list of pairs of the key and the row.
+    """
+
+    __tablename__ = 'ir_table_chunks'
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    name = sa.Column(sa.String(64), nullable=False, index=True)
+    first_revision = sa.Column(sa.Integer, nullable=False)
+    end_revision = sa.Column(sa.Integer, nullable=True, index=True)
+    position = sa.Column(sa.Double, nullable=False)
+    digest = sa.Column(DIGEST, nullable=False)
+    data = orm.deferred(sa.Column(_LONG_BINARY, nullable=False))
+
+
 class Revision(Base):
     """One change of the rule set: when, who, why, and what of which rules.
 
-    ``changes`` is a list of ``{'uuid', 'description', 'outcome'}``.
+    ``changes`` is a list of ``{'uuid', 'description', 'outcome'}`` of rules
+    and ``{'table', 'outcome', 'rows'}`` of tables.
     """
 
     __tablename__ = 'ir_revisions'

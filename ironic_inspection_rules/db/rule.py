@@ -75,11 +75,15 @@ def destroy_all_rules(origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
 @transaction.retried
 def change_rules(base: int, created: Sequence[Mapping[str, Any]],
                  updated: Mapping[str, Mapping[str, Any]],
-                 deleted: Sequence[str], origin: rule_set.Origin) -> int:
-    """Change many rules, all or none.
+                 deleted: Sequence[str], origin: rule_set.Origin,
+                 tables: Sequence[Mapping[str, Any]] = ()) -> int:
+    """Change many rules and tables, all or none.
 
     :param base: the revision of the rule set that this was decided on.
     :param updated: column values to change, by UUID of the rule.
+    :param tables: the ``name`` of each that changes, its ``definition``, None
+        to remove it, the ``pairs`` of key and row, and ``rows``, see
+        :meth:`.rule_set.Change.put_table`.
     :returns: the revision of the rule set, the same as before where nothing
         has changed.
     :raises: RuleSetChanged if the rule set has another revision by now.
@@ -94,6 +98,12 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
         change.delete(deleted)
         change.update(updated)
         change.create(created)
+        for table in tables:
+            if table['definition'] is None:
+                change.delete_table(table['name'], table['rows'])
+            else:
+                change.put_table(table['name'], table['definition'],
+                                 table['pairs'], table['rows'])
     if change.outcomes:
         return base + 1
     return base

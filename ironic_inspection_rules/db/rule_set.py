@@ -16,6 +16,7 @@ from sqlalchemy import orm
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import rule_statistics
+from ironic_inspection_rules.db import table
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
@@ -163,6 +164,31 @@ class Change:
         self._remove(uuids)
         rule_statistics.forget(self.session, uuids)
 
+    def put_table(self, name: str, definition: Mapping[str, Any],
+                  pairs: Sequence[table.Pair],
+                  rows: Mapping[str, int]) -> None:
+        """Store a table.
+
+        :param definition: all of it but its rows.
+        :param pairs: the key of each row, and the row.
+        :param rows: how many are ``new``, ``changed`` and ``gone``, for
+            readers of the revision.
+        """
+        outcome = table.put(self.session, self.revision, name, definition,
+                            pairs)
+        if outcome is not None:
+            self._note_table(name, outcome, rows)
+
+    def delete_table(self, name: str, rows: Mapping[str, int]) -> None:
+        """Remove a table."""
+        if table.remove(self.session, self.revision, name):
+            self._note_table(name, DELETED, rows)
+
+    def _note_table(self, name: str, outcome: str,
+                    rows: Mapping[str, int]) -> None:
+        self.outcomes.append({'table': name, 'outcome': outcome,
+                              'rows': dict(rows)})
+
     def record(self, origin: Origin) -> None:
         """Store the revision, or take it back where nothing has changed.
 
@@ -188,6 +214,7 @@ class Change:
             models.Revision.__table__.c.revision < oldest))
         self.session.execute(sa.delete(models.RuleVersion).where(
             models.RuleVersion.__table__.c.end_revision <= oldest))
+        table.forget(self.session, oldest)
 
     def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
         """Note what the revision is to say of a rule.
@@ -213,7 +240,7 @@ def _has_removed_only(removal: Any, uuid: str) -> bool:
     if len(removal.changes) != 1:
         return False
     only_change = removal.changes[0]
-    return only_change['uuid'] == uuid and only_change['outcome'] == DELETED
+    return only_change.get('uuid') == uuid and only_change['outcome'] == DELETED
 
 
 def _is_of_version(row: Mapping[str, Any], version: Any) -> bool:

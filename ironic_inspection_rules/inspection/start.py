@@ -19,6 +19,7 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.objects import table as table_object
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
@@ -57,7 +58,8 @@ def load() -> repository.Repository:
     _refuse_twins(built_in)
     return repository.Repository(
         ops, built_in, rule_object.Rule.get_revision, read_rules,
-        options.default_scope, options.mask_secrets)
+        options.default_scope, options.mask_secrets,
+        source=table_object.RuleTable)
 
 
 @contextlib.contextmanager

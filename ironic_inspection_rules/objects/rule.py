@@ -163,13 +163,15 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         return db_rule.get_revision()
 
     @remotable.class_method
-    def change(cls, context, base, created, updated, deleted, message=None):
-        """Change many rules, all or none, as one revision of the rule set.
+    def change(cls, context, base, created, updated, deleted, message=None,
+               tables=()):
+        """Change many rules and tables, as one revision of the rule set.
 
         :param base: the revision that this was decided on.
         :param created: a dict of fields for every new rule.
         :param updated: values of the fields to change, by UUID.
         :param deleted: UUIDs of the rules to remove.
+        :param tables: see :func:`.db.rule.change_rules`.
         :returns: the revision of the rule set afterwards.
         :raises: Conflict if the rule set has another revision by now.
         :raises: InspectionRuleAlreadyExists if the UUID of a new rule is
@@ -181,7 +183,8 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
                            for uuid, changes in updated.items()}
         with _known_to_ironic():
             return db_rule.change_rules(base, new_rows, changed_columns,
-                                        deleted, origin(context, message))
+                                        deleted, origin(context, message),
+                                        tables)
 
     @remotable.class_method
     def read_rule_set(cls, context):

@@ -17,11 +17,13 @@ from ironic_inspection_rules.objects import request
 from ironic_inspection_rules.objects import rule
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.objects import run
+from ironic_inspection_rules.objects import table
 
 # Importing them registers them.
 CLASSES = (early_phase.EarlyPhase, machine.InspectedMachine,
            request.InspectionRequest, rule.Rule,
-           rule_statistics.RuleStatistics, run.InspectionRun)
+           rule_statistics.RuleStatistics, run.InspectionRun,
+           table.RuleTable)
 """Objects that an API without a database reaches through a conductor."""
 
 

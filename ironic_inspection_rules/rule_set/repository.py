@@ -10,6 +10,7 @@ to know that takes one small query.
 import dataclasses
 import json
 import threading
+import types
 import typing
 
 from oslo_log import log
@@ -18,9 +19,11 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_set import table_store
 
 LOG = log.getLogger(__name__)
 
@@ -44,10 +47,16 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
 
 
 class Snapshot(typing.NamedTuple):
-    """The rules that run, by phase and in order, and their revision."""
+    """The rules that run, by phase and in order, and their revision.
+
+    ``tables`` are all tables in force, ``stored_tables`` those of them that
+    are not built in.
+    """
 
     revision: int | None = None
     by_phase: typing.Mapping[str, tuple[compiler.CompiledRule, ...]] = {}
+    tables: table.Tables = {}
+    stored_tables: typing.Mapping[str, table_store.StoredTable] = {}
 
     def plans(self, phase: str) -> tuple[compiler.CompiledRule, ...]:
         """Return the rules of a phase in the order they run in."""
@@ -71,10 +80,16 @@ class Repository:
                  built_in: typing.Sequence[model.Rule],
                  read_revision: ReadRevision, read_rules: ReadRules,
                  default_scope: str | None = None,
-                 mask_secrets: str = 'always') -> None:
+                 mask_secrets: str = 'always',
+                 built_in_tables: table.Tables = types.MappingProxyType({}),
+                 source: table_store.Source | None = None) -> None:
         self.ops = ops
         self.built_in = tuple(built_in)
         self.built_in_uuids = frozenset(rule.uuid for rule in built_in)
+        self.built_in_tables = built_in_tables
+        self._source = source
+        self._store = None if source is None else (
+            table_store.TableStore(source))
         self._read_revision = read_revision
         self._read_rules = read_rules
         self._default_scope = default_scope or None
@@ -96,7 +111,8 @@ class Repository:
         return Repository(
             self.ops, tuple(map(model.Rule.from_mapping, read['built_in'])),
             self._read_revision, self._read_rules,
-            read['default_scope'], read['mask_secrets'])
+            read['default_scope'], read['mask_secrets'],
+            self.built_in_tables, self._source)
 
     def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.
@@ -112,12 +128,30 @@ class Repository:
         revision = self._read_revision(context)
         with self._lock:
             while revision != self.snapshot.revision:
-                read = Snapshot(revision, self.compile(self.in_force(context)))
+                try:
+                    read = self._read(context, revision)
+                except exceptions.Conflict:
+                    # Rows of a table were replaced while it was read.
+                    before = revision
+                    revision = self._read_revision(context)
+                    if revision == before:
+                        raise
+                    continue
                 # Else the rules may have been read after another change.
                 revision = self._read_revision(context)
                 if revision == read.revision:
                     self.snapshot = read
             return self.snapshot
+
+    def _read(self, context: typing.Any, revision: int) -> Snapshot:
+        """Read rules and tables, which may be newer than the revision."""
+        stored = {}
+        if self._store is not None:
+            stored = self._store.refresh(context)
+        tables = self.with_stored_tables({
+            name: found.table for name, found in stored.items()})
+        rules = self.compile(self.in_force(context), tables)
+        return Snapshot(revision, rules, tables, stored)
 
     def in_force(self, context: typing.Any) -> list[model.Rule]:
         """Read all rules, also those that never run."""
@@ -129,13 +163,31 @@ class Repository:
         return [*self.built_in, *(self.scoped(model.Rule.from_mapping(each))
                                   for each in stored)]
 
-    def compile(self, rules: typing.Iterable[model.Rule]
+    def with_stored_tables(self, stored: table.Tables) -> table.Tables:
+        """Return the built-in tables and some stored ones."""
+        return {**stored, **self.built_in_tables}
+
+    def tables_of(self, context: typing.Any, revision: int) -> table.Tables:
+        """Return the tables of a revision, with those built in today."""
+        return self.with_stored_tables(
+            self.stored_tables_of(context, revision))
+
+    def stored_tables_of(self, context: typing.Any,
+                         revision: int) -> table.Tables:
+        """Return the stored tables of a revision."""
+        if self._store is None:
+            return {}
+        return self._store.of_revision(context, revision)
+
+    def compile(self, rules: typing.Iterable[model.Rule],
+                tables: table.Tables
                 ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
         """Compile the rules that run, and return them by phase, in order.
 
         Each that cannot be is logged: another release, or another set of
         plugins, may have made it. Without it the others may do harm.
 
+        :param tables: what the rules read as ``{tables.NAME}``.
         :raises: :class:`.exceptions.InvalidRule` for the first of these.
         """
         plans: dict[str, list[compiler.CompiledRule]] = {
@@ -146,7 +198,7 @@ class Repository:
                 if rule.phase == model.EARLY:
                     _warn_of_fields(rule)
                 try:
-                    plans[rule.phase].append(self._compile(rule))
+                    plans[rule.phase].append(self._compile(rule, tables))
                 except exceptions.InvalidRule as exc:
                     LOG.error('%s; where it is in force, no rule runs until '
                               'it is mended, deleted or its mode is "off"',
@@ -156,9 +208,11 @@ class Repository:
             raise wrong[0]
         return {phase: tuple(each) for phase, each in plans.items()}
 
-    def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
+    def _compile(self, rule: model.Rule,
+                 tables: table.Tables) -> compiler.CompiledRule:
         try:
-            return compiler.compile_rule(rule, self.ops, self._mask_secrets)
+            return compiler.compile_rule(rule, self.ops, self._mask_secrets,
+                                         tables=tables)
         except exceptions.UnknownOp as exc:
             reason = str(exc)
         except exceptions.PluginFailed as exc:

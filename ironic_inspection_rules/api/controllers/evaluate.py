@@ -92,9 +92,11 @@ def _check_together(asked: dict[str, Any]) -> None:
         raise exceptions.Invalid(
             _('"%s" is only for one machine, and "nodes" is for many')
             % of_machine[0])
-    if asked['compare'] and asked['rules'] is None:
+    if asked['compare'] and asked['rules'] is None and (
+            asked['tables'] is None):
         raise exceptions.Invalid(
-            _('"compare" needs "rules" to compare with those in force'))
+            _('"compare" needs "rules" or "tables" to compare with those in '
+              'force'))
 
 
 def _facts(context: Any, asked: dict[str, Any], reads_previous: bool

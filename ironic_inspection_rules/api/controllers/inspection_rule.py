@@ -18,6 +18,7 @@ from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import patch
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
+from ironic_inspection_rules.api import table_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import validation
@@ -40,7 +41,7 @@ REPLACE_SET = {'dry_run': args.boolean, 'prune': args.boolean}
 RULE_SET = {
     'type': 'object', 'required': ['rules'], 'additionalProperties': False,
     'properties': {
-        'rules': {'type': ['array']},
+        'rules': {'type': ['array']}, **table_set.MEMBER,
         'revision': {'type': ['integer', 'null']},
         'message': {'type': ['string', 'null'], 'maxLength': _MAX_MESSAGE,
                     'pattern': '^[^\0\ud800-\udfff]*$', 'description':
@@ -143,7 +144,7 @@ def create(body: Any) -> Answer:
     """Make a rule."""
     if isinstance(body, dict) and body.get('uuid') is None:
         body = {**body, 'uuid': uuidutils.generate_uuid()}
-    rule = store(validation.parse(body, start.rules().ops))
+    rule = store(_checked(validation.parse(body, start.rules().ops)))
     api.response.location = link.build_url(view.RESOURCE, rule.uuid)
     return view.represent(rule)
 
@@ -170,7 +171,7 @@ def update(rule_uuid: str, operations: Any) -> Answer:
             {name: rule[name] for name in model.WRITABLE}, operations,
             body_limit.size(api.request.path))
         try:
-            return validation.parse(fields, start.rules().ops)
+            return _checked(validation.parse(fields, start.rules().ops))
         except exceptions.InvalidRule as exc:
             refused = stored_rule.refusal(rule, exc)
             raise refused from refused.__cause__
@@ -193,7 +194,7 @@ def replace(rule_uuid: str, body: Any) -> Answer:
             raise exceptions.InvalidRule(exceptions.first_of([
                 exceptions.Problem('/uuid', validation.READ_ONLY),
                 *validation.validate(replacing, ops)]))
-        return validation.parse(replacing, ops)
+        return _checked(validation.parse(replacing, ops))
 
     return _change(rule_uuid, decide)
 
@@ -202,7 +203,8 @@ def replace_all(query: Answer, asked: Answer) -> Answer:
     """Replace the whole rule set."""
     return rule_set.replace(
         asked['rules'], asked['revision'], asked['message'],
-        bool(query['dry_run']), query['prune'] is not False)
+        bool(query['dry_run']), query['prune'] is not False,
+        tables=asked['tables'])
 
 
 def delete(rule_uuid: str) -> None:
@@ -221,6 +223,12 @@ def delete_all() -> None:
                 stack.enter_context(
                     notification.emitted(context, rule, 'delete'))
         rule_object.Rule.destroy_all(context)
+
+
+def _checked(rule: model.Rule) -> model.Rule:
+    """Check that a rule finds its tables, and return it."""
+    return table_set.check(
+        rule, start.rules().refresh(api.request.context).tables)
 
 
 def _uuid(text: str) -> str:

@@ -12,9 +12,13 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.objects import table as table_object
+from ironic_inspection_rules.rule_set import table_store
 
 _RESOURCE = f'{view.RESOURCE}/revisions'
 
@@ -49,10 +53,20 @@ def get_all(query: Answer) -> Answer:
 def get_one(revision: str) -> Answer:
     """Show the rule set as it was."""
     found = _read(revision)
-    return {**found, 'links': _links(found['revision']), 'rules': [
+    rules = [
         {name: rule[name]
          for name in (*model.WRITABLE, 'revision', 'created_at')}
-        for rule in map(stored_rule.of_revision, found['rules'])]}
+        for rule in map(stored_rule.of_revision, found['rules'])]
+    # Without their rows, of which there may be many.
+    tables = [
+        {'name': described['name'], 'size': described['size'],
+         'revision': described['revision'],
+         **table_store.definition_of(
+             described['name'], described['definition']).as_dict()}
+        for described in table_object.RuleTable.list_plain(
+            api.request.context, found['revision'])]
+    return {**found, 'links': _links(found['revision']), 'rules': rules,
+            'tables': tables}
 
 
 def restore(revision: str) -> Answer:
@@ -64,8 +78,14 @@ def restore(revision: str) -> Answer:
         request.checked(request.body(), _NOTHING)
     found = _read(revision)
     return rule_set.replace(
-        found['rules'], restored=True,
+        found['rules'], restored=True, tables=_tables(found['revision']),
         message=_('Restore revision %d') % found['revision'])
+
+
+def _tables(revision: int) -> table.Tables:
+    """Read the stored tables of a revision, with their secrets."""
+    rules = start.rules()
+    return rules.stored_tables_of(api.request.context, revision)
 
 
 def _read(revision: str) -> Answer:

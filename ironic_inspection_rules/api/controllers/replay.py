@@ -58,10 +58,13 @@ def post(asked: Entry) -> Entry:
 def _compile(rules: repository.Repository, revision: int | None, options: str
              ) -> posted_rules.Plans:
     try:
+        context = ironic_context.get_admin_context()
         stored = rule_object.Rule.get_rules_of_revision(
-            ironic_context.get_admin_context(), revision or 0)['rules']
+            context, revision or 0)['rules']
+        # Rows that are still in force are shared with these.
+        tables = rules.tables_of(context, revision or 0)
         rules = rules.with_options(options)
-        return rules.compile(rules.with_stored(stored))
+        return rules.compile(rules.with_stored(stored), tables)
     except ironic_exception.NotFound:
         raise replay.Incomparable(
             _('the rules of revision %s are not kept any more')

@@ -180,7 +180,8 @@ class Action:
                    if name not in op.plugin.TELLS | op.plugin.LITERAL
                    and (not undoes or name in self._undo.varying)}
         return masked_field.MaskedFields(written, self._own_vars,
-                                         self._operation.get('loop'))
+                                         self._operation.get('loop'),
+                                         template.compile_field)
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:

@@ -18,6 +18,7 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import loop as engine_loop
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import single_condition
 from ironic_inspection_rules.engine.language import table
@@ -77,8 +78,8 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     decides_first = any(condition.decides_first for condition in conditions)
     reverts = any(action.reverts for action in actions)
     seen_tables = None
-    if _mentions(interpolation.TABLES, content):
-        seen_tables = table.seen_by(rule.sensitive, tables)
+    if reads.mentions(interpolation.TABLES, content):
+        seen_tables = disclosure.tables(rule, tables)
     return CompiledRule(
         rule=rule,
         masked=masked,
@@ -87,19 +88,10 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         conditions=conditions,
         actions=actions,
         decides_first=decides_first or reverts,
-        reads_previous=_mentions('previous', content),
+        reads_previous=reads.mentions('previous', content),
         vars=tuple((name, template.compile_value(value))
                    for name, value in rule.vars.items()),
         tables=seen_tables)
-
-
-def _mentions(root: str, value: typing.Any) -> bool:
-    """Return whether a value may have a field over a root in it."""
-    if isinstance(value, typing.Mapping):
-        value = [*value, *value.values()]
-    if isinstance(value, list | tuple):
-        return any(_mentions(root, part) for part in value)
-    return isinstance(value, str) and '{' in value and root in value
 
 
 def _compile_condition(operation: engine_condition.Operation,

@@ -52,3 +52,12 @@ def places(written: typing.Any) -> tuple[Place, ...]:
         elif field.root:
             found[field.root, field.steps] = None
     return tuple(found)
+
+
+def mentions(root: str, value: typing.Any) -> bool:
+    """Return whether a value may have a field over a root in it."""
+    if isinstance(value, typing.Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        return any(mentions(root, part) for part in value)
+    return isinstance(value, str) and '{' in value and root in value

@@ -23,7 +23,7 @@ from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import template
-from ironic_inspection_rules.engine.language.secrecy import masking
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
@@ -166,7 +166,7 @@ class Table:
         row = self._index.get(key)
         if row is None:
             return data_path.ABSENT
-        return masked_row(row, self._secret) if self._masked else row
+        return disclosure.row(row, self._secret) if self._masked else row
 
     def key_of_machine(self, roots: budget.View) -> str | None:
         """Return the key of a machine.
@@ -187,23 +187,6 @@ class Table:
 
 
 Tables = typing.Mapping[str, Table]
-
-
-def seen_by(sensitive: bool, tables: Tables) -> Tables:
-    """Return tables as a rule sees them, whatever ``mask_secrets`` is.
-
-    :param sensitive: whether the rule is.
-    """
-    if sensitive:
-        return tables
-    return {name: found.masked for name, found in tables.items()}
-
-
-def masked_row(row: Row, secret: typing.Collection[str]
-               ) -> dict[str, typing.Any]:
-    """Return a row with its secrets hidden; null and empty ones stay."""
-    return {column: masking.MASK if column in secret and value not in (
-        None, '', [], {}) else value for column, value in row.items()}
 
 
 def shown_row(row: Row, secret: typing.Collection[str]
@@ -543,7 +526,7 @@ def _cells(place: str, row: Row, types: typing.Mapping[str, str],
             is_of_type = isinstance(value, _KINDS[kind]) and (
                 kind == 'boolean' or not isinstance(value, bool))
             if not is_of_type:
-                shown = masking.MASK if column in secret else value
+                shown = disclosure.row({column: value}, secret)[column]
                 yield Problem(place + data_path.pointer([column]),
                               _not_of_type(shown, kind))
                 continue

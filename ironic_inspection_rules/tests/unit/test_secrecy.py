@@ -40,6 +40,7 @@ DATA = {
     'db.rule_set',
     'engine.language.compiler',
     'engine.language.model',
+    'engine.language.table',
     'engine.language.validation',
     'inspection.keeping',
     'inspection.start',
@@ -49,6 +50,7 @@ DATA = {
     'kit.osc.inspection_rule',
     'kit.report.pages.rule_text',
     'rule_set.repository',
+    'rule_set.table_store',
     'runs.replay',
 }
 

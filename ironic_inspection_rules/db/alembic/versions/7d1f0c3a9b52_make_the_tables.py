@@ -26,6 +26,7 @@ UUID = sa.String(36)
 VERSION = sa.String(15)
 NAME = sa.String(255)
 WORD = sa.String(16)
+TABLE = sa.String(64)
 DIGEST = sa.String(27)
 JSON = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
 BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql', 'mariadb')
@@ -34,6 +35,7 @@ BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql', 'mariadb')
 def upgrade():
     make_rules()
     make_revisions()
+    make_tables_of_rule_sets()
     make_requests()
     make_runs()
     make_statistics()
@@ -101,6 +103,35 @@ def make_revisions():
         **TABLE_ARGS)
     make_index('ir_rule_versions', 'uuid')
     make_index('ir_rule_versions', 'end_revision')
+
+
+def make_tables_of_rule_sets():
+    op.create_table(
+        'ir_table_versions',
+        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column('name', TABLE, nullable=False),
+        sa.Column('first_revision', sa.Integer(), nullable=False),
+        sa.Column('end_revision', sa.Integer(), nullable=True),
+        sa.Column('table_revision', sa.Integer(), nullable=False),
+        sa.Column('size', sa.Integer(), nullable=False),
+        sa.Column('definition', JSON, nullable=False),
+        sa.PrimaryKeyConstraint('id'),
+        **TABLE_ARGS)
+    make_index('ir_table_versions', 'name')
+    make_index('ir_table_versions', 'end_revision')
+    op.create_table(
+        'ir_table_chunks',
+        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column('name', TABLE, nullable=False),
+        sa.Column('first_revision', sa.Integer(), nullable=False),
+        sa.Column('end_revision', sa.Integer(), nullable=True),
+        sa.Column('position', sa.Double(), nullable=False),
+        sa.Column('digest', DIGEST, nullable=False),
+        sa.Column('data', BINARY, nullable=False),
+        sa.PrimaryKeyConstraint('id'),
+        **TABLE_ARGS)
+    make_index('ir_table_chunks', 'name')
+    make_index('ir_table_chunks', 'end_revision')
 
 
 def make_requests():

@@ -35,6 +35,28 @@ def is_secret(path: typing.Iterable[str]) -> bool:
     return any(map(masking.is_secret, path))
 
 
+def row(found: typing.Mapping[str, typing.Any],
+        secret: typing.Collection[str]) -> dict[str, typing.Any]:
+    """Return a row of a table as anybody may see it.
+
+    :param secret: the names of secret columns; null and empty values stay.
+    """
+    return {column: masking.MASK if column in secret and value not in (
+        None, '', [], {}) else value for column, value in found.items()}
+
+
+def tables(rule: model.Rule, of_set: typing.Mapping[str, typing.Any]
+           ) -> typing.Mapping[str, typing.Any]:
+    """Return the tables of a rule set as a rule sees them.
+
+    Secret columns are masked for rules that are not sensitive, whatever
+    ``mask_secrets`` is.
+    """
+    if rule.sensitive:
+        return of_set
+    return {name: found.masked for name, found in of_set.items()}
+
+
 def free_text(found: str) -> str:
     """Return free text of a machine as anybody may see it."""
     return masking.mask_text(found)

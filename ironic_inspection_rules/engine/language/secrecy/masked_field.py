@@ -17,8 +17,9 @@ from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import rendering
-from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import masking
+
+Compile = typing.Callable[[interpolation.Field], rendering.Template]
 
 _TABLES = interpolation.TABLES
 
@@ -32,13 +33,14 @@ class MaskedFields:
     :param written: the arguments as the rule has them, without messages.
     :param own_vars: the ``vars`` of the rule as they are written.
     :param loop: the loop of the action; None for none.
+    :param compile_field: builds the template of a field.
     """
 
     __slots__ = ('_fields', '_of_tables')
 
     def __init__(self, written: typing.Any,
                  own_vars: typing.Mapping[str, typing.Any],
-                 loop: typing.Any) -> None:
+                 loop: typing.Any, compile_field: Compile) -> None:
         origins = origin.Origins(own_vars, loop)
         self._fields = [
             (field, field.root, _of_machine(field, origins))
@@ -46,7 +48,7 @@ class MaskedFields:
             if field.root and field.root != _TABLES]
         self._of_tables = [
             made for field in interpolation.fields(written)
-            for made in _of_tables(field, origins)]
+            for made in _of_tables(field, origins, compile_field)]
 
     def refuse(self, view: budget.View,
                unmasked: typing.Mapping[str, typing.Any]) -> None:
@@ -121,19 +123,19 @@ def hides_columns(view: budget.View) -> bool:
     return any(found.is_masked for found in tables.values())
 
 
-def _of_tables(field: interpolation.Field, origins: origin.Origins
-               ) -> typing.Iterator[_OfTable]:
+def _of_tables(field: interpolation.Field, origins: origin.Origins,
+               compile_field: Compile) -> typing.Iterator[_OfTable]:
     """Yield the rows of tables that a field reads."""
     if field.root is None or field.is_table:
         return
-    written = template.compile_field(field)
+    written = compile_field(field)
     if reads.reads_table(field):
         yield _OfTable(field.text, written, (), written)
     if field.root not in OF_RULE:
         return
     for source in origins.of_tables(field.root, field.steps):
         if not source.field.is_table:
-            yield _OfTable(field.text, template.compile_field(source.field),
+            yield _OfTable(field.text, compile_field(source.field),
                            source.rest, written)
 
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tables that are put beside the rules: what becomes of the stored ones."""
+
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+from typing import Any
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import table as db_table
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import reads
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_check
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.rule_set import table_change
+from ironic_inspection_rules.rule_set import table_store
+
+MEMBER: dict[str, Any] = {'tables': {'type': ['object', 'null']}}
+"""The member of a request with tables, as JSON Schema."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Decided:
+    """What becomes of the tables.
+
+    ``steps`` are of stored tables and of given ones, ``tables`` all that are
+    in force afterwards.
+    """
+
+    steps: Sequence[table_change.Step]
+    tables: table.Tables
+
+    def rows_to_store(self) -> list[dict[str, Any]]:
+        """Return the tables that change, as :meth:`.Rule.change` has them."""
+        changes = []
+        for step in self.steps:
+            if step.outcome == table_change.UNCHANGED:
+                continue
+            change: dict[str, Any] = {
+                'name': step.name, 'rows': step.difference.counts,
+                'definition': None, 'pairs': []}
+            if step.after is not None:
+                found = self.tables[step.name]
+                change['definition'] = table_store.described(found)
+                change['pairs'] = list(map(list, found.pairs))
+            changes.append(change)
+        return changes
+
+
+def decide(given: Any, prune: bool, in_force: repository.Snapshot,
+           built_in: table.Tables, restored: table.Tables | None = None
+           ) -> Decided:
+    """Decide what becomes of the stored tables where some are given.
+
+    :param given: the JSON form of tables by name; None leaves all of them.
+    :param prune: whether stored tables that are not given go.
+    :param restored: tables of a revision, with secrets, in place of given
+        ones.
+    :raises: InvalidTables with the places of all problems.
+    """
+    stored = in_force.stored_tables
+    if restored is None and given is None:
+        return Decided((), in_force.tables)
+    _refuse_twins(given if restored is None else restored, built_in)
+    if restored is not None:
+        wanted = dict(restored)
+    else:
+        wanted = _read(given, stored)
+    steps = []
+    for name, found in wanted.items():
+        steps.append(_compare(name, stored.get(name), found))
+    after = dict(wanted)
+    for name, kept in stored.items():
+        if name in wanted:
+            continue
+        if prune:
+            steps.append(_compare(name, kept, None))
+        else:
+            after[name] = kept.table
+    return Decided(steps, {**after, **built_in})
+
+
+def _refuse_twins(given: Any, built_in: table.Tables) -> None:
+    twins = [exceptions.Problem(f'/tables/{name}',
+                                _('table "%s" is built-in') % name)
+             for name in built_in if isinstance(given, dict) and name in given]
+    if twins:
+        raise exceptions.InvalidTables(twins)
+
+
+def _read(given: Any, stored: Mapping[str, table_store.StoredTable]
+          ) -> dict[str, table.Table]:
+    """Read the given tables; secrets that they lack are those stored."""
+    wanted = table.tables_from(given)
+    for name, found in wanted.items():
+        if name not in stored:
+            continue
+        rows = table_change.with_kept_secrets(found, stored[name].table)
+        if rows is not None:
+            # Checked again: a type may be new for a value that was kept.
+            wanted[name] = table.table_from(
+                name, {**found.definition.as_dict(), 'rows': rows})
+    return wanted
+
+
+def _compare(name: str, before: table_store.StoredTable | None,
+             after: table.Table | None) -> table_change.Step:
+    """Compare a table with the stored one; equal chunks are not looked at."""
+    old = {} if before is None else before.chunks
+    new = {} if after is None else {
+        chunk.digest: chunk for chunk in db_table.split(after.pairs)}
+    moved = list(old) != list(new)
+    if before is not None and after is not None:
+        moved = moved or before.table.columns != after.columns
+    difference = table_change.compare(
+        _pairs(pairs for digest, pairs in old.items() if digest not in new),
+        _pairs(db_table.pairs_of(chunk) for digest, chunk in new.items()
+               if digest not in old))
+    return table_change.Step(
+        name, None if before is None else before.table.definition,
+        None if after is None else after.definition, difference, moved)
+
+
+def _pairs(chunks: Iterable[Iterable[Any]]) -> Iterable[Any]:
+    for pairs in chunks:
+        yield from pairs
+
+
+def problems(fields: Mapping[str, Any] | model.Rule, tables: table.Tables
+             ) -> list[exceptions.Problem]:
+    """Return what a rule reads that no table has.
+
+    :param fields: a valid rule.
+    """
+    rule = fields if isinstance(fields, model.Rule) else (
+        model.Rule.from_mapping(fields))
+    # Most rules read none, and are not looked at more closely.
+    content = [getattr(rule, name) for name in model.CONTENT]
+    if not reads.mentions(interpolation.TABLES, content):
+        return []
+    return exceptions.first_of(table_check.problems(rule, tables))
+
+
+def check(rule: model.Rule, tables: table.Tables) -> model.Rule:
+    """Check what a rule reads of tables, and return the rule.
+
+    :raises: InvalidRule if a table or a column is not there.
+    """
+    found = problems(rule, tables)
+    if found:
+        raise exceptions.InvalidRule(found)
+    return rule

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The plan of a change of a table: rows by key, and what is not rows."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+
+CREATED = 'created'
+UPDATED = 'updated'
+DELETED = 'deleted'
+UNCHANGED = 'unchanged'
+
+MOST_SHOWN = 10
+"""Rows of each kind that are shown."""
+
+Pairs = typing.Iterable[typing.Sequence[typing.Any]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RowChange:
+    """A row before and after a change, None where there is none."""
+
+    key: str
+    before: table.Row | None
+    after: table.Row | None
+
+
+@dataclasses.dataclass(slots=True)
+class RowChanges:
+    """The rows of one kind: how many there are, and the first of them."""
+
+    count: int = 0
+    first: list[RowChange] = dataclasses.field(default_factory=list)
+
+    def add(self, change: RowChange) -> None:
+        """Count a row, and keep it if it is one of the first."""
+        self.count += 1
+        if len(self.first) < MOST_SHOWN:
+            self.first.append(change)
+
+
+@dataclasses.dataclass(slots=True)
+class Difference:
+    """How the rows of two tables differ."""
+
+    new: RowChanges = dataclasses.field(default_factory=RowChanges)
+    changed: RowChanges = dataclasses.field(default_factory=RowChanges)
+    gone: RowChanges = dataclasses.field(default_factory=RowChanges)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return the number of rows of each kind."""
+        return {'new': self.new.count, 'changed': self.changed.count,
+                'gone': self.gone.count}
+
+
+def compare(before: Pairs, after: Pairs) -> Difference:
+    """Compare the rows of two tables by their keys.
+
+    Rows that both have may be left out of both.
+    """
+    found = Difference()
+    left = {key: row for key, row in before}
+    for key, row in after:
+        old = left.pop(key, None)
+        if old is None:
+            found.new.add(RowChange(key, None, row))
+        elif not (old == row and data_path.same(old, row)):
+            found.changed.add(RowChange(key, old, row))
+    for key, row in left.items():
+        found.gone.add(RowChange(key, row, None))
+    return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """The part of a plan for one table.
+
+    ``before`` and ``after`` are its definitions, None where there is none.
+    ``moved``: rows are in another order, or the columns are.
+    """
+
+    name: str
+    before: table.TableDefinition | None
+    after: table.TableDefinition | None
+    difference: Difference
+    moved: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """One of the names above."""
+        if self.before is None:
+            return CREATED
+        if self.after is None:
+            return DELETED
+        if self.fields or self.moved or any(self.difference.counts.values()):
+            return UPDATED
+        return UNCHANGED
+
+    @property
+    def fields(self) -> list[str]:
+        """Return the members besides rows that differ."""
+        if self.before is None or self.after is None:
+            return []
+        before, after = self.before.as_dict(), self.after.as_dict()
+        return [name for name in before if before[name] != after[name]]
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return what anybody may see of it, as plain JSON data."""
+        secret = {column for definition in (self.before, self.after)
+                  if definition is not None for column in definition.secret}
+        found = self.difference
+        return {
+            'name': self.name, 'outcome': self.outcome, 'fields': self.fields,
+            'rows': found.counts,
+            'new': [{'key': change.key,
+                     'row': disclosure.row(change.after or {}, secret)}
+                    for change in found.new.first],
+            'changed': [_changed(change, secret)
+                        for change in found.changed.first],
+            'gone': [{'key': change.key,
+                      'row': disclosure.row(change.before or {}, secret)}
+                     for change in found.gone.first]}
+
+
+def _changed(change: RowChange, secret: typing.Collection[str]
+             ) -> dict[str, typing.Any]:
+    """Return the columns of a row that differ, before and after."""
+    before, after = change.before or {}, change.after or {}
+    names = [column for column in {**before, **after}
+             if column not in before or column not in after
+             or not data_path.same(before[column], after[column])]
+    return {'key': change.key,
+            'before': disclosure.row(_only(before, names), secret),
+            'after': disclosure.row(_only(after, names), secret)}
+
+
+def _only(row: table.Row, names: typing.Collection[str]
+          ) -> dict[str, typing.Any]:
+    return {column: row[column] for column in names if column in row}
+
+
+def with_kept_secrets(wanted: table.Table, stored: table.Table
+                      ) -> list[table.Row] | None:
+    """Return the rows of a table, with secrets of those stored.
+
+    A row that lacks a secret column, as in an exported file, has the stored
+    value of the same key. To remove a value, the column is null.
+
+    :returns: None if no row gets a value.
+    """
+    columns = [column for column in wanted.definition.secret
+               if column in stored.definition.secret]
+    if not columns:
+        return None
+    rows: list[table.Row] = []
+    has_kept = False
+    for key, row in wanted.pairs:
+        missing = [column for column in columns if column not in row]
+        before = stored.row(key) if missing else None
+        if isinstance(before, dict):
+            kept = _only(before, missing)
+            has_kept = has_kept or bool(kept)
+            row = {**row, **kept}
+        rows.append(row)
+    return rows if has_kept else None

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The stored tables of a process: each is there once.
+
+A table that has changed is built of the rows that it had, and of those that
+are read because they are new.
+"""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.i18n import _
+
+Pairs = typing.Sequence[typing.Sequence[typing.Any]]
+Described = dict[str, typing.Any]
+
+_AT_ONCE = 100
+"""Chunks that are read at once."""
+
+
+class Source(typing.Protocol):
+    """Reads tables; the context is Ironic's, see :class:`.RuleTable`."""
+
+    def list_plain(self, context: typing.Any, revision: int | None = None
+                   ) -> list[Described]:
+        """Read all tables without their rows."""
+
+    def list_digests(self, context: typing.Any, name: str,
+                     revision: int | None = None) -> list[str]:
+        """Read the digests of the chunks of a table, in order."""
+
+    def read_chunks(self, context: typing.Any, name: str,
+                    digests: typing.Sequence[str],
+                    revision: int | None = None) -> dict[str, Pairs]:
+        """Read pairs of key and row, by the digest of their chunk."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table, the revision that last changed it, and its rows by chunk."""
+
+    table: table.Table
+    revision: int
+    chunks: typing.Mapping[str, Pairs]
+
+
+class TableStore:
+    """Reads the stored tables, and keeps those that are in force."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._kept: dict[str, StoredTable] = {}
+
+    def refresh(self, context: typing.Any) -> dict[str, StoredTable]:
+        """Read the tables in force, as far as they have changed.
+
+        The caller lets no two threads do so at the same time.
+        """
+        self._kept = {
+            described['name']: self._known(context, described, None)
+            for described in self._source.list_plain(context)}
+        return self._kept
+
+    def of_revision(self, context: typing.Any,
+                    revision: int) -> dict[str, table.Table]:
+        """Read the tables of a revision; rows that are in force are shared."""
+        return {
+            described['name']: self._known(context, described, revision).table
+            for described in self._source.list_plain(context, revision)}
+
+    def _known(self, context: typing.Any, described: Described,
+               revision: int | None) -> StoredTable:
+        name = described['name']
+        kept = self._kept.get(name)
+        if kept is not None and kept.revision == described['revision']:
+            return kept
+        chunks = read_chunks(self._source, context, name, revision,
+                             {} if kept is None else kept.chunks)
+        return StoredTable(build(name, described['definition'],
+                                 chunks.values()),
+                           described['revision'], chunks)
+
+
+def read_chunks(source: Source, context: typing.Any, name: str,
+                revision: int | None = None,
+                known: typing.Mapping[str, Pairs] | None = None
+                ) -> dict[str, Pairs]:
+    """Read the rows of a table, by chunk and in order.
+
+    :param known: chunks that are there already.
+    :raises: :class:`.exceptions.Conflict` if another change replaced some.
+    """
+    digests = source.list_digests(context, name, revision)
+    known = known or {}
+    wanted = [digest for digest in digests if digest not in known]
+    read: dict[str, Pairs] = {}
+    for start in range(0, len(wanted), _AT_ONCE):
+        read.update(source.read_chunks(
+            context, name, wanted[start:start + _AT_ONCE], revision))
+    if len(read) < len(wanted):
+        raise exceptions.Conflict(
+            _('Inspection table %s was changed meanwhile.') % name)
+    return {digest: known.get(digest) or read[digest] for digest in digests}
+
+
+def described(found: table.Table) -> Described:
+    """Return the definition of a table as it is stored."""
+    return {**found.definition.as_dict(), 'columns': list(found.columns)}
+
+
+def build(name: str, definition: Described,
+          chunks: typing.Iterable[Pairs]) -> table.Table:
+    """Build a table of what is stored, which was checked before."""
+    index = {key: row for pairs in chunks for key, row in pairs}
+    return table.Table(definition_of(name, definition), index,
+                       definition['columns'])
+
+
+def definition_of(name: str, definition: Described) -> table.TableDefinition:
+    """Return the definition of a table from what is stored."""
+    return table.TableDefinition(
+        name, definition['key'], definition['of'], definition['types'],
+        tuple(definition['secret']), definition['expect'])
