@@ -30,7 +30,8 @@ from ironic_inspection_rules.patches import name
 NAMES = (*controllers.NAMES, *body_limit.NAMES)
 """Names of Ironic without which its API does not start."""
 
-_STREAMED = ('inspection_rules/evaluate', 'inspection_rules/replay')
+_POSTED = ('inspection_rules/evaluate', 'inspection_rules/replay')
+_STREAMED = (*_POSTED, '/machines')
 
 
 def install(app: Callable) -> Callable:
@@ -53,7 +54,7 @@ def install(app: Callable) -> Callable:
         from ironic_inspection_rules import hook
         hook.prepare_conductor()
     policies.register(policy.get_enforcer())
-    for path in (*_STREAMED, 'inspection_rules'):
+    for path in (*_POSTED, 'inspection_rules'):
         body_limit.as_inspection_data(path)
     for top in {route.parts[0] for route in routes.TABLE} - {'nodes'}:
         controllers.serve(top, routing.Place(routes.TABLE, top))

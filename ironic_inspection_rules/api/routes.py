@@ -68,6 +68,9 @@ TABLE = (
           policies.TABLE_GET),
     Route('GET', 'inspection_tables/{name}', inspection_table.get_one,
           policies.TABLE_GET, query=inspection_table.SHOW),
+    Route('GET', 'inspection_tables/{name}/machines',
+          inspection_table.machines, policies.TABLE_GET,
+          query=inspection_table.MACHINES),
 
     Route('GET', 'nodes/{node}/inspection_runs', inspection_run.get_all,
           policies.RUN_GET, query=inspection_run.LIST),

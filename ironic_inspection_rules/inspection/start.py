@@ -2,7 +2,7 @@
 
 """The rules of a process, loaded when its service starts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import functools
 import os
@@ -17,11 +17,16 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_check
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import table as table_object
 from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import repository
 
 LOG = log.getLogger(__name__)
@@ -55,11 +60,12 @@ def load() -> repository.Repository:
     ops = registry.installed()
     built_in = () if not options.built_in else (
         file_rule.load_built_in(options.built_in, ops))
-    _refuse_twins(built_in)
+    built_in_tables = _built_in_tables(options.built_in, built_in)
+    _refuse_twins(built_in, built_in_tables)
     return repository.Repository(
         ops, built_in, rule_object.Rule.get_revision, read_rules,
         options.default_scope, options.mask_secrets,
-        source=table_object.RuleTable)
+        built_in_tables, table_object.RuleTable)
 
 
 @contextlib.contextmanager
@@ -96,12 +102,42 @@ def is_all_in_one() -> bool:
     return CONF.rpc_transport in ('none', 'local')
 
 
-def _refuse_twins(built_in: Sequence[model.Rule]) -> None:
-    """Check that no built-in rule has the UUID of a stored one.
+def _built_in_tables(path: str | None, built_in: Sequence[model.Rule]
+                     ) -> dict[str, table.Table]:
+    """Read the tables of the file of built-in rules.
+
+    :param built_in: its rules, which read no other tables: stored ones come
+        and go.
+    :raises: InvalidDocument for a bad table, or for a rule that reads what no
+        table has.
+    """
+    if not path:
+        return {}
+    found = table_file.build(table_file.load([document.load(path)]))
+    for rule in built_in:
+        for problem in table_check.problems(rule, found):
+            raise exceptions.InvalidDocument(
+                path, f'{disclosure.label(rule)}: {problem}')
+    return found
+
+
+def _refuse_twins(built_in: Sequence[model.Rule],
+                  built_in_tables: Mapping[str, table.Table]) -> None:
+    """Check that what is built in is not stored too.
 
     :raises: InvalidDocument that names both.
     """
-    if not built_in or not tables.are_here():
+    if not tables.are_here():
+        return
+    if built_in_tables:
+        for stored_table in table_object.RuleTable.list_plain(
+                ironic_context.get_admin_context()):
+            if stored_table['name'] in built_in_tables:
+                raise exceptions.InvalidDocument(
+                    CONF.inspection_rules.built_in,
+                    _('table "%s" has the name of a stored one')
+                    % stored_table['name'])
+    if not built_in:
         return
     stored = {uuid for uuid, _value in rule_object.Rule.list_values(
         ironic_context.get_admin_context(), 'uuid', {})}

@@ -3,16 +3,20 @@
 """The plan of a change of a table: rows by key, and what is not rows."""
 
 import dataclasses
+import json
 import typing
 
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.i18n import _
 
 CREATED = 'created'
 UPDATED = 'updated'
 DELETED = 'deleted'
 UNCHANGED = 'unchanged'
+
+_SIGNS = {CREATED: '+', UPDATED: '~', DELETED: '-'}
 
 MOST_SHOWN = 10
 """Rows of each kind that are shown."""
@@ -168,3 +172,36 @@ def with_kept_secrets(wanted: table.Table, stored: table.Table
             row = {**row, **kept}
         rows.append(row)
     return rows if has_kept else None
+
+
+def plan_lines(steps: typing.Iterable[typing.Mapping[str, typing.Any]]
+               ) -> typing.Iterator[str]:
+    """Show what becomes of tables, as lines of a diff.
+
+    :param steps: as of :meth:`Step.as_dict`.
+    """
+    for step in steps:
+        if step['outcome'] == UNCHANGED:
+            continue
+        yield _('%(sign)s table %(name)s: %(new)d rows new, %(changed)d '
+                'changed, %(gone)d gone%(fields)s') % {
+            'sign': _SIGNS[step['outcome']], 'name': step['name'],
+            **step['rows'],
+            'fields': _('; other %s') % ', '.join(step['fields'])
+            if step['fields'] else ''}
+        for entry in step['gone']:
+            yield f'-{entry["key"]}: {_text(entry["row"])}'
+        for entry in step['changed']:
+            yield f'-{entry["key"]}: {_text(entry["before"])}'
+            yield f'+{entry["key"]}: {_text(entry["after"])}'
+        for entry in step['new']:
+            yield f'+{entry["key"]}: {_text(entry["row"])}'
+        hidden = sum(step['rows'][kind] - len(step[kind])
+                     for kind in ('new', 'changed', 'gone'))
+        if hidden:
+            yield _(' and %d more rows') % hidden
+        yield ''
+
+
+def _text(row: table.Row) -> str:
+    return json.dumps(row, ensure_ascii=False)

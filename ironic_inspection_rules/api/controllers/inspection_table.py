@@ -2,20 +2,32 @@
 
 """/v1/inspection_tables: the tables of the rule set, without secrets."""
 
+from collections.abc import Iterable, Iterator
+import dataclasses
 import itertools
+import json
 from typing import Any
+from urllib import parse
 
 from ironic import api
+from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api import view
+from ironic_inspection_rules.api.controllers import inventory_history
+from ironic_inspection_rules.api.fleet import page as fleet_page
+from ironic_inspection_rules.api.fleet import trial
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.machine import table_comparison
 from ironic_inspection_rules.rule_set import repository
 
 RESOURCE = 'inspection_tables'
@@ -27,6 +39,15 @@ def _text(_name: str, value: str) -> str:
     return value
 
 
+def _number(_name: str, value: str) -> int:
+    if not (value.isascii() and value.isdecimal()) or len(value) > 9:
+        raise exceptions.Invalid(
+            _('"marker" must be that of the "next" of a page'))
+    return int(value)
+
+
+MACHINES = {'state': request.one_of(table_comparison.STATES),
+            'limit': request.integer, 'marker': _number}
 SHOW = {'key': _text, 'limit': request.integer, 'marker': _text}
 
 
@@ -41,13 +62,7 @@ def get_all() -> Answer:
 def get_one(name: str, query: Answer) -> Answer:
     """Show a table, with a page of its rows, or with the row of a key."""
     in_force = start.rules().refresh(api.request.context)
-    found = in_force.tables.get(name)
-    if found is None:
-        hint = suggestion.hint(name, in_force.tables)
-        raise exceptions.NotFound(
-            _('There is no inspection table "%(name)s"; %(hint)s')
-            % {'name': suggestion.shown(name), 'hint': hint or _(
-                'there are none')})
+    found = _find(name, in_force)
     answer = _described(found, in_force)
     if query['key'] is not None:
         for other in ('limit', 'marker'):
@@ -63,6 +78,92 @@ def get_one(name: str, query: Answer) -> Answer:
                      limit, lambda entry: _shown(found, entry['key']),
                      marker='key', name='rows')
     return {**answer, **page}
+
+
+def _find(name: str, in_force: repository.Snapshot) -> table.Table:
+    found = in_force.tables.get(name)
+    if found is None:
+        hint = suggestion.hint(name, in_force.tables)
+        raise exceptions.NotFound(
+            _('There is no inspection table "%(name)s"; %(hint)s')
+            % {'name': suggestion.shown(name), 'hint': hint or _(
+                'there are none')})
+    return found
+
+
+def machines(name: str, query: Answer) -> Answer:
+    """Show the table beside the machines that the caller may see.
+
+    Without a limit all of it is one answer, which is sent in parts: to begin
+    somewhere else, all machines would have to be read again.
+    """
+    in_force = start.rules().refresh(api.request.context)
+    found = _find(name, in_force)
+    limit = query['limit']
+    if limit is not None and limit <= 0:
+        raise exceptions.Invalid(_('"limit" must be positive'))
+    first = query['marker'] or 0
+    pages = _readable_pages()
+    entries = itertools.islice(
+        _findings(api.request.context, found, pages, query['state']), first,
+        None)
+    if limit is None:
+        stream.send(stream.page(entries, 'machines', None))
+        return {}
+    some = list(itertools.islice(entries, limit + 1))
+    answer: Answer = {'machines': some[:limit]}
+    if len(some) > limit:
+        given = [(each, value) for each, value in api.request.GET.items()
+                 if each not in ('limit', 'marker')]
+        answer['next'] = str(link.build_url(
+            f'{RESOURCE}/{name}/machines', '?' + parse.urlencode(
+                [*given, ('limit', limit), ('marker', first + limit)])))
+    stream.send([json.dumps(answer).encode()])
+    return {}
+
+
+def _readable_pages() -> list[fleet_page.Page]:
+    """Find the nodes whose inventory the caller may read."""
+    pages = []
+    marker = None
+    while True:
+        page = fleet_page.find({}, None, marker)
+        readable = inventory_history.readable(
+            {uuid for _asked, uuid in page.nodes if uuid}, page.filters,
+            'baremetal:node:inventory:get')
+        pages.append(dataclasses.replace(page, nodes=[
+            (asked, uuid) for asked, uuid in page.nodes if uuid in readable]))
+        marker = page.next
+        if marker is None:
+            return pages
+
+
+def _findings(context: Any, found: table.Table,
+              pages: Iterable[fleet_page.Page], state: str | None
+              ) -> Iterator[Answer]:
+    for finding in table_comparison.findings(
+            found, _seen(context, found, pages)):
+        if state in (None, finding.state):
+            yield finding.as_dict()
+
+
+def _seen(context: Any, found: table.Table, pages: Iterable[fleet_page.Page]
+          ) -> Iterator[table_comparison.Seen]:
+    """Yield each machine of which an inventory is stored, beside its row."""
+    for page in pages:
+        for some in trial.read(context, page):
+            for machine in some:
+                if machine.facts is None:
+                    continue
+                target = working_copy.WorkingCopy(machine.facts)
+                # Secrets of the machine are not among what is found.
+                view = target.view(masked=True)
+                try:
+                    with target.paid_by(budget.Budget(budget.MAIN)):
+                        yield table_comparison.see(found, machine.node.uuid,
+                                                   view)
+                except exceptions.BudgetExceeded:
+                    yield table_comparison.Seen(machine.node.uuid, None)
 
 
 def _page(found: table.Table, marker: str | None, most: int) -> list[str]:

@@ -120,12 +120,13 @@ def find_part(query: Answer) -> Answer:
         for row in found if row['node_uuid'] in visible]}
 
 
-def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None
-             ) -> set[str]:
+def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None,
+             policy: str = policies.HISTORY_GET) -> set[str]:
     """Return the nodes whose history the caller may see.
 
     :param uuids: of the nodes to look at.
     :param filters: of Ironic's list of nodes, which they pass as well.
+    :param policy: what the caller must be allowed to do with a node.
     """
     found = set()
     for node in objects.Node.list(
@@ -133,7 +134,7 @@ def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None
             filters={'include_children': True, **(filters or {}),
                      'uuid_in': sorted(uuids)}) if uuids else ():
         try:
-            api_utils.check_owner_policy('node', policies.HISTORY_GET,
+            api_utils.check_owner_policy('node', policy,
                                          node.owner, node.lessee)
         except ironic_exception.HTTPForbidden:
             continue

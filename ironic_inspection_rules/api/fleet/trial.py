@@ -72,7 +72,7 @@ class Trial:
 
     def all(self, context: Any, page: fleet_page.Page) -> Iterator[Entry]:
         """Yield an entry for each node of a page, in their order."""
-        for some in _read(context, page):
+        for some in read(context, page):
             yield from self._together(some)
 
     def _together(self, some: list[Machine]) -> Iterator[Entry]:
@@ -159,7 +159,7 @@ class Trial:
                                    refuse=self.refusals.find)
 
 
-def _read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:
+def read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:
     """Read what rules may see of machines, some at a time.
 
     Inventories are read in portions: only one of them is in memory, if the

@@ -18,7 +18,8 @@ def evaluate_page(baremetal, nodes: Nodes,
                   rules: Sequence[Mapping[str, Any]] | None = None,
                   phase: str | None = None, compare: bool = False,
                   limit: int | None = None, marker: str | None = None,
-                  prune: bool = False) -> dict[str, Any]:
+                  prune: bool = False,
+                  tables: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Try rules on one page of nodes.
 
     :param nodes: which nodes: filters, ``{}`` for all that may be seen, or a
@@ -32,6 +33,7 @@ def evaluate_page(baremetal, nodes: Nodes,
     :param marker: ``next`` of the page before.
     :param prune: whether stored rules that are not among ``rules`` are left
         out.
+    :param tables: the JSON form of tables to try with them; None for none.
     :returns: ``nodes``, a list with the answer for each node, as the API
         reference has it, and ``next``, the marker of the next page, None
         after the last one.
@@ -40,4 +42,5 @@ def evaluate_page(baremetal, nodes: Nodes,
         baremetal, 'POST', '/inspection_rules/evaluate', json=http.given(
             nodes=dict(nodes) if isinstance(nodes, Mapping) else list(nodes),
             rules=rules, prune=prune or None, phase=phase,
-            compare=compare or None, limit=limit, marker=marker))
+            compare=compare or None, limit=limit, marker=marker,
+            tables=tables))

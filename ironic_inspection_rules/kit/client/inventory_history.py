@@ -46,7 +46,8 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
 def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
                 rules: Sequence[Mapping[str, Any]] | None = None,
                 since: str | None = None, limit: int | None = None,
-                marker: str | None = None, prune: bool = False
+                marker: str | None = None, prune: bool = False,
+                tables: Mapping[str, Any] | None = None
                 ) -> dict[str, Any]:
     """Decide the kept inspections of a page of nodes again.
 
@@ -56,13 +57,14 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
     :param since: only inspections since this time.
     :param prune: whether stored rules that are not among ``rules`` are left
         out.
+    :param tables: the JSON form of tables to decide with; None for none.
     :returns: ``runs``, and ``next``, the marker of the next page, None after
         the last one.
     """
     return http.call(
         baremetal, 'POST', '/inspection_rules/replay', json=http.given(
             nodes=nodes, rules=rules, prune=prune or None, since=since,
-            limit=limit, marker=marker))
+            limit=limit, marker=marker, tables=tables))
 
 
 def _history(node: str) -> str:

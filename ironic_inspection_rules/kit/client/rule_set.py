@@ -7,6 +7,9 @@ import dataclasses
 import itertools
 from typing import Any
 
+from openstack import exceptions as sdk_exceptions
+
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
@@ -31,34 +34,53 @@ class Plan:
         would be; each with ``before`` and ``after``, the rule as it is and as
         it would be, None where there is none.
     :ivar in_force: all rules that are in force, built-in ones too.
+    :ivar tables: what would become of the tables, as the answer has it.
     """
 
     revision: int
     steps: Sequence[dict[str, Any]]
     in_force: Sequence[Rule] = ()
+    tables: Sequence[dict[str, Any]] = ()
 
     @property
     def changes(self) -> list[dict[str, Any]]:
         """The steps that do something."""
-        return [step for step in self.steps if step['outcome'] != 'unchanged']
+        return [step for step in (*self.steps, *self.tables)
+                if step['outcome'] != 'unchanged']
 
 
 def replace_inspection_rules(baremetal, rules: Sequence[Any],
                              revision: int | None = None,
                              message: str | None = None, dry_run: bool = False,
-                             prune: bool = True) -> dict[str, Any]:
+                             prune: bool = True,
+                             tables: Mapping[str, Any] | None = None
+                             ) -> dict[str, Any]:
     """Make the stored rules exactly these, or find out what that would do.
 
     :param revision: the revision of the rule set that this was decided on.
     :param message: is kept with the new revision.
-    :param prune: remove the stored rules that are not among these.
-    :raises: an exception of openstacksdk; ``ConflictException`` where the
+    :param prune: remove the stored rules, and tables where some are given,
+        that are not among these.
+    :param tables: the JSON form of tables by name; None leaves all of them.
+    :raises: Invalid if the body is larger than the API takes; an exception of
+        openstacksdk; ``ConflictException`` where the
         rule set is at another revision.
     """
-    return http.call(
-        baremetal, 'PUT', _RULES, params={'dry_run': dry_run, 'prune': prune},
-        json={'rules': list(rules), 'revision': revision,
-              'message': message})
+    body: dict[str, Any] = {'rules': list(rules), 'revision': revision,
+                            'message': message}
+    # An API of before tables does not know the member.
+    if tables is not None:
+        body['tables'] = tables
+    try:
+        return http.call(baremetal, 'PUT', _RULES, json=body,
+                         params={'dry_run': dry_run, 'prune': prune})
+    except sdk_exceptions.HttpException as exc:
+        if exc.response is None or exc.response.status_code != 413:
+            raise
+        raise exceptions.Invalid(
+            _('The rules and tables are larger than the API takes: raise '
+              '[api]max_json_body_size_inspection in its configuration (%s)')
+            % exc.details) from exc
 
 
 def inspection_rule_revisions(baremetal, **query: Any
@@ -82,17 +104,20 @@ def restore_inspection_rule_revision(baremetal, revision: int
                      json={})
 
 
-def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
+def plan(baremetal, rules: Sequence[Any], prune: bool,
+         tables: Mapping[str, Any] | None = None) -> Plan:
     """Find out what applying rules would do.
 
     :param rules: as their author wrote them.
-    :param prune: whether to remove all rules that are not among these.
+    :param prune: whether to remove all rules that are not among these, and
+        tables where some are given.
+    :param tables: the JSON form of tables by name; None for none.
     :raises: an exception of openstacksdk for bad rules, with the place of one
         among them as ``/rules/<number>``.
     """
     given = {str(rule.get('uuid')).lower() for rule in rules}
     answer = replace_inspection_rules(baremetal, rules, dry_run=True,
-                                      prune=prune)
+                                      prune=prune, tables=tables)
     listed = list(inspection_rule.inspection_rules(baremetal, details=True))
     before = {rule['uuid']: stored_rule.with_defaults(rule) for rule in listed
               if not rule['built_in']}
@@ -113,4 +138,4 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
         steps.append({**step, 'before': present, 'after': after})
     if not prune:
         steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
-    return Plan(answer['revision'], steps, listed)
+    return Plan(answer['revision'], steps, listed, answer.get('tables', ()))

@@ -177,7 +177,7 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
         for node, (entry, plain) in zip(nodes, tried(
                 baremetal, nodes, threads, bool(flavors), rules=rules,
                 prune=parsed_args.prune, phase=parsed_args.phase,
-                compare=compared), strict=True):
+                compare=compared, tables=files.tables.entries), strict=True):
             made.add(entry, node)
             counted.add(plain, node)
             entries.append({**entry, **{

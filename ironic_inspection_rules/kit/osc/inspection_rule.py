@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import inspection_rule
+from ironic_inspection_rules.kit.client import inspection_table
 from ironic_inspection_rules.kit.client import rule_set
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.machine import machine_file
@@ -132,10 +133,12 @@ class ImportInspectionRules(command.Command):
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
         with rule_files.explained(baremetal, files):
-            plan = rule_set.plan(baremetal, files.rules, prune=False)
+            tables = files.tables.entries
+            plan = rule_set.plan(baremetal, files.rules, False, tables)
             if plan.changes:
                 rule_set.replace_inspection_rules(
-                    baremetal, files.rules, plan.revision, prune=False)
+                    baremetal, files.rules, plan.revision, prune=False,
+                    tables=tables)
         count = collections.Counter(step['outcome'] for step in plan.steps)
         self.app.stdout.write(
             _('%(created)d created, %(updated)d updated, %(unchanged)d '
@@ -167,17 +170,27 @@ class ExportInspectionRules(command.Command):
         if parsed_args.revision is None:
             rules = [rule for rule in inspection_rule.inspection_rules(
                 baremetal, details=True) if not rule['built_in']]
+            tables = inspection_table.exported(baremetal)
         else:
-            rules = rule_set.get_inspection_rule_revision(
-                baremetal, parsed_args.revision)['rules']
+            tables = {}
+            shown = rule_set.get_inspection_rule_revision(
+                baremetal, parsed_args.revision)
+            rules = shown['rules']
+            for described in shown['tables']:
+                self.app.stderr.write(
+                    _('Without the table %s, whose rows only "restore" brings '
+                      'back\n') % described['name'])
         # Null operations are left unchanged by "apply".
         readable = [{name: rule[name] for name in model.WRITABLE}
                     for rule in rules]
+        written: Any = readable
+        if tables:
+            written = {'tables': tables, 'rules': readable}
         path = parsed_args.file
         if path.endswith('.json'):
-            text = json.dumps(readable, indent=2) + '\n'
+            text = json.dumps(written, indent=2) + '\n'
         else:
-            text = yaml_text.dump(readable)
+            text = yaml_text.dump(written)
         arguments.write(path, text, self.app.stdout)
         for rule in rules:
             if stored_rule.lacks_content(rule):
@@ -246,6 +259,7 @@ class EvaluateInspectionRules(command.Command):
             files = rule_files.load(parsed_args.rules, self.app.stderr)
             request['rules'] = files.rules
             request['prune'] = parsed_args.prune or None
+            request['tables'] = files.tables.entries
         if parsed_args.inventory:
             read = machine_file.load(parsed_args.inventory)
             request['inventory'] = read.inventory

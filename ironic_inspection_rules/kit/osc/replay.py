@@ -89,6 +89,7 @@ class ReplayInspectionRules(command.Command):
             ask = functools.partial(
                 client.replay_page, baremetal,
                 rules=given if paths else None, prune=parsed_args.prune,
+                tables=files.tables.entries,
                 since=inventory_history.since(parsed_args.since))
             names = {node['uuid']: node['name']
                      for node in selection.matching(baremetal)}

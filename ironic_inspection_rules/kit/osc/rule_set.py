@@ -24,6 +24,7 @@ from ironic_inspection_rules.kit.osc import rule_files
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial.fleet import capacity
 from ironic_inspection_rules.rule_set import replacement
+from ironic_inspection_rules.rule_set import table_change
 
 EXIT_CHANGES = 2
 """The status of ``plan`` if it has changes."""
@@ -55,6 +56,7 @@ class _Planned:
     """A plan with its rules; the capacity names rules by description."""
 
     rules: Sequence[Any]
+    tables: dict[str, Any] | None
     plan: rule_set.Plan
     capacity: Sequence[dict[str, Any]] | None
 
@@ -65,9 +67,10 @@ def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
         command_, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, command_.app.stderr)
     with rule_files.explained(baremetal, files):
-        plan = rule_set.plan(baremetal, files.rules, parsed_args.prune)
+        plan = rule_set.plan(baremetal, files.rules, parsed_args.prune,
+                             files.tables.entries)
     if not flavors:
-        return _Planned(files.rules, plan, None)
+        return _Planned(files.rules, files.tables.entries, plan, None)
     rules = rule_files.with_uuids(files.rules, plan.in_force)
     names = {rule['uuid']: rule.get('description')
              for rule in (*plan.in_force, *rules)}
@@ -77,14 +80,15 @@ def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
     with parallel.Requests() as threads:
         for node, (entry, _plain) in zip(nodes, fleet_evaluation.tried(
                 baremetal, nodes, threads, rules=rules,
-                prune=parsed_args.prune), strict=True):
+                prune=parsed_args.prune,
+                tables=files.tables.entries), strict=True):
             counted.add(entry, node)
     found = counted.as_list()
     for each in found:
         for node in (*each['lost'], *each['gained']):
             node['rules'] = [names.get(uuid) or uuid
                              for uuid in node['rules']]
-    return _Planned(files.rules, plan, found)
+    return _Planned(files.rules, files.tables.entries, plan, found)
 
 
 def as_json(plan: rule_set.Plan,
@@ -93,12 +97,14 @@ def as_json(plan: rule_set.Plan,
     return json.dumps({'revision': plan.revision, 'rules': [
         {**step, **{side: replacement.shown(step, side)
                     for side in ('before', 'after')}}
-        for step in plan.steps],
+        for step in plan.steps], 'tables': list(plan.tables),
         **({} if found is None else {'capacity': found})}, indent=2)
 
 
 def _show(planned: _Planned, stream: Any) -> None:
     table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
+    if planned.plan.tables:
+        table.print_diff(table_change.plan_lines(planned.plan.tables), stream)
     if planned.capacity is not None:
         for line in capacity_options.lines(planned.capacity, {}, stream):
             stream.write(f'{line}\n')
@@ -160,7 +166,8 @@ class ApplyInspectionRules(command.Command):
             return 1
         answer = rule_set.replace_inspection_rules(
             baremetal, planned.rules, planned.plan.revision,
-            parsed_args.message, prune=parsed_args.prune)
+            parsed_args.message, prune=parsed_args.prune,
+            tables=planned.tables)
         self.app.stdout.write(
             _('The rule set is at revision %d now\n') % answer['revision'])
         for warning in inspection_rule.warnings(baremetal):
@@ -212,7 +219,7 @@ class RestoreRevision(command.Command):
         self.app.stdout.write(
             _('The rule set is at revision %(revision)d now: %(changes)s\n')
             % {'revision': answer['revision'],
-               'changes': _summary(answer['rules'])})
+               'changes': _summary([*answer['rules'], *answer['tables']])})
         return 0
 
 

@@ -57,7 +57,7 @@ class RoutesTestCase(base.TestCase):
 
     def test_all_are_described(self):
         described = ('inspection_rules', 'inspection_runs', 'history',
-                     'inspection_parts')
+                     'inspection_parts', 'inspection_tables')
         self.assertEqual(
             {(route.method, re.sub('{.*?}', '{}', f'/v1/{route.path}'))
              for route in api_routes.TABLE

@@ -35,9 +35,11 @@ from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.objects import run as run_object
+from ironic_inspection_rules.objects import table as table_object
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.rule_set import table_store
 from ironic_inspection_rules.tests import database
 
 DIRECTORY = pathlib.Path(__file__).with_name('releases')
@@ -116,6 +118,7 @@ def read_all() -> dict[str, typing.Any]:
         'rule_set': rules.read_rule_set(context),
         'revisions': [rules.get_rules_of_revision(context, row['revision'])
                       for row in revisions],
+        'tables': [_tables(context, row['revision']) for row in revisions],
         'requests': requests,
         'deliveries': [database_queue.DatabaseQueue(60.0).find(request.uuid)
                        for request in requests],
@@ -137,6 +140,14 @@ def read_all() -> dict[str, typing.Any]:
                   for identity in ('s1', 's2')},
     }
     return json.loads(json.dumps(found, default=_to_plain))
+
+
+def _tables(context: typing.Any, revision: int) -> list[typing.Any]:
+    source = table_object.RuleTable
+    found = source.list_plain(context, revision)
+    return [{**described, 'rows': list(table_store.read_chunks(
+        source, context, described['name'], revision).values())}
+        for described in found]
 
 
 def _fields(model: typing.Any, row: typing.Any) -> dict[str, typing.Any]:
@@ -178,9 +189,20 @@ def _make_rules() -> None:
     gone = {'uuid': NODES[2].replace('4000', '4001'), 'phase': 'early',
             'mode': 'off', 'conditions': [],
             'actions': [{'op': 'log', 'args': ['\N{SNOWMAN} 1']}]}
-    revision = rules.change(context, 0, [plain, secret, gone], {}, [], 'first')
+    table = {'name': 'machines', 'definition': {
+        'key': '{serial | upper}', 'of': '{inventory.serial}',
+        'types': {'cpus': 'integer'}, 'secret': ['pin'],
+        'expect': {'cpus': '{inventory.cpu.count}'},
+        'columns': ['serial', 'cpus', 'pin']},
+        'pairs': [['A1', {'serial': 'a1', 'cpus': 4, 'pin': '\N{SNOWMAN}'}],
+                  ['B2', {'serial': 'b2', 'cpus': None, 'pin': ''}]],
+        'rows': {'new': 2, 'changed': 0, 'gone': 0}}
+    revision = rules.change(context, 0, [plain, secret, gone], {}, [], 'first',
+                            [table])
     rules.change(context, revision, [], {plain['uuid']: {'position': 9.5}},
-                 [gone['uuid']])
+                 [gone['uuid']], None, [{
+                     **table, 'pairs': table['pairs'][:1],
+                     'rows': {'new': 0, 'changed': 0, 'gone': 1}}])
     rule = rules.get_by_uuid(context, secret['uuid'])
     rule.priority = 5
     rule.save()

@@ -259,6 +259,9 @@ CALLS: dict[str, Call] = {
     'GET nodes/{node}/inventory/history/{uuid}': Call(
         OF_MACHINE, (rules.public('seri'), rules.public('rack'))),
     'GET nodes/{node}/inventory/history/diff': Call(NOTHING),
+    'GET inspection_tables': Call(NOTHING),
+    'GET inspection_tables/{name}': Call(NOTHING),
+    'GET inspection_tables/{name}/machines': Call(NOTHING),
     'GET inspection_parts': Call(NOTHING, queries=(
         f'?id={rules.public("seri")}', '?id=52:54:00:00:00:01')),
 

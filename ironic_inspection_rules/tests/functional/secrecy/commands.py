@@ -94,6 +94,11 @@ READS: dict[str, Command] = {
         calls.OF_RULES, _each('{sensitive}', *_TABLE_AND_JSON)),
     'baremetal_inspection_rule_statistics': Command(
         calls.OF_RULES, ('', '--long -f json')),
+    'baremetal_inspection_table_list': Command(calls.NOTHING, ('',)),
+    'baremetal_inspection_table_show': Command(
+        calls.NOTHING, ('machines',)),
+    'baremetal_inspection_table_machines': Command(
+        calls.NOTHING, _each('machines', '-f table', '-f json', '-f csv')),
     'baremetal_inspection_part_find': Command(
         calls.NOTHING, (rules.public('seri'),)),
     'baremetal_node_inventory_history_diff': Command(

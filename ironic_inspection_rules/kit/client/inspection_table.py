@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tables of the rule set."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse as urlparse
+
+from ironic_inspection_rules.kit.client import http
+
+_TABLES = '/inspection_tables'
+
+
+def inspection_tables(baremetal) -> list[dict[str, Any]]:
+    """List the tables, without their rows."""
+    tables: list[dict[str, Any]] = http.call(baremetal, 'GET',
+                                             _TABLES)['tables']
+    return tables
+
+
+def get_inspection_table(baremetal, name: str, **query: Any
+                         ) -> dict[str, Any]:
+    """Show a table with a page of its rows.
+
+    :param query: ``key``, or ``limit`` and ``marker``; None counts as not
+        given.
+    """
+    return http.call(baremetal, 'GET', _path(name), params=http.given(**query))
+
+
+def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
+    """List the rows of a table, each with its ``key``, page by page."""
+    return http.items(baremetal, _path(name), 'rows', {})
+
+
+def inspection_table_machines(baremetal, name: str, state: str | None = None
+                              ) -> list[dict[str, Any]]:
+    """Compare a table with the stored inventories of the nodes.
+
+    :param state: only machines and rows of this state.
+    """
+    found: list[dict[str, Any]] = http.call(
+        baremetal, 'GET', f'{_path(name)}/machines',
+        params=http.given(state=state))['machines']
+    return found
+
+
+def exported(baremetal) -> dict[str, Any]:
+    """Return the stored tables as a rule file has them.
+
+    Secret columns are left out. Applying the file keeps what is stored.
+    """
+    tables = {}
+    for described in inspection_tables(baremetal):
+        if described['built_in']:
+            continue
+        rows = [found['row'] for found
+                in inspection_table_rows(baremetal, described['name'])]
+        tables[described['name']] = {
+            **{name: described[name] for name in (
+                'key', 'of', 'types', 'secret', 'expect')
+               if described[name]}, 'rows': rows}
+    return tables
+
+
+def _path(name: str) -> str:
+    return f'{_TABLES}/{urlparse.quote(name, safe="")}'

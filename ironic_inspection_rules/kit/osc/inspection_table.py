@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal inspection table``: tables, and machines beside them.
+"""
+
+from typing import Any
+
+from ironic_inspection_rules.engine.language import table as engine_table
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import inspection_table
+from ironic_inspection_rules.kit.osc import command
+from ironic_inspection_rules.kit.report import table_machines
+from ironic_inspection_rules.machine import table_comparison
+
+EXIT_NOT_RIGHT = 2
+"""The status of ``machines`` if something listed is not right."""
+
+
+class ListInspectionTables(command.Lister):
+    """List the tables of the rule set."""
+
+    def take_action(self, parsed_args):
+        found = inspection_table.inspection_tables(self.baremetal)
+        return (('Name', 'Rows', 'Revision', 'Built In', 'Columns'),
+                [(each['name'], each['size'], each['revision'],
+                  each['built_in'], ', '.join(each['columns']))
+                 for each in found])
+
+
+class ShowInspectionTable(command.Lister):
+    """Show the rows of a table, without its secret columns."""
+
+    def add_arguments(self, parser):
+        parser.add_argument('table', metavar='<table>',
+                            help=_('Name of the table'))
+        parser.add_argument('--key', metavar='<key>',
+                            help=_('Only the row with this key'))
+
+    def take_action(self, parsed_args):
+        baremetal = self.baremetal
+        shown = inspection_table.get_inspection_table(
+            baremetal, parsed_args.table, key=parsed_args.key)
+        entries = shown['rows']
+        if parsed_args.key is None:
+            entries = inspection_table.inspection_table_rows(
+                baremetal, parsed_args.table)
+        columns = shown['columns']
+        return (('Key', *columns),
+                [(entry['key'], *(entry['row'].get(column)
+                                  for column in columns))
+                 for entry in entries])
+
+
+class ListInspectionTableMachines(command.Command):
+    """Show which machines are not as a table expects them.
+
+    Returns 0 if all that is listed is right, 2 if something is not, 1 on an
+    error.
+    """
+
+    def add_arguments(self, parser):
+        parser.add_argument('table', metavar='<table>',
+                            help=_('Name of the table'))
+        only = parser.add_mutually_exclusive_group()
+        for state, text in (
+                ('missing', _('Only rows that no machine has')),
+                ('unexpected', _('Only machines that no row names')),
+                ('wrong', _('Only machines that differ from their row')),
+                ('twice', _('Only machines whose key another one has, and '
+                            'those that nothing identifies together'))):
+            only.add_argument(f'--{state}', dest='state', const=state,
+                              action='store_const', help=text)
+        parser.add_argument('-f', '--format', default='table',
+                            choices=('table', 'json', 'csv'),
+                            help=_('How to print the list'))
+
+    def take_action(self, parsed_args):
+        found = inspection_table.inspection_table_machines(
+            self.baremetal, parsed_args.table, parsed_args.state)
+        findings = [_finding(machine) for machine in found]
+        if parsed_args.format == 'json':
+            text = table_machines.as_json(findings)
+        elif parsed_args.format == 'csv':
+            text = table_machines.as_csv(
+                findings, self._read_table(parsed_args.table))
+        else:
+            text = table_machines.as_table(findings)
+        self.app.stdout.write(text)
+        is_right = all(each['state'] == 'right' for each in found)
+        return 0 if is_right else EXIT_NOT_RIGHT
+
+    def _read_table(self, name: str) -> engine_table.Table:
+        """Read a table without its secret columns."""
+        shown = inspection_table.get_inspection_table(self.baremetal, name)
+        rows = inspection_table.inspection_table_rows(self.baremetal, name)
+        definition = engine_table.TableDefinition(
+            name, shown['key'], secret=tuple(shown['secret']))
+        return engine_table.Table(
+            definition, {entry['key']: entry['row'] for entry in rows},
+            shown['columns'])
+
+
+def _finding(machine: dict[str, Any]) -> table_comparison.Finding:
+    return table_comparison.Finding(
+        machine['key'], machine['node'], machine['state'],
+        tuple(table_comparison.Difference(**difference)
+              for difference in machine['differences']))
