@@ -141,7 +141,8 @@ def findings(expected: table.Table, machines: Iterable[Seen],
     for seen in by_key.values():
         state = UNEXPECTED if len(seen) == 1 else TWICE
         for machine in seen:
-            yield Finding(machine.key, machine.machine, state, group=machine.group)
+            yield Finding(machine.key, machine.machine, state,
+                          group=machine.group)
 
 
 def group_text(value: typing.Any) -> str | None:

@@ -9,11 +9,14 @@ import os
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import table_rows
 
 FILE = 'file'
@@ -165,6 +168,22 @@ def build(tables: FileTables) -> dict[str, table.Table]:
             {name: each.entry for name, each in tables.tables.items()})
         return built
     raise joined(list(problems(tables)))
+
+
+def check_rules(written: Sequence[file_rule.WrittenRule],
+                rules: Sequence[model.Rule], tables: table.Tables) -> None:
+    """Check that the tables and columns that rules read are there.
+
+    :param rules: those that are written, parsed.
+    :param tables: all tables of the rule set.
+    :raises: :class:`.exceptions.InvalidDocument` at the first that is not.
+    """
+    for each, rule in zip(written, rules, strict=True):
+        for problem in table_check.problems(rule, tables):
+            raise exceptions.InvalidDocument(
+                each.source.path,
+                f'{each.label}: {file_rule.shown(problem)}',
+                each.place(problem.pointer))
 
 
 def joined(errors: Sequence[exceptions.InvalidDocument]

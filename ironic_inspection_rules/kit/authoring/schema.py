@@ -19,9 +19,11 @@ from ironic_inspection_rules.engine.language import pattern
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import schema as form
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import filter_schema
 from ironic_inspection_rules.rule_file import form as rule_form
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.traits import names as trait_names
 
 Schema = form.Schema
@@ -85,21 +87,58 @@ def schema(ops: registry.Registry, built_in: bool = False) -> Schema:
         'then': {'items': rule},
         'else': {**is_rule, 'else': {
             'if': {'type': 'object', 'anyOf': [
-                {'required': [name]} for name in rule_form.LISTS]},
+                *({'required': [name]} for name in rule_form.LISTS),
+                {'required': [rule_form.TABLES], 'properties': {
+                    rule_form.TABLES: {'type': 'object', 'not': {
+                        'required': ['actions']}}}}]},
             'then': {'additionalProperties': False, 'properties': {
                 **dict.fromkeys((*rule_form.REQUEST, *rule_form.ANSWER), True),
+                rule_form.TABLES: {
+                    'type': ['object', 'null'],
+                    'additionalProperties': _defined('table')},
                 **dict.fromkeys(rule_form.LISTS, {
                     'type': ['array', 'null'], 'items': rule})}},
             'else': {'type': 'object', 'minProperties': 1,
                      'additionalProperties': _defined('named')}}},
         'definitions': {
             'rule': _rule(built_in),
+            'table': _table(),
             'named': {**is_rule, 'else': {
                 'not': {'type': 'object'},
                 'if': {'type': 'array', 'contains': is_rule['if']},
                 'then': {'items': {'if': {'type': 'string'},
                                    'else': rule}}}},
             **_operations(ops)}}
+
+
+def _table() -> Schema:
+    """Return the schema of a table; what is in rows is its author's."""
+    text = {'type': 'string', 'minLength': 1}
+    field = {'type': 'string', 'pattern': '[{]'}
+    return {
+        'type': 'object', 'additionalProperties': False, 'required': ['key'],
+        'oneOf': [{'required': [name]} for name in (table_file.FILE, 'rows')],
+        'properties': {
+            'key': {**text, 'description': _(
+                'Of a row: the name of a column, or a template over '
+                'columns.')},
+            'of': {'type': ['string', 'null'], 'minLength': 1,
+                   'description': _('The same of a machine: a template over '
+                                    'its data.')},
+            table_file.FILE: {**text, 'description': _(
+                'File with the rows beside this one: CSV, YAML or JSON.')},
+            'rows': {'type': 'array', 'items': {'type': 'object'},
+                     'maxItems': table.MOST_ROWS, 'description': _(
+                         'The rows, instead of a file.')},
+            'types': {'type': ['object', 'null'], 'description': _(
+                'Types of columns; CSV is text.'),
+                'additionalProperties': {'enum': list(table.TYPES)}},
+            'secret': {'type': ['array', 'null'], 'items': text,
+                       'uniqueItems': True, 'description': _(
+                           'Columns that only sensitive rules read.')},
+            'expect': {'type': ['object', 'null'], 'description': _(
+                'What a machine has, by column: templates over its data.'),
+                'additionalProperties': field}}}
 
 
 def _rule(built_in: bool) -> Schema:

@@ -76,10 +76,12 @@ class Prove(arguments.Command):
             self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
         # In the order in which they run.
-        rules, other = (repository.order(machine_test.load_rules(
-            table_file.rule_files(paths), self.app.stderr.write))
+        given, compared = (machine_test.load_rule_set(
+            table_file.rule_files(paths), self.app.stderr.write)
             for paths in (parsed_args.files, parsed_args.equivalent))
-        proof = question.Proof(rules, parsed_args.time_limit, other)
+        proof = question.Proof(
+            repository.order(given.rules), parsed_args.time_limit,
+            repository.order(compared.rules), given.tables, compared.tables)
         if parsed_args.equivalent:
             questions.append(question.EQUIVALENT)
         answers = list(proof.answers(questions))

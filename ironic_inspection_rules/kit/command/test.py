@@ -8,7 +8,6 @@ import json
 import operator
 import typing
 
-from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.command import arguments
@@ -83,17 +82,19 @@ class Test(arguments.Command):
         if parsed_args.format == 'junit' and covers:
             self._parser.error(_('-f junit has no form for --coverage'))
         parsed_args.files = table_file.rule_files(parsed_args.files)
-        rules = machine_test.load_rules(parsed_args.files,
-                                        self.app.stderr.write)
+        rules = machine_test.load_rule_set(parsed_args.files,
+                                           self.app.stderr.write)
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
         return (self._cover if covers else self._try)(
             rules, nodes, paths, parsed_args)
 
-    def _cover(self, rules: list[model.Rule], nodes: machine_test.Nodes,
-               paths: list[str], parsed_args: argparse.Namespace) -> int:
+    def _cover(self, rule_set: machine_test.RuleSet,
+               nodes: machine_test.Nodes, paths: list[str],
+               parsed_args: argparse.Namespace) -> int:
         with progress.steps(len(paths)) as advance:
-            covered = coverage.measure(rules, nodes, paths, advance)
+            covered = coverage.measure(rule_set.rules, nodes, paths, advance,
+                                       rule_set.tables)
         if parsed_args.html:
             arguments.write(parsed_args.html, coverage_page.render(
                 covered, len(paths), parsed_args.files), self.app.stdout)
@@ -112,8 +113,9 @@ class Test(arguments.Command):
         return (EXIT_UNCOVERED if covered.percent < (
             parsed_args.threshold or 0) else 0)
 
-    def _try(self, rules: list[model.Rule], nodes: machine_test.Nodes,
-             paths: list[str], parsed_args: argparse.Namespace) -> int:
+    def _try(self, rule_set: machine_test.RuleSet,
+             nodes: machine_test.Nodes, paths: list[str],
+             parsed_args: argparse.Namespace) -> int:
         in_detail = parsed_args.details or len(paths) == 1
         explain = bool(in_detail or parsed_args.html
                        or parsed_args.format != 'table')
@@ -126,16 +128,16 @@ class Test(arguments.Command):
             else trial_text.Details(output) if in_detail
             else trial_text.Table(output))
         results: collections.Counter[str] = collections.Counter()
-        matrix = test_page.Matrix(rules, parsed_args.files)
+        matrix = test_page.Matrix(rule_set.rules, parsed_args.files)
         # Output and bar on one terminal would mix.
         with progress.steps(len(paths),
                             hidden=self.app.stdout.isatty()) as advance:
             tests = machine_test.run_all(
-                rules, nodes, paths,
+                rule_set.rules, nodes, paths,
                 [operator.attrgetter('result'),
                  matrix.extract if parsed_args.html else lambda each: None,
                  expectation.actual if parsed_args.expect else shown.extract],
-                advance, explain)
+                advance, explain, rule_set.tables)
             each = _noted(tests, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args, each, results)

@@ -15,10 +15,12 @@ from ironic_inspection_rules.engine.language import call as engine_call
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.kit.proof import cell as cells
+from ironic_inspection_rules.kit.proof import expected_row
 from ironic_inspection_rules.kit.proof import filter as filters
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
@@ -202,8 +204,11 @@ def _text(parts: tuple[values.Alternative, ...],
 
 def field(written: interpolation.Field, scope: Scope) -> Value:
     """Return what a field is, after its filters."""
-    found = _looked_up(written, scope)
-    for call in written.filters:
+    if reads.reads_table(written):
+        found, calls = _of_table(written, scope)
+    else:
+        found, calls = _looked_up(written, scope), written.filters
+    for call in calls:
         found = _filtered(call, found, scope)
     if written.conversion == 's' and not written.spec:
         return values.each(found, lambda alternative: _text(
@@ -214,6 +219,25 @@ def field(written: interpolation.Field, scope: Scope) -> Value:
             else values.unknown(f'the format of {{{written.text}}}',
                                 alternative))
     return found
+
+
+def _of_table(written: interpolation.Field, scope: Scope
+              ) -> tuple[Value, tuple[filter_syntax.Call, ...]]:
+    """Return the row that a field reads, and the filters after it."""
+    nothing: tuple[filter_syntax.Call, ...] = ()
+    first = written.filters[0] if written.filters else None
+    if (written.root != interpolation.TABLES or first is None
+            or first.arguments or len(reads.of_field(written)) > 1):
+        return values.unknown('a row of a table by another key', written.text,
+                              scope.fingerprint), nothing
+    expected = scope.machine.tables.get(written.steps[0])
+    unknown = expected_row.unknown(expected, written.text, scope.fingerprint)
+    if unknown is not None or expected is None or (
+            expected.definition.of is None):
+        return unknown or values.NOTHING, nothing
+    key = evaluate(expected.definition.of, scope)
+    return (expected_row.of_key(expected, key, scope.machine),
+            written.filters[1:])
 
 
 def _looked_up(written: interpolation.Field, scope: Scope) -> Value:

@@ -8,6 +8,7 @@ import typing
 
 import z3
 
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
 from ironic_inspection_rules.kit.proof import cell as cells
@@ -32,10 +33,13 @@ class Machine:
     numbers that texts are of, by the terms of these.
 
     :param alphabet: the characters that its texts may have.
+    :param tables: those that rules read, by name.
     """
 
-    def __init__(self, alphabet: alphabets.Alphabet) -> None:
+    def __init__(self, alphabet: alphabets.Alphabet,
+                 tables: table.Tables | None = None) -> None:
         self.alphabet = alphabet
+        self.tables = tables or {}
         self.domain: list[logic.Formula] = []
         self.limits: list[cells.Limit] = []
         self.cells: dict[tuple[str, ...], cells.Cell] = {}

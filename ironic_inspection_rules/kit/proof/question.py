@@ -13,9 +13,11 @@ import z3
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.proof import action as actions
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
+from ironic_inspection_rules.kit.proof import expected_row
 from ironic_inspection_rules.kit.proof import inspection as inspections
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
@@ -62,16 +64,22 @@ class Proof:
     :param rules: in the order they run in, phase by phase.
     :param seconds: what all answers together may take.
     :param other: another set, which :data:`EQUIVALENT` compares with.
+    :param tables: those that the rules read, by name.
+    :param other_tables: those of the other set.
     """
 
     def __init__(self, rules: Sequence[model.Rule], seconds: float,
-                 other: Sequence[model.Rule] | None = None) -> None:
+                 other: Sequence[model.Rule] | None = None,
+                 tables: table.Tables | None = None,
+                 other_tables: table.Tables | None = None) -> None:
         self._deadline = search.Deadline(seconds, 'the time limit is reached')
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         everything = [*self._rules, *self._other]
         self._machine = machines.Machine(
-            alphabets.Alphabet(inspections.texts(everything)))
+            alphabets.Alphabet(inspections.texts(everything)
+                               | _texts(tables or {})), tables)
+        self._same_tables = _same_tables(tables or {}, other_tables or {})
         self._inspection = inspections.Inspection(
             self._machine, self._deadline, everything)
         self._passed: list[states.Passed] = []
@@ -85,7 +93,7 @@ class Proof:
         except _MISTAKES as exc:
             self._stopped = _place_of(exc)
         self._search = search.Search(self._machine, self._deadline)
-        self._engine = witnesses.Engine()
+        self._engine = witnesses.Engine(tables)
         self._met: dict[int, Witness] = {}
         self._pool: list[Witness] = []
 
@@ -274,6 +282,8 @@ class Proof:
                                f'no rule gives it {pair.shown(path)}')
 
     def _equivalent(self) -> Answer:
+        if not self._same_tables:
+            raise Unclear(_('the tables differ'))
         if _same(self._rules, [rule for rule in self._other
                                if rule.mode != model.OFF]):
             return Answer(EQUIVALENT, (), NO)
@@ -300,6 +310,30 @@ def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
     return mine == theirs and all(
         list(rule.vars) == list(same.vars)
         for rule, same in zip(mine, theirs, strict=True))
+
+
+def _texts(tables: table.Tables) -> set[str]:
+    """Return all texts in tables whose rows are looked at."""
+    found: set[str] = set()
+    for each in tables.values():
+        if each.definition.of is not None:
+            found.add(each.definition.of)
+        if len(each) > expected_row.MOST_ROWS:
+            continue
+        found.update(each.keys)
+        for row in each.rows:
+            found.update(row)
+            found.update(value for value in row.values()
+                         if isinstance(value, str))
+    return found
+
+
+def _same_tables(one: table.Tables, other: table.Tables) -> bool:
+    if one.keys() != other.keys():
+        return False
+    return all(one[name].definition == other[name].definition
+               and list(one[name].rows) == list(other[name].rows)
+               for name in one)
 
 
 def parse(questions: str) -> list[str]:

@@ -19,7 +19,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import trace
@@ -240,9 +240,13 @@ def _item(cell: cells.Cell, found: z3.ModelRef, index: int) -> typing.Any:
 
 
 class Engine:
-    """The engine itself, to confirm what the solver found."""
+    """The engine itself, to confirm what the solver found.
 
-    def __init__(self) -> None:
+    :param tables: those that rules read, by name.
+    """
+
+    def __init__(self, tables: table.Tables | None = None) -> None:
+        self._tables = tables or {}
         # By identity of a rule, which must not be another one's later.
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
@@ -255,8 +259,8 @@ class Engine:
             if rule.mode == model.OFF:
                 continue
             if id(rule) not in self._plans:
-                self._plans[id(rule)] = compiler.compile_rule(
-                    disclosure.opened(rule), registry.installed())
+                self._plans[id(rule)] = machine_test.compile_opened(
+                    rule, self._tables)
                 self._kept.append(rule)
             by_phase.setdefault(rule.phase, []).append(self._plans[id(rule)])
         return evaluation.evaluate(by_phase, witness.facts, explain=False)

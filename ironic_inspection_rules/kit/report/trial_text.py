@@ -10,6 +10,7 @@ import re
 import typing
 from xml.etree import ElementTree
 
+from ironic_inspection_rules import escapes
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import change as engine_change
@@ -24,6 +25,7 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 _MOST_REASONS = 3
 _NAMES = 3
+_MOST_ROWS = 10  # Keys of rows that no machine needed.
 _ONE_BY_ONE = 20  # Of more machines a table shows what they have in common.
 _NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
@@ -51,7 +53,23 @@ def coverage_table(covered: coverage.Coverage) -> str:
         [[machine_test.title(rule), _percent(covered.percent_of(rule)),
           '\n'.join(covered.missed(rule))]
          for rule in covered.rules])
-    return f'{shown}\n' + _('Covered: %s') % _percent(covered.percent)
+    lines = [shown]
+    for name in covered.tables:
+        unmatched = covered.unmatched(name)
+        if not unmatched:
+            continue
+        first = ', '.join(unmatched[:_MOST_ROWS])
+        if len(unmatched) > _MOST_ROWS:
+            first += ', …'
+        lines.append(_P(
+            'Table %(name)s: %(count)d row of %(rows)d matched no machine: '
+            '%(keys)s', 'Table %(name)s: %(count)d rows of %(rows)d matched '
+            'no machine: %(keys)s', len(unmatched)) % {
+                'name': name, 'count': len(unmatched),
+                'rows': len(covered.tables[name]),
+                'keys': escapes.shown(first)})
+    lines.append(_('Covered: %s') % _percent(covered.percent))
+    return '\n'.join(lines)
 
 
 def _percent(share: float) -> str:

@@ -11,12 +11,15 @@ from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import condition
 from ironic_inspection_rules.engine.language import loop as engine_loop
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import reasons
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.kit.trial import walk
+from ironic_inspection_rules.rule_set import repository
 
 TRUE, FALSE, RAN = 'true', 'false', 'ran'
 
@@ -70,12 +73,17 @@ class Coverage:
     by the place of a part and a result: a condition was ``true`` or ``false``,
     for both where that was in a loop and went both ways; an action ``ran``, or
     one of :data:`CAUSES` why it did not, and undoing it does not count.
-    ``problems`` say why files cannot be read.
+    ``problems`` say why files cannot be read. ``keys`` are those of the rows
+    that rules found for some machine, each with the name of its table.
 
     :param rules: in the order that they are shown in.
+    :param tables: those that the rules read, by name.
     """
 
-    def __init__(self, rules: typing.Sequence[model.Rule]) -> None:
+    def __init__(self, rules: typing.Sequence[model.Rule],
+                 tables: table.Tables = machine_test.NO_TABLES) -> None:
+        self.tables = tables
+        self.keys: set[tuple[str, str]] = set()
         self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
         self.counts: collections.Counter[Place] = collections.Counter()
         self.problems: list[str] = []
@@ -104,6 +112,12 @@ class Coverage:
         """Count the machines of another one of the same rules."""
         self.problems += other.problems
         self.counts.update(other.counts)
+        self.keys |= other.keys
+
+    def unmatched(self, name: str) -> list[str]:
+        """Return the keys of rows of a table that no machine needed."""
+        return [key for key in self.tables[name].keys
+                if (name, key) not in self.keys]
 
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
         """Return whether each result of each part of a rule was reached.
@@ -162,7 +176,15 @@ class Coverage:
         return {
             'rules': [self._rule(rule) for rule in self.rules],
             'covered': round(self.percent, 1),
+            **({'tables': [self._table(name) for name in self.tables]}
+               if self.tables else {}),
         }
+
+    def _table(self, name: str) -> dict[str, typing.Any]:
+        unmatched = self.unmatched(name)
+        rows = len(self.tables[name])
+        return {'name': name, 'rows': rows,
+                'matched': rows - len(unmatched), 'unmatched': unmatched}
 
     def _rule(self, rule: model.Rule) -> dict[str, typing.Any]:
         return disclosure.described(
@@ -248,28 +270,66 @@ class Watch:
                 for index, part in enumerate(watched.parts))
 
 
+class WatchedTable(table.Table):
+    """A table that notes which rows rules find in it.
+
+    :param noted: the name of the table and a key, of all tables.
+    """
+
+    __slots__ = ('_noted',)
+
+    def __init__(self, watched: table.Table, noted: set[tuple[str, str]],
+                 masked: bool = False) -> None:
+        super().__init__(watched.definition, dict(watched.pairs),
+                         watched.columns, masked)
+        self._noted = noted
+
+    @property
+    def masked(self) -> table.Table:
+        return WatchedTable(self, self._noted, True)
+
+    def row(self, key: str) -> typing.Any:
+        found = super().row(key)
+        if found is not data_path.ABSENT:
+            self._noted.add((self.definition.name, key))
+        return found
+
+
 def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
-            paths: typing.Sequence[str], advance: walk.Advance) -> Coverage:
-    """Try rules on machines from files, on all processors."""
-    covered = Coverage(rules)
+            paths: typing.Sequence[str], advance: walk.Advance,
+            tables: table.Tables = machine_test.NO_TABLES) -> Coverage:
+    """Try rules on machines from files, on all processors.
+
+    :param tables: what the rules read as ``{tables.NAME}``.
+    """
+    covered = Coverage(rules, tables)
     for part in walk.in_chunks(
-            paths, functools.partial(_prepare, rules, nodes), advance):
+            paths, functools.partial(_prepare, rules, tables, nodes),
+            advance):
         covered.add(part)
     return covered
 
 
-def _prepare(rules: typing.Sequence[model.Rule],
+def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
+    noted: set[tuple[str, str]] = set()
+    watched = {name: WatchedTable(found, noted)
+               for name, found in tables.items()}
     # What is told of the rules is decided when the report is written.
-    plans = machine_test.compile_rules(
-        [disclosure.opened(rule) for rule in rules], explained=False)
+    plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
+    for rule in repository.order(rules):
+        if rule.mode != model.OFF:
+            plans[rule.phase].append(
+                machine_test.compile_opened(rule, watched))
     watch = Watch(plans)
 
     def cover(paths: typing.Sequence[str]) -> Coverage:
         part = Coverage(rules)
+        noted.clear()
         for path in paths:
             watch.seen.clear()
             part.note(machine_test.attempt(path, plans, nodes), watch)
+        part.keys = set(noted)
         return part
 
     return cover

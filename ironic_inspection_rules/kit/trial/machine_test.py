@@ -12,6 +12,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
@@ -20,9 +22,12 @@ from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import repository
 
 Plans = dict[str, list[compiler.CompiledRule]]
+
+NO_TABLES: table.Tables = {}
 
 # What every node and every port has, as Ironic makes it.
 _NODE, _PORT = ({name: attribute.default for name, attribute in table.items()
@@ -114,32 +119,72 @@ def title(rule: model.Rule) -> str:
 def load_rules(paths: typing.Iterable[str],
                warn: typing.Callable[[str], typing.Any] = lambda line: None
                ) -> list[model.Rule]:
-    """Read all rules of some files; see :func:`.file_rule.parse_all`.
+    """Read all rules of some files; see :func:`load_rule_set`."""
+    return load_rule_set(paths, warn).rules
 
-    :param warn: also called with a line for each file without rules.
+
+class RuleSet(typing.NamedTuple):
+    """Rules, and the tables that they read by name."""
+
+    rules: list[model.Rule]
+    tables: table.Tables
+
+
+def load_rule_set(paths: typing.Iterable[str],
+                  warn: typing.Callable[[str], typing.Any] = lambda line: None
+                  ) -> RuleSet:
+    """Read all rules and tables of some files.
+
+    :param warn: see :func:`.file_rule.parse_all`; also called with a line
+        for each file without rules and tables.
+    :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
     written = []
+    documents = []
     for path in paths:
-        found = file_rule.load(path)
+        read = document.load(path)
+        documents.append(read)
+        found = file_rule.rules(read)
         written += found
-        if not found:
+        if not found and not read.tables:
             warn(_('%s: warning: the file holds no rules\n') % path)
-    return file_rule.parse_all(written, registry.installed(), warn)
+    tables = table_file.build(table_file.load(documents))
+    rules = file_rule.parse_all(written, registry.installed(), warn)
+    table_file.check_rules(written, rules, tables)
+    return RuleSet(rules, tables)
 
 
 def compile_rules(rules: typing.Iterable[model.Rule],
-                  explained: bool = True) -> Plans:
+                  explained: bool = True,
+                  tables: table.Tables = NO_TABLES) -> Plans:
     """Compile the rules that run, in that order, by phase.
 
     :param explained: whether to give reasons where an explanation is asked
         for.
+    :param tables: what the rules read as ``{tables.NAME}``.
     """
     plans: Plans = {phase: [] for phase in model.PHASES}
     for rule in repository.order(rules):
         if rule.mode != model.OFF:
             plans[rule.phase].append(compiler.compile_rule(
-                rule, registry.installed(), explained=explained))
+                rule, registry.installed(), explained=explained,
+                tables=tables))
     return plans
+
+
+def compile_opened(rule: model.Rule, tables: table.Tables = NO_TABLES
+                   ) -> compiler.CompiledRule:
+    """Compile a rule as one that is not sensitive, but reads what it reads.
+
+    For results that show nothing of the rule.
+    """
+    opened = compiler.compile_rule(
+        disclosure.opened(rule), registry.installed(), explained=False,
+        tables=tables)
+    if opened.tables is None:
+        return opened
+    itself = compiler.compile_rule(rule, registry.installed(), tables=tables)
+    return dataclasses.replace(opened, tables=itself.tables)
 
 
 def find_inventories(paths: typing.Iterable[str]) -> list[str]:
@@ -202,7 +247,8 @@ Extract = typing.Callable[[MachineTest], typing.Any]
 
 def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
             paths: typing.Sequence[str], extracts: typing.Sequence[Extract],
-            advance: walk.Advance, explain: bool = True
+            advance: walk.Advance, explain: bool = True,
+            tables: table.Tables = NO_TABLES
             ) -> typing.Iterator[tuple[typing.Any, ...]]:
     """Try rules on machines from files, on all processors.
 
@@ -210,14 +256,14 @@ def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
     :returns: for each machine, in order, what each of ``extracts`` returned.
     """
     for chunk in walk.in_chunks(paths, functools.partial(
-            _prepare, rules, nodes, extracts, explain), advance):
+            _prepare, rules, tables, nodes, extracts, explain), advance):
         yield from chunk
 
 
-def _prepare(rules: typing.Sequence[model.Rule], nodes: Nodes,
-             extracts: typing.Sequence[Extract], explain: bool
+def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
+             nodes: Nodes, extracts: typing.Sequence[Extract], explain: bool
              ) -> walk.Work[list[tuple[typing.Any, ...]]]:
-    plans = compile_rules(rules)
+    plans = compile_rules(rules, tables=tables)
 
     def work(paths: typing.Sequence[str]) -> list[tuple[typing.Any, ...]]:
         tests = (attempt(path, plans, nodes, explain) for path in paths)

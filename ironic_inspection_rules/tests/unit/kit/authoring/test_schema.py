@@ -185,8 +185,25 @@ class SchemaTestCase(base.TestCase):
         for data in ([bad], bad, {'rules': [bad]}, {'a': [bad]},
                      {'a': {'b': bad}}, {'a': {'b': GOOD}}, {}, 5, 'x', [5],
                      {'a': [GOOD, 5]}, {'a': GOOD, 'defaults': {'b': 1}},
-                     {'rules': [GOOD], 'tables': {}}, {'rules': 5},
+                     {'rules': [GOOD], 'tabels': {}}, {'rules': 5},
                      {'rules': [{'action': 1}]}):
+            self.assertNotEqual([], self.messages(data), data)
+
+    def test_tables_stand_beside_rules(self):
+        table = {'key': 'serial', 'rows': [{'serial': 'A1', 'cpus': 1}],
+                 'of': '{inventory.serial}', 'types': {'cpus': 'integer'},
+                 'secret': ['pin'], 'expect': {'cpus': '{inventory.cpus}'}}
+        rest = {name: value for name, value in table.items()
+                if name != 'rows'}
+        for data in ({'tables': {'m': table}}, {'tables': {}},
+                     {'rules': [GOOD], 'tables': {'m': table}},
+                     {'tables': {'m': {**rest, 'file': 'm.csv'}}}):
+            self.assertEqual([], self.messages(data), data)
+        for wrong in (rest, {**table, 'file': 'm.csv'}, {'rows': []},
+                      {**table, 'types': {'cpus': 'int'}},
+                      {**table, 'expect': {'cpus': 'x'}},
+                      {**table, 'sekret': ['pin']}, {**table, 'rows': [1]}):
+            data = {'rules': [GOOD], 'tables': {'m': wrong}}
             self.assertNotEqual([], self.messages(data), data)
 
     def test_the_early_phase_has_fewer_actions_and_no_scope(self):

@@ -10,7 +10,7 @@ from ironic_inspection_rules.tests.unit.kit.command import test_shell
 from ironic_inspection_rules.tests.unit.kit.report.pages import page_data
 from ironic_inspection_rules.tests.unit.rule_file import files
 
-RULES = '''\
+RULES = """\
 tables:
   machines:
     file: machines.csv
@@ -20,14 +20,14 @@ tables:
     secret: [password]
     expect: {cpus: "{inventory.cpu.count}"}
   racks: {key: name, rows: []}
-'''
+"""
 
-ROWS = '''\
+ROWS = """\
 serial,rack,cpus,password
 A1,R1,64,hush-1
 A2,R1,64,hush-2
 A3,R2,64,hush-3
-'''
+"""
 
 
 def inventory(serial, cpus):

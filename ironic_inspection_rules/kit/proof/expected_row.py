@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows of tables on all machines at once: small tables exactly."""
+
+import typing
+
+import z3
+
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import value as values
+
+Value = values.Value
+
+MOST_ROWS = 50
+"""Rows of a table up to which each of them is looked at."""
+
+
+def of_key(expected: table.Table, key: Value, machine: machines.Machine
+           ) -> Value:
+    """Return the row of a key, which is missing where there is none.
+
+    :param key: what the template ``of`` is for all machines.
+    """
+    return values.each(
+        key, lambda alternative: _of_one(expected, alternative, machine))
+
+
+def unknown(expected: table.Table | None, written: str,
+            fingerprint: typing.Hashable) -> Value | None:
+    """Return the value of a field whose table is not looked at.
+
+    :returns: None if the table is.
+    """
+    if expected is None:
+        return values.unknown('a row of a table that is not there', written,
+                              fingerprint)
+    if len(expected) > MOST_ROWS:
+        return values.unknown('a row of a large table', written, fingerprint)
+    if expected.definition.secret:
+        return values.unknown('a row with secrets', written, fingerprint)
+    return None
+
+
+def _of_one(expected: table.Table, alternative: values.Alternative,
+            machine: machines.Machine) -> Value:
+    if isinstance(alternative, values.Failed):
+        # A machine whose key cannot be computed has no row.
+        return values.NOTHING
+    if isinstance(alternative, values.Const):
+        if values.is_missing(alternative) or isinstance(
+                alternative.value, list | dict):
+            return values.NOTHING
+        text = table.key_text(alternative.value)
+        return _row(expected, text) if text is not None else values.NOTHING
+    if isinstance(alternative, values.Unknown):
+        return values.unknown(alternative.reason, expected.definition.name,
+                              alternative)
+    if not isinstance(alternative, values.Term):
+        # Lists and mappings are no keys.
+        return values.NOTHING
+    found = values.NOTHING
+    for key in expected.keys:
+        holds = _is_key(alternative, key, machine)
+        if holds is None:
+            return values.unknown('a row of a number', key, alternative)
+        found = values.choose(holds, _row(expected, key), found)
+    return found
+
+
+def _is_key(alternative: values.Term, key: str, machine: machines.Machine
+            ) -> logic.Formula | None:
+    """Return when a value is a key, None where that is not known."""
+    term = alternative.term
+    if alternative.is_text:
+        machine.note(term, key)
+        return term == logic.constant(key)
+    if alternative.is_boolean:
+        if key not in ('true', 'false'):
+            return logic.FALSE
+        return term if key == 'true' else logic.negated(term)
+    if not z3.is_int(term):
+        # The text of a fraction always has one of these.
+        return None if set(key) & set('.e') else logic.FALSE
+    try:
+        number = int(key)
+    except ValueError:
+        return logic.FALSE
+    if str(number) != key:
+        return logic.FALSE
+    machine.note_number(term, number)
+    return term == number
+
+
+def _row(expected: table.Table, key: str) -> Value:
+    return values.const(expected.row(key))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The commands on rule files, where these have tables."""
+
+import json
+
+from ironic_inspection_rules.tests.unit.kit.command import test_shell
+from ironic_inspection_rules.tests.unit.kit.command import test_table
+
+RULES = """\
+tables:
+  machines:
+    file: machines.csv
+    key: serial
+    of: "{inventory.system_vendor.serial_number}"
+    secret: [SECRET]
+rules:
+- description: class
+  vars: {row: "{tables.machines | row}"}
+  conditions: [{op: exists, args: {value: "{vars.row}"}}]
+  actions:
+  - {op: set-attribute, args: {path: /resource_class, value: "{vars.row.sku}"}}
+- description: never
+  conditions:
+  - {op: eq, args: {values: ["{tables.machines | row | get('sku')}", z]}}
+  actions: [{op: log, args: {msg: a}}]
+- description: secret
+  sensitive: true
+  vars: {row: "{tables.machines | row}"}
+  conditions: [{op: eq, args: {values: ["{vars.row.pin}", "7"]}}]
+  actions: [{op: log, args: {msg: a}}]
+"""
+
+
+class TablesTestCase(test_shell.CallTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.rules = self.save()
+        self.write('rules/machines.csv',
+                   'serial,sku,pin\nA1,a,7\nA2,b,8\nA3,c,9\n')
+        for name, serial in (('a', 'A1'), ('b', 'B1')):
+            self.write(f'fleet/{name}.json',
+                       test_table.inventory(serial, 64))
+        self.fleet = str(self.directory / 'fleet')
+
+    def save(self, secret='pin', rules=RULES):
+        return self.write('rules/rules.yaml', rules.replace('SECRET', secret))
+
+    def test_rules_are_tried_with_their_tables(self):
+        _code, output = self.call('test', self.rules, '-f', 'json',
+                                  '--inventory', self.fleet)
+        one, other = json.loads(output)
+        self.assertIn({'object': 'node', 'op': 'replace',
+                       'path': '/resource_class', 'value': 'a'},
+                      [{name: each[name] for name in (
+                          'object', 'op', 'path', 'value')}
+                       for each in one['changes']])
+        self.assertEqual([], other['changes'])
+
+    def test_coverage_tells_rows_that_no_machine_needed(self):
+        _code, output = self.call('test', self.rules, '--coverage', '-f',
+                                  'json', '--inventory', self.fleet)
+        covered = json.loads(output)
+        self.assertEqual([{'name': 'machines', 'rows': 3, 'matched': 1,
+                           'unmatched': ['A2', 'A3']}], covered['tables'])
+        # Sensitive rules read secret columns here, too.
+        self.assertEqual(1, covered['rules'][2]['covered'] > 50)
+        _code, output = self.call('test', self.rules, '--coverage',
+                                  '--inventory', self.fleet)
+        self.assertIn('A2, A3', output)
+
+    def test_table_or_column_that_is_not_there_is_refused(self):
+        for wrong in (RULES.replace('{tables.machines | row}',
+                                    '{tables.machine | row}'),
+                      RULES.replace('vars.row.sku', 'vars.row.skus')):
+            self.save(rules=wrong)
+            self.assertEqual(1, self.call(
+                'test', self.rules, '--inventory', self.fleet)[0])
+
+    def prove(self):
+        code, output = self.call('prove', self.rules, '--ask', 'dead', '-f',
+                                 'json')
+        return {each['rules'][0]: each['verdict']
+                for each in json.loads(output)['answers']}
+
+    def test_small_tables_are_proved_exactly(self):
+        self.save('', RULES.replace('    secret: [SECRET]\n', ''))
+        self.assertEqual({'class': 'no', 'never': 'yes', 'secret': 'no'},
+                         self.prove())
+
+    def test_other_tables_are_never_proved_wrong(self):
+        self.assertEqual({'yes'} & set(self.prove().values()), set())
+        rows = '\n'.join(f'A{number},a,7' for number in range(60))
+        self.write('rules/machines.csv', f'serial,sku,pin\n{rows}\n')
+        self.save('', RULES.replace('    secret: [SECRET]\n', ''))
+        self.assertEqual({'yes'} & set(self.prove().values()), set())
+
+    def test_other_rows_are_no_proof_that_rules_do_the_same(self):
+        self.write('other/rules.yaml', RULES.replace('SECRET', 'pin'))
+        self.write('other/machines.csv', 'serial,sku,pin\nA1,z,7\n')
+        _code, output = self.call(
+            'prove', self.rules, '-f', 'json', '--equivalent',
+            str(self.directory / 'other' / 'rules.yaml'))
+        (answer,) = json.loads(output)['answers']
+        self.assertEqual('unknown', answer['verdict'])
