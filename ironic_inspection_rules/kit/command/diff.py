@@ -58,16 +58,17 @@ class Diff(arguments.Command):
                     for path in (parsed_args.old, parsed_args.new))
         changes, rules = rule_diff.compare(old, new)
         paths = machine_test.find_inventories(parsed_args.inventory)
-        found = _Found(changes)
+        found = _Found(changes, rule_diff.compare_tables(old, new))
         with progress.steps(len(paths)) as advance:
             treated = machine_diff.compare(
                 old.rules, rules, machine_test.Nodes(parsed_args.node), paths,
-                advance)
+                advance, (old.tables, new.tables))
             noted = found.note(treated)
             if parsed_args.html:
                 arguments.write(parsed_args.html, diff_page.render({
                     'old': old.paths, 'new': new.paths,
-                    'rules': [each.as_dict() for each in changes],
+                    'rules': [*(each.as_dict() for each in changes),
+                              *diff_text.table_changes(found.tables)],
                     'machines': ({
                         'name': os.path.relpath(each.path),
                         'differs': each.differs, 'old': each.old,
@@ -84,23 +85,26 @@ class Diff(arguments.Command):
             output.write(yaml_text.dump(found.as_dict()))
         elif parsed_args.format == 'markdown':
             output.write(diff_text.markdown(
-                changes, found.groups, found.count))
+                changes, found.groups, found.count, found.tables))
         else:
             table.print_diff(diff_text.lines(
-                changes, found.groups, found.count), output)
+                changes, found.groups, found.count, found.tables), output)
         for problem in found.problems:
             self.app.stderr.write(f'{problem}\n')
         if found.problems:
             return EXIT_ERROR
-        differs = found.groups or any(each.differs for each in changes)
+        differs = found.groups or found.tables or any(
+            each.differs for each in changes)
         return EXIT_DIFFERENT if differs else 0
 
 
 class _Found:
     """Differences; machines that are treated alike are grouped."""
 
-    def __init__(self, changes: list[rule_diff.RuleChange]) -> None:
+    def __init__(self, changes: list[rule_diff.RuleChange],
+                 tables: list[dict[str, typing.Any]]) -> None:
         self.changes = changes
+        self.tables = tables
         self.count = 0
         self.problems: list[str] = []
         self.groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
@@ -125,5 +129,6 @@ class _Found:
                           'lines': list(lines)}
                          for (old, new, lines), paths in self.groups.items()],
             'inventories': self.count,
+            **({'tables': self.tables} if self.tables else {}),
             'different': sum(map(len, self.groups.values())),
             'problems': self.problems}

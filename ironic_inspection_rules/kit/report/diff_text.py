@@ -4,10 +4,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 import re
+import typing
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.trial import rule_diff
+from ironic_inspection_rules.rule_set import table_change
 
 Groups = Mapping[tuple[str, str, tuple[str, ...]], list[str]]
 """Paths of machines that are treated alike, by old and new result and by
@@ -26,9 +28,17 @@ _SHOWN = {rule_diff.ADDED: ('+', _('added')),
 """The character that a change of a rule begins with, and its word."""
 
 
+Tables = Sequence[Mapping[str, typing.Any]]
+"""Changes of tables as in a plan."""
+
+
 def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
-          count: int) -> Iterator[str]:
+          count: int, tables: Tables = ()) -> Iterator[str]:
     """Return all that changes, as lines for a terminal."""
+    for title, differing in _of_tables(tables):
+        yield title
+        yield from differing
+        yield ''
     for change in changes:
         sign, word = _SHOWN[change.change]
         yield f'{sign} {change.title}' + (
@@ -43,7 +53,7 @@ def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
 
 
 def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
-             count: int) -> str:
+             count: int, tables: Tables = ()) -> str:
     """Return all that changes, as a comment on a change of the rules.
 
     What machines and authors have written is code, so that nothing of it is
@@ -52,6 +62,8 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
     parts = [*_sums(changes, groups, count)]
     blocks = [_block(f'{_SHOWN[change.change][1]}: {_code(change.title)}',
                      change.lines) for change in changes]
+    blocks += [_block(_code(title), differing)
+               for title, differing in _of_tables(tables)]
     blocks += [_block(', '.join(map(_code, _shortened(paths))), differing)
                for (_old, _new, differing), paths in groups.items()]
     length = sum(map(len, parts))
@@ -63,6 +75,26 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
             break
         parts.append(block)
     return '\n\n'.join(parts) + '\n'
+
+
+def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
+    """Return changes of tables as the page shows those of rules."""
+    words = {table_change.CREATED: rule_diff.ADDED,
+             table_change.DELETED: rule_diff.REMOVED,
+             table_change.UPDATED: rule_diff.CHANGED}
+    return [{'title': title[2:], 'change': words[step['outcome']],
+             'lines': differing}
+            for step, (title, differing) in zip(
+                tables, _of_tables(tables), strict=True)]
+
+
+def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
+    """Return a title for each table, and its rows as lines of a diff."""
+    found = []
+    for step in tables:
+        title, *differing = table_change.plan_lines([step])
+        found.append((title, [line for line in differing if line]))
+    return found
 
 
 def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,

@@ -11,6 +11,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.run import difference
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
@@ -44,16 +45,25 @@ class Treatment:
 
 def compare(old: Sequence[model.Rule], new: Sequence[model.Rule],
             nodes: machine_test.Nodes, paths: Sequence[str],
-            advance: walk.Advance) -> Iterator[Treatment]:
-    """Try two sets of rules on machines from files, on all processors."""
+            advance: walk.Advance,
+            tables: tuple[table.Tables, table.Tables] = ({}, {})
+            ) -> Iterator[Treatment]:
+    """Try two sets of rules on machines from files, on all processors.
+
+    :param tables: those of the old rules, and of the new ones.
+    """
     for treated in walk.in_chunks(
-            paths, functools.partial(_prepare, old, new, nodes), advance):
+            paths, functools.partial(_prepare, old, new, nodes, tables),
+            advance):
         yield from treated
 
 
 def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
-             nodes: machine_test.Nodes) -> walk.Work[list[Treatment]]:
-    both = machine_test.compile_rules(old), machine_test.compile_rules(new)
+             nodes: machine_test.Nodes,
+             tables: tuple[table.Tables, table.Tables]
+             ) -> walk.Work[list[Treatment]]:
+    both = (machine_test.compile_rules(old, tables=tables[0]),
+            machine_test.compile_rules(new, tables=tables[1]))
 
     def work(paths: Sequence[str]) -> list[Treatment]:
         return [treat(path, both, nodes) for path in paths]

@@ -12,10 +12,13 @@ import typing
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.trial import rule_meaning
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import replacement
+from ironic_inspection_rules.rule_set import table_change
 
 ADDED = 'added'
 REMOVED = 'removed'
@@ -34,13 +37,14 @@ class RuleSet:
 
     ``named`` are the UUIDs that their author gave them; other rules have
     some that are made of what they are. ``meanings`` are what the rules
-    mean, by UUID.
+    mean, by UUID. ``tables`` are those of the files, by name.
     """
 
     paths: typing.Sequence[str]
     rules: typing.Sequence[model.Rule]
     named: frozenset[str]
     meanings: typing.Mapping[str, typing.Mapping[str, typing.Any]]
+    tables: table.Tables = dataclasses.field(default_factory=dict)
 
     @classmethod
     def load(cls, paths: typing.Iterable[str],
@@ -52,12 +56,16 @@ class RuleSet:
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
         files = table_file.rule_files(paths)
-        written = [each for path in files for each in file_rule.load(path)]
+        documents = [document.load(path) for path in files]
+        written = [each for read in documents
+                   for each in file_rule.rules(read)]
+        tables = table_file.build(table_file.load(documents))
         rules = file_rule.parse_all(written, registry.installed(), warn)
+        table_file.check_rules(written, rules, tables)
         return cls(files, rules, frozenset(
             rule.uuid for rule, each in zip(rules, written, strict=True)
             if each.entry.get('uuid')),
-            {rule.uuid: rule_meaning.of(rule) for rule in rules})
+            {rule.uuid: rule_meaning.of(rule) for rule in rules}, tables)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +88,26 @@ class RuleChange:
     def as_dict(self) -> dict[str, typing.Any]:
         return {'title': self.title, 'change': self.change,
                 'lines': list(self.lines)}
+
+
+def compare_tables(old: RuleSet, new: RuleSet) -> list[dict[str, typing.Any]]:
+    """Return the tables that change, in the form of a plan.
+
+    Of each kind of row the first ones are shown, and of secret columns
+    nothing.
+    """
+    steps = []
+    for name in {**old.tables, **new.tables}:
+        before, after = old.tables.get(name), new.tables.get(name)
+        moved = before is not None and after is not None and (
+            list(before.keys) != list(after.keys))
+        step = table_change.Step(
+            name, before and before.definition, after and after.definition,
+            table_change.compare(before.pairs if before else (),
+                                 after.pairs if after else ()), moved)
+        if step.outcome != table_change.UNCHANGED:
+            steps.append(step.as_dict())
+    return steps
 
 
 def compare(old: RuleSet, new: RuleSet

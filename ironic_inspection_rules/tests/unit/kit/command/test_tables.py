@@ -104,3 +104,34 @@ class TablesTestCase(test_shell.CallTestCase):
             str(self.directory / 'other' / 'rules.yaml'))
         (answer,) = json.loads(output)['answers']
         self.assertEqual('unknown', answer['verdict'])
+
+    def changed(self, *words):
+        self.write('new/rules.yaml', RULES.replace('SECRET', 'pin'))
+        self.write('new/machines.csv',
+                   'serial,sku,pin\nA1,z,hush\nA2,b,8\nA4,d,hush\n')
+        return self.call('diff', self.rules,
+                         str(self.directory / 'new' / 'rules.yaml'), *words)
+
+    def test_diff_tells_rows_and_machines_that_they_concern(self):
+        code, output = self.changed('-f', 'json', '--inventory', self.fleet)
+        self.assertEqual(2, code)
+        found = json.loads(output)
+        (step,) = found['tables']
+        self.assertEqual({'new': 1, 'changed': 1, 'gone': 1}, step['rows'])
+        self.assertEqual(['A4'], [each['key'] for each in step['new']])
+        self.assertEqual(['A3'], [each['key'] for each in step['gone']])
+        self.assertEqual([f'{self.fleet}/a.json'],
+                         found['machines'][0]['inventories'])
+        self.assertEqual([], found['rules'])
+
+    def test_diff_of_rows_alone_is_a_difference_in_every_form(self):
+        for words in ((), ('-f', 'json'), ('-f', 'markdown'),
+                      ('--html', '-')):
+            code, output = self.changed(*words)
+            self.assertEqual(2, code, words)
+            self.assertIn('A4', output)
+            self.assertIn('******', output)
+            self.assertNotIn('hush', output)
+
+    def test_same_tables_are_no_difference(self):
+        self.assertEqual(0, self.call('diff', self.rules, self.rules)[0])
