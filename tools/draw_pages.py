@@ -59,7 +59,7 @@ def matrix(directory: pathlib.Path) -> str:
     for path in machines(directory):
         page.add(page.extract(machine_test.attempt(
             path, plans, machine_test.Nodes())))
-    return page.render().replace(str(directory), 'inventories')
+    return page.render()
 
 
 PLAN_COMMAND = '$ openstack baremetal inspection rule plan rules/'
@@ -117,7 +117,8 @@ def draw() -> None:
     chromium = browser.Browser()
     try:
         with tempfile.TemporaryDirectory() as temporary:
-            directory = pathlib.Path(temporary)
+            directory = pathlib.Path(temporary) / 'inventories'
+            directory.mkdir()
             for name, text, height in (
                     ('page-of-a-test', matrix(directory), 860),
                     ('odd-machines',

@@ -39,6 +39,8 @@ class _Packed:
         self._matches = shell.Numbers()
         self._traits = shell.Numbers()
         self._rules = shell.Numbers()
+        self._names = {rule['uuid']: rule.get('description')
+                       for rule in fleet['rules']}
         for rule in fleet['rules']:
             self._rules.of(rule['uuid'])
         nodes = [self._node(node) for node in fleet['nodes']]
@@ -90,20 +92,25 @@ class _Packed:
                   for name in ('object', 'op', 'path')), value, before)))
         return (
             node['uuid'] or '', node.get('name'), result,
-            self._text(node.get('error')),
+            self._message(node.get('error')),
             self._rule_set(node.get('matched') or ()),
             self._rule_set([each['uuid'] for each in node.get('audit') or ()
                             if each.get('matched', True)]),
             self._outcomes.of(tuple(changes)),
             int(bool(node.get('differs', changes))),
             int(summary.loses_its_instance(node, self._compared)),
-            in_force.get('result'), self._text(in_force.get('error')),
+            in_force.get('result'), self._message(in_force.get('error')),
             self._traits.of(tuple(sorted(
                 map(self._texts.of, node.get('traits') or ())))),
             self._text(node.get('resource_class')))
 
     def _rule_set(self, uuids: typing.Iterable[str]) -> int:
         return self._matches.of(tuple(sorted(map(self._rules.of, uuids))))
+
+    def _message(self, text: str | None) -> int:
+        if text is not None:
+            text = shell.named(text, self._names)
+        return self._text(text)
 
     def _text(self, text: str | None) -> int:
         return _NOTHING if text is None else self._texts.of(text)

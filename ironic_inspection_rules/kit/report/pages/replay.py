@@ -72,7 +72,8 @@ class _Run:
         if run['reason']:
             parts.append(page.Note(run['reason'], 'warn'))
         if now.get('error') and now['error'] != then.get('error'):
-            parts.append(page.Note(now['error'], 'warn'))
+            message = shell.named(now['error'], names)
+            parts.append(page.Note(message, 'warn'))
         lines = tuple(machine_diff.change_lines(now.get('changes', ())))
         if lines:
             parts.append(page.Lines(lines))

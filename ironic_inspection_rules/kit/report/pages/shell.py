@@ -28,6 +28,8 @@ _MOST_NAMES = 3
 _LONE = re.compile('[\ud800-\udfff]')
 """Halves of characters, which no file can be written with."""
 
+_UUID = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -86,6 +88,19 @@ def names(files: typing.Sequence[str]) -> str:
         more = len(shown) - _MOST_NAMES
         shown[_MOST_NAMES:] = [f'{more} more']
     return ', '.join(shown)
+
+
+def named(message: str, names: typing.Mapping[str, str | None]) -> str:
+    """Return a message that calls rules by their descriptions.
+
+    :param message: of Ironic, which has UUIDs, and descriptions after them.
+    :param names: descriptions by UUID; rules without one keep their UUID.
+    """
+    for uuid in set(_UUID.findall(message)):
+        name = names.get(uuid)
+        if name:
+            message = message.replace(f'{uuid} ({name})', f'“{name}”')
+    return message
 
 
 def dumps(value: typing.Any, **options: typing.Any) -> str:

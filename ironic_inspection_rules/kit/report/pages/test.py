@@ -44,6 +44,7 @@ class Matrix:
         # Most machines of a fleet are like another one of it.
         self._outcomes = shell.Numbers()
         self._machines: list[tuple[str, int]] = []
+        self._names = {rule.uuid: rule.description for rule in self._rules}
 
     @property
     def extract(self) -> machine_test.Extract:
@@ -53,6 +54,8 @@ class Matrix:
     def add(self, column: Column) -> None:
         """Add a machine."""
         path, result, error, diff, cells = column
+        if error is not None:
+            error = shell.named(error, self._names)
         row = []
         for cell, of_rule in zip(cells, self._cells_of_rule, strict=True):
             if len(of_rule) < _MOST_CELLS:
@@ -71,7 +74,8 @@ class Matrix:
         cells = [self._packed(json.loads(text)) for text in self._cells.all]
         made, names = shell.now(), shell.names(self._files)
         return shell.render(f'{names} on machines, {made}', _ASSETS, {
-            'made': made, 'files': names, 'directory': directory,
+            'made': made, 'files': names, # Not where it was on the machine of whoever made the page.
+            'directory': os.path.basename(directory),
             'rules': [_rule(rule) for rule in self._rules],
             'machines': [(os.path.relpath(path, directory), outcome)
                          for path, outcome in self._machines],

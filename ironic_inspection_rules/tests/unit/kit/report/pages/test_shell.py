@@ -36,6 +36,14 @@ class ShellTestCase(base.TestCase):
         self.assertEqual('["NaN","\\udfff"]', shell.dumps(
             (math.nan, '\udfff'), separators=(',', ':')))
 
+    def test_messages_call_rules_by_their_descriptions(self):
+        first = '52a081a3-5a21-5071-b757-1d7d6249e6a2'
+        other = 'cd613e30-d8f1-4adf-91b7-584a2265b1f5'
+        self.assertEqual(
+            f'Rule “Size (big)”, fail: {other} is not {first}',
+            shell.named(f'Rule {first} (Size (big)), fail: {other} is not '
+                        f'{first}', {first: 'Size (big)', other: None}))
+
     def test_nothing_is_loaded_from_anywhere(self):
         self.assertEqual(
             {'http://www.w3.org/2000/svg'},
