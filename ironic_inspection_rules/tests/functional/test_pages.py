@@ -11,6 +11,7 @@ from ironic_inspection_rules.kit.report.pages import test
 from ironic_inspection_rules.kit.trial import coverage as coverage_
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.tests import browser
+from ironic_inspection_rules.tests import page_example
 from ironic_inspection_rules.tests import page_samples
 from ironic_inspection_rules.tests.unit.rule_file import files
 
@@ -78,6 +79,103 @@ class PagesTestCase(files.FilesTestCase):
                     self.assertEqual('dark' if dark else 'light',
                                      self.browser.run(
                         'return document.documentElement.dataset.theme'))
+
+    def test_a_page_without_a_script_of_its_own(self):
+        self.page(page_example.sample())
+        self.assertEqual(['5 machines are not as ordered.'],
+                         self.browser.texts('h1'))
+        self.browser.click('a[href="#show=wrong"]')
+        self.assertEqual(['5 machines'], self.browser.texts(COUNT))
+        self.browser.click('#racks a')
+        self.assertEqual(['10 machines'], self.browser.texts(COUNT))
+        self.browser.click(f'{ROWS} .opener')
+        [detail] = self.browser.texts('#machines tr.detail')
+        self.assertIn('- 512 GiB', detail)
+        self.assertEqual([], self.browser.complaints())
+
+    def test_tables_say_what_is_not_in_the_page(self):
+        self.page(page_example.sample(400))
+        self.browser.go_to('machines')
+        [table, rows] = self.browser.run('''
+            const table = document.querySelector('#machines table');
+            const rows = [...table.querySelectorAll('tr[data-at]')];
+            return [table.getAttribute('aria-rowcount'), rows.map(
+              (row) => row.getAttribute('aria-rowindex'))]''')
+        self.assertEqual('401', table)
+        self.assertEqual('2', rows[0])
+        self.assertLess(len(rows), 80)
+        self.browser.search('r3-u03')
+        self.assertEqual(['1 machine'], self.browser.texts('[role=status]'))
+
+    def test_openers_say_whether_they_are_open(self):
+        self.page(page_example.sample())
+        self.browser.go_to('machines')
+        state = ('return document.querySelector(".opener")'
+                 '.getAttribute("aria-expanded")')
+        self.assertEqual('false', self.browser.run(state))
+        self.browser.click('.opener')
+        self.assertEqual('true', self.browser.run(state))
+
+    def test_keys_go_from_row_to_row(self):
+        self.page(page_example.sample())
+        self.browser.go_to('machines')
+        self.assertEqual(['r0-u00', 'r1-u01', 'r0-u00'], [
+            self.browser.run('''
+                const [key] = arguments;
+                document.querySelector('#machines .opener').focus();
+                for (const name of key) {
+                  document.activeElement.dispatchEvent(new KeyboardEvent(
+                    'keydown', {key: name, bubbles: true}));
+                }
+                return document.activeElement.textContent''', keys)
+            for keys in ([], ['ArrowDown'], ['ArrowDown', 'ArrowUp'])])
+
+    def test_the_matrix_names_the_cell_that_is_selected(self):
+        self.page(self.pages()['test'])
+        self.browser.click('td.matched')
+        [label, role] = self.browser.run('''
+            const grid = document.querySelector('[role=grid]');
+            const id = grid.getAttribute('aria-activedescendant');
+            return [document.getElementById(id).getAttribute('aria-label'),
+              grid.getAttribute('role')]''')
+        self.assertIn('Much memory: matches', label)
+        self.assertEqual('grid', role)
+
+    def test_everything_to_press_has_a_name(self):
+        for name, page in self.pages().items():
+            with self.subTest(name):
+                self.page(page)
+                self.assertEqual([], self.browser.run('''
+                    const named = (node) => node.textContent.trim() ||
+                      node.getAttribute('aria-label');
+                    return [...document.querySelectorAll(
+                      'a, button, input, [role=region], [role=group]')]
+                      .filter((node) => !named(node))
+                      .map((node) => node.outerHTML)'''))
+
+    def test_no_tile_is_alone_beside_a_gap(self):
+        for name, page in self.pages().items():
+            for width in (400, 820, 1280):
+                with self.subTest(name, width=width):
+                    self.page(page, size=(width, 900))
+                    left, right = self.browser.run('''
+                        const tiles = document.querySelector('.tiles');
+                        const last = tiles.lastElementChild;
+                        return [tiles, last].map((node) => Math.round(
+                          node.getBoundingClientRect().right))''')
+                    self.assertEqual(left, right)
+
+    def test_names_of_rows_have_room_on_a_phone(self):
+        for page in (page_example.sample(),
+                     diff.render(page_samples.difference(30)),
+                     fleet.render(page_samples.fleet(30))):
+            self.page(page, size=(400, 844))
+            self.browser.go_to('machines')
+            name, table = self.browser.run('''
+                const table = document.querySelector('#machines table');
+                return [table.querySelector('th'), table].map(
+                  (node) => node.getBoundingClientRect().width)''')
+            self.assertGreater(name, .35 * table)
 
     def test_hostile_text_stays_text(self):
         for name, page in self.pages().items():
