@@ -120,9 +120,9 @@ def draw() -> None:
             directory = pathlib.Path(temporary) / 'inventories'
             directory.mkdir()
             for name, text, height in (
-                    ('page-of-a-test', matrix(directory), 860),
+                    ('page-of-a-test', matrix(directory), 1110),
                     ('odd-machines',
-                     outliers.render(page_samples.odd_machines()), 1500),
+                     outliers.render(page_samples.odd_machines()), 1165),
                     ('report-of-a-fleet',
                      fleet.render(page_samples.fleet(10000)), 2010)):
                 path = directory / f'{name}.html'

@@ -85,6 +85,8 @@ class PagesTestCase(files.FilesTestCase):
         self.assertEqual(['5 machines are not as ordered.'],
                          self.browser.texts('h1'))
         self.browser.click('a[href="#show=wrong"]')
+        [chosen] = self.browser.texts('#machines .chip')
+        self.assertIn('that are not as ordered', chosen)
         self.assertEqual(['5 machines'], self.browser.texts(COUNT))
         self.browser.click('#racks a')
         self.assertEqual(['10 machines'], self.browser.texts(COUNT))
@@ -96,11 +98,11 @@ class PagesTestCase(files.FilesTestCase):
     def test_tables_say_what_is_not_in_the_page(self):
         self.page(page_example.sample(400))
         self.browser.go_to('machines')
-        [table, rows] = self.browser.run('''
+        [table, rows] = self.browser.run("""
             const table = document.querySelector('#machines table');
             const rows = [...table.querySelectorAll('tr[data-at]')];
             return [table.getAttribute('aria-rowcount'), rows.map(
-              (row) => row.getAttribute('aria-rowindex'))]''')
+              (row) => row.getAttribute('aria-rowindex'))]""")
         self.assertEqual('401', table)
         self.assertEqual('2', rows[0])
         self.assertLess(len(rows), 80)
@@ -120,24 +122,24 @@ class PagesTestCase(files.FilesTestCase):
         self.page(page_example.sample())
         self.browser.go_to('machines')
         self.assertEqual(['r0-u00', 'r1-u01', 'r0-u00'], [
-            self.browser.run('''
+            self.browser.run("""
                 const [key] = arguments;
                 document.querySelector('#machines .opener').focus();
                 for (const name of key) {
                   document.activeElement.dispatchEvent(new KeyboardEvent(
                     'keydown', {key: name, bubbles: true}));
                 }
-                return document.activeElement.textContent''', keys)
+                return document.activeElement.textContent""", keys)
             for keys in ([], ['ArrowDown'], ['ArrowDown', 'ArrowUp'])])
 
     def test_the_matrix_names_the_cell_that_is_selected(self):
         self.page(self.pages()['test'])
         self.browser.click('td.matched')
-        [label, role] = self.browser.run('''
+        [label, role] = self.browser.run("""
             const grid = document.querySelector('[role=grid]');
             const id = grid.getAttribute('aria-activedescendant');
             return [document.getElementById(id).getAttribute('aria-label'),
-              grid.getAttribute('role')]''')
+              grid.getAttribute('role')]""")
         self.assertIn('Much memory: matches', label)
         self.assertEqual('grid', role)
 
@@ -145,24 +147,24 @@ class PagesTestCase(files.FilesTestCase):
         for name, page in self.pages().items():
             with self.subTest(name):
                 self.page(page)
-                self.assertEqual([], self.browser.run('''
+                self.assertEqual([], self.browser.run("""
                     const named = (node) => node.textContent.trim() ||
                       node.getAttribute('aria-label');
                     return [...document.querySelectorAll(
                       'a, button, input, [role=region], [role=group]')]
                       .filter((node) => !named(node))
-                      .map((node) => node.outerHTML)'''))
+                      .map((node) => node.outerHTML)"""))
 
     def test_no_tile_is_alone_beside_a_gap(self):
         for name, page in self.pages().items():
             for width in (400, 820, 1280):
                 with self.subTest(name, width=width):
                     self.page(page, size=(width, 900))
-                    left, right = self.browser.run('''
+                    left, right = self.browser.run("""
                         const tiles = document.querySelector('.tiles');
                         const last = tiles.lastElementChild;
                         return [tiles, last].map((node) => Math.round(
-                          node.getBoundingClientRect().right))''')
+                          node.getBoundingClientRect().right))""")
                     self.assertEqual(left, right)
 
     def test_names_of_rows_have_room_on_a_phone(self):
@@ -171,10 +173,10 @@ class PagesTestCase(files.FilesTestCase):
                      fleet.render(page_samples.fleet(30))):
             self.page(page, size=(400, 844))
             self.browser.go_to('machines')
-            name, table = self.browser.run('''
+            name, table = self.browser.run("""
                 const table = document.querySelector('#machines table');
                 return [table.querySelector('th'), table].map(
-                  (node) => node.getBoundingClientRect().width)''')
+                  (node) => node.getBoundingClientRect().width)""")
             self.assertGreater(name, .35 * table)
 
     def test_hostile_text_stays_text(self):
@@ -218,6 +220,9 @@ class PagesTestCase(files.FilesTestCase):
                              '.below .item:first-child .covered:has(span)')])
         self.browser.search('is-none')
         self.assertEqual(['1 rule'], self.browser.texts('.count'))
+        # What is below the table is that of the rows that are left.
+        self.assertEqual([f'{HOSTILE} 33 % '], self.browser.texts(
+            '.below .item:not([hidden]) h3'))
 
     def test_machines_that_a_change_of_rules_is_bad_for_are_found(self):
         self.page(self.pages()['diff'])

@@ -74,7 +74,9 @@ class Matrix:
         cells = [self._packed(json.loads(text)) for text in self._cells.all]
         made, names = shell.now(), shell.names(self._files)
         return shell.render(f'{names} on machines, {made}', _ASSETS, {
-            'made': made, 'files': names, # Not where it was on the machine of whoever made the page.
+            'made': made, 'files': names,
+            # Where it was on the computer that made the page is nobody's
+            # business.
             'directory': os.path.basename(directory),
             'rules': [_rule(rule) for rule in self._rules],
             'machines': [(os.path.relpath(path, directory), outcome)
