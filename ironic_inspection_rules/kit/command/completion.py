@@ -88,8 +88,8 @@ def _next_words(found: Iterable[Call]) -> dict[tuple[str, ...], list[str]]:
 
 def _cases(found: list[Call]) -> Iterator[str]:
     """Yield the cases of a shell's ``case``, by words before the last one."""
-    for before, words in _next_words(found).items():
-        yield f'    "{" ".join(before)}") offered="{" ".join(words)}" ;;'
+    for first, words in _next_words(found).items():
+        yield f'    "{" ".join(first)}") offered="{" ".join(words)}" ;;'
     for call in found:
         before = ' '.join((call.program, *call.words))
         for option, choices in call.options.items():
@@ -173,12 +173,12 @@ def fish(found: list[Call]) -> str:
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name)]
     helps = {(call.program, *call.words): call.help for call in found}
-    for before, words in _next_words(found).items():
+    for first, words in _next_words(found).items():
         for word in words:
-            text = helps.get((*before, word), '')
+            text = helps.get((*first, word), '')
             lines.append(
-                f'complete -c {before[0]} -n "__{name}_before '
-                f'{" ".join(before)}" -f -a {word} -d {_quoted(text)}')
+                f'complete -c {first[0]} -n "__{name}_before '
+                f'{" ".join(first)}" -f -a {word} -d {_quoted(text)}')
     for call in found:
         for choice in call.choices:
             before = ' '.join((call.program, *call.words))

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 from typing import Any
@@ -19,6 +20,7 @@ from ironic_inspection_rules.tests.integration import playbook
 from ironic_inspection_rules.tests.live import service
 
 SOURCE = guide.ROOT / 'deploy' / 'ci'
+STARTER = SOURCE / 'starter'
 TAG = """\
 description: Tag big machines
 conditions:
@@ -100,7 +102,8 @@ class GitHubTestCase(PipelineTestCase):
 
     def run_step(self, name: str, ends_with: int = 0, **inputs: str) -> None:
         action = yaml.safe_load(
-            SOURCE.joinpath('github', 'action.yml').read_text())
+            STARTER.joinpath('.github', 'actions', 'inspection-rules',
+                             'action.yml').read_text())
         given = {f'inputs.{key}': inputs.get(key, value.get('default', ''))
                  for key, value in action['inputs'].items()}
         given['github.event.pull_request.html_url'] = 'https://example/1'
@@ -142,8 +145,8 @@ class GitHubTestCase(PipelineTestCase):
 class GitLabTestCase(PipelineTestCase):
 
     def run_job(self, name: str, ends_with: int = 0) -> None:
-        pipeline = yaml.safe_load(SOURCE.joinpath(
-            'gitlab', 'inspection-rules.yml').read_text())
+        pipeline = yaml.safe_load(
+            STARTER.joinpath('.gitlab-ci.yml').read_text())
         self.shell('\n'.join(pipeline[name]['script']), ends_with, **{
             **pipeline['variables'], 'CI_COMMIT_SHA': '4711',
             'CI_API_V4_URL': 'https://example/api',
@@ -165,6 +168,52 @@ class GitLabTestCase(PipelineTestCase):
             asked[-1])
         self.run_job('inspection-rules-apply')
         self.assertEqual(['Tag big machines'], self.stored())
+
+
+class StarterTestCase(PipelineTestCase):
+    """The starter as it is copied, with its rules and machines."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        repository = self.scratch / 'repository'
+        shutil.rmtree(repository)
+        shutil.copytree(STARTER, repository)
+
+    def assert_applied(self) -> None:
+        stored = self.stored()
+        self.assertIn('Tag machines with 64 processors and more', stored)
+        self.assertIn('server-64: verdict', stored)
+
+
+class GitHubStarterTestCase(StarterTestCase, GitHubTestCase):
+
+    def test_rules_are_checked_planned_and_applied(self) -> None:
+        self.run_step('Check')
+        self.recorded('gh')
+        clouds = self.clouds.read_text()
+        self.run_step('Plan', clouds=clouds)
+        comment = self.scratch.joinpath('repository', 'plan.md').read_text()
+        self.assertIn('0 to update', comment)
+        self.assertEqual([], self.stored())
+        self.run_step('Apply', clouds=clouds)
+        self.assert_applied()
+
+    def test_bad_rules_and_a_lost_cloud_fail_the_job(self) -> None:
+        # A machine that is no more as expected.
+        expected = self.scratch / 'repository' / 'expected.yaml'
+        expected.write_text(expected.read_text().replace('CUSTOM_BIG', 'X'))
+        self.run_step('Check', ends_with=1)
+
+
+class GitLabStarterTestCase(StarterTestCase, GitLabTestCase):
+
+    def test_rules_are_checked_planned_and_applied(self) -> None:
+        self.run_job('inspection-rules-check')
+        self.recorded('curl')
+        self.run_job('inspection-rules-plan')
+        self.assertEqual([], self.stored())
+        self.run_job('inspection-rules-apply')
+        self.assert_applied()
 
 
 class ZuulTestCase(PipelineTestCase):

@@ -116,7 +116,8 @@ def _commands(group: str) -> list[tuple[str, str]]:
 
     :raises: SkipTest if this is no checkout.
     """
-    commands = test_help.entry_points(group)
+    commands: dict[str, str] = test_help.entry_points(  # type: ignore
+        group)
     if not commands:
         raise unittest.SkipTest('not a checkout: no setup.cfg')
     return list(commands.items())

@@ -20,9 +20,10 @@ from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 
 SOURCE = guide.ROOT / 'deploy' / 'ci'
-WORKFLOW = SOURCE / 'github' / 'workflow.yml'
-ACTION = SOURCE / 'github' / 'action.yml'
-GITLAB = SOURCE / 'gitlab' / 'inspection-rules.yml'
+STARTER = SOURCE / 'starter'
+WORKFLOW = STARTER / '.github' / 'workflows' / 'inspection-rules.yml'
+ACTION = STARTER / '.github' / 'actions' / 'inspection-rules' / 'action.yml'
+GITLAB = STARTER / '.gitlab-ci.yml'
 ZUUL = SOURCE / 'zuul' / 'zuul.d' / 'inspection-rules.yaml'
 HOOKS = guide.ROOT / '.pre-commit-hooks.yaml'
 
@@ -58,7 +59,11 @@ class PipelineTestCase(CheckoutTestCase):
             self.assertEqual('check', jobs[name]['needs'])
         self.assertIn("github.ref == 'refs/heads/main'", jobs['apply']['if'])
         self.assertIn("event_name == 'push'", jobs['apply']['if'])
-        self.assertNotIn('secrets', str(jobs['check']))
+        # A change may say what the job does: it gets no more than the login
+        # to the package.
+        self.assertEqual(
+            ['INSPECTION_RULES_NETRC'],
+            re.findall(r'secrets\.(\w+)', str(jobs['check'])))
         inputs = self.read(ACTION)['inputs']
         for name, job in jobs.items():
             given = job['steps'][-1]['with']
@@ -69,11 +74,11 @@ class PipelineTestCase(CheckoutTestCase):
 
     def test_what_to_install_is_asked_for(self):
         run = self.read(ACTION)['runs']['steps'][0]['run']
-        line, = self.read(GITLAB)['.inspection-rules']['before_script']
+        line = self.read(GITLAB)['.inspection-rules']['before_script'][0]
         for text, name in ((run, 'PACKAGE'),
                            (line, 'INSPECTION_RULES_PACKAGE')):
             told = subprocess.run(
-                ['/bin/bash', '-c', text], capture_output=True, text=True,
+                ['/bin/bash', '-ec', text], capture_output=True, text=True,
                 env={'PATH': '/nowhere'})
             self.assertNotEqual(0, told.returncode)
             self.assertIn(f'{name}: ', told.stderr)
@@ -137,9 +142,38 @@ class PipelineTestCase(CheckoutTestCase):
         page = SOURCE.joinpath('README.rst').read_text()
         for path in (WORKFLOW, GITLAB):
             for name in re.findall(r'secrets\.(\w+)|\$(OS_CLIENT_\w+|'
-                                   r'INSPECTION_RULES_(?:TOKEN|EXPECT))',
+                                   r'INSPECTION_RULES_'
+                                   r'(?:TOKEN|EXPECT|NETRC))',
                                    path.read_text()):
                 self.assertIn(f'``{name[0] or name[1]}``', page)
+
+
+class StarterTestCase(CheckoutTestCase):
+    """The rules and machines of the starter, as they are copied."""
+
+    def call(self, *words):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(STARTER)
+        return shell.main([*words])
+
+    def test_the_rules_are_right_and_do_what_is_expected(self):
+        self.assertEqual(0, self.call('lint', 'rules'))
+        rules = ('test', 'rules', '--inventory', 'machines')
+        self.assertEqual(0, self.call(*rules, '--expect', 'expected.yaml'))
+        # One machine is not like the others: without what is expected of
+        # it, the check would fail.
+        self.assertEqual(2, self.call(*rules))
+
+    def test_pre_commit_tries_what_is_expected(self):
+        if not importlib.util.find_spec('pre_commit'):
+            self.skipTest('no pre-commit')
+        path = STARTER / '.pre-commit-config.yaml'
+        subprocess.run([sys.executable, '-m', 'pre_commit',
+                        'validate-config', str(path)], check=True)
+        known = {hook['id'] for hook in self.read(HOOKS)}
+        for repository in self.read(path)['repos']:
+            for hook in repository['hooks']:
+                self.assertIn(hook['id'], known)
 
 
 class HooksTestCase(CheckoutTestCase):

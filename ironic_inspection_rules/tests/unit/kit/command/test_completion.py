@@ -106,5 +106,5 @@ class CompletionTestCase(base.TestCase):
              f'source {path}; complete -p openstack {PROGRAM}'],
             text=True, capture_output=True, check=False)
         first, second = done.stdout.splitlines()
-        self.assertIn('-W \'own\'', first)
+        self.assertIn("-W 'own'", first)
         self.assertIn(f'_{NAME}', second)
