@@ -9,6 +9,7 @@ import json
 import pathlib
 import re
 import tempfile
+from typing import Any
 
 from rich import console
 from rich._export_format import CONSOLE_SVG_FORMAT
@@ -64,7 +65,7 @@ def matrix(directory: pathlib.Path) -> str:
 
 PLAN_COMMAND = '$ openstack baremetal inspection rule plan rules/'
 PLAN_WIDTH = 92
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(model.WRITABLE), 'priority': 0, 'sensitive': False,
     'phase': 'main', 'mode': 'enforce', 'conditions': [], 'vars': {}}
 """What a rule is by default, in the order in which a plan shows it."""
