@@ -240,7 +240,8 @@ def _has_removed_only(removal: Any, uuid: str) -> bool:
     if len(removal.changes) != 1:
         return False
     only_change = removal.changes[0]
-    return only_change.get('uuid') == uuid and only_change['outcome'] == DELETED
+    return (only_change.get('uuid') == uuid
+            and only_change['outcome'] == DELETED)
 
 
 def _is_of_version(row: Mapping[str, Any], version: Any) -> bool:

@@ -18,6 +18,7 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import reasons
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 

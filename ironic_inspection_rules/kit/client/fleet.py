@@ -38,9 +38,13 @@ def evaluate_page(baremetal, nodes: Nodes,
         reference has it, and ``next``, the marker of the next page, None
         after the last one.
     """
-    return http.call(
-        baremetal, 'POST', '/inspection_rules/evaluate', json=http.given(
-            nodes=dict(nodes) if isinstance(nodes, Mapping) else list(nodes),
-            rules=rules, prune=prune or None, phase=phase,
-            compare=compare or None, limit=limit, marker=marker,
-            tables=tables))
+    if isinstance(nodes, Mapping):
+        selected: dict[str, Any] | list[str] = dict(nodes)
+    else:
+        selected = list(nodes)
+    request = http.given(
+        nodes=selected, rules=rules, prune=prune or None, phase=phase,
+        compare=compare or None, limit=limit, marker=marker,
+        tables=tables)
+    return http.call(baremetal, 'POST', '/inspection_rules/evaluate',
+                     json=request)

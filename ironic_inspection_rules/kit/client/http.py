@@ -35,8 +35,10 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     except sdk_exceptions.HttpException as exc:
         exc.details = _description(response) or exc.details
         raise
+    if not response.content:
+        return None
     try:
-        return response.json() if response.content else None
+        return response.json()
     except ValueError as exc:
         raise exceptions.Invalid(
             _('The answer from %s is no JSON: check the endpoint of the bare '
@@ -49,13 +51,23 @@ def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:
         return []
     try:
         error = json.loads(exc.response.json()['error_message'])
-        return [exceptions.Problem(
-            str(found['pointer']), str(found['detail']),
-            str(found['hint']) if 'hint' in found else None)
-            for found in error['problems']]
+        return list(map(_problem, error['problems']))
     except (ValueError, KeyError, TypeError):
         # Another error of Ironic, or that of something before it.
         return []
+
+
+def _problem(data: dict[str, Any]) -> exceptions.Problem:
+    """Read a problem from an answer.
+
+    :raises: KeyError or TypeError if it is something else.
+    """
+    pointer = str(data['pointer'])
+    detail = str(data['detail'])
+    hint = None
+    if 'hint' in data:
+        hint = str(data['hint'])
+    return exceptions.Problem(pointer, detail, hint)
 
 
 def given(**asked: Any) -> dict[str, Any]:
@@ -85,4 +97,6 @@ def items(baremetal, path: str, name: str,
         yield from page[name]
         if 'next' not in page:
             return
-        query = dict(urlparse.parse_qsl(urlparse.urlsplit(page['next']).query))
+        # The link to the next page holds all of the query, with the marker.
+        following = urlparse.urlsplit(page['next'])
+        query = dict(urlparse.parse_qsl(following.query))

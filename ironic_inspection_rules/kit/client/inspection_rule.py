@@ -42,16 +42,17 @@ def find_inspection_rule(baremetal, name: str) -> str:
     if uuidutils.is_uuid_like(name):
         return name
     rules = list(inspection_rules(baremetal))
-    found = [rule['uuid'] for rule in rules if rule['description'] == name]
-    if len(found) > 1:
+    uuids = [rule['uuid'] for rule in rules if rule['description'] == name]
+    if len(uuids) > 1:
         raise exceptions.Conflict(
             _('%(count)d rules have the description "%(name)s": %(uuids)s')
-            % {'count': len(found), 'name': name, 'uuids': ', '.join(found)})
-    if not found:
-        raise exceptions.NotFound(suggestion.unknown(
-            _('rule'), name, filter(None, (rule['description']
-                                           for rule in rules))))
-    return found[0]
+            % {'count': len(uuids), 'name': name, 'uuids': ', '.join(uuids)})
+    if not uuids:
+        descriptions = [rule['description'] for rule in rules
+                        if rule['description']]
+        raise exceptions.NotFound(
+            suggestion.unknown(_('rule'), name, descriptions))
+    return uuids[0]
 
 
 def warnings(baremetal) -> list[str]:
@@ -71,7 +72,7 @@ def is_served(baremetal) -> bool:
 
 
 def is_ironic(baremetal) -> bool:
-    """Check whether it is Ironic that answers; each one has nodes."""
+    """Check whether it is Ironic that answers: every Ironic has nodes."""
     try:
         http.call(baremetal, 'GET', '/nodes',
                   params={'limit': 1, 'fields': 'uuid'})
@@ -92,9 +93,9 @@ def create_inspection_rule(baremetal, rule: Mapping[str, Any]
 def update_inspection_rule(baremetal, uuid: str, fields: Mapping[str, Any]
                            ) -> dict[str, Any]:
     """Change some fields of a rule and return it."""
-    return http.call(baremetal, 'PATCH', f'{_RULES}/{uuid}', json=[
-        {'op': 'replace', 'path': f'/{name}', 'value': value}
-        for name, value in fields.items()])
+    patch = [{'op': 'replace', 'path': f'/{name}', 'value': value}
+             for name, value in fields.items()]
+    return http.call(baremetal, 'PATCH', f'{_RULES}/{uuid}', json=patch)
 
 
 def delete_all_inspection_rules(baremetal) -> None:

@@ -31,14 +31,17 @@ def failed_data(baremetal, node: str) -> dict[str, Any] | None:
 
     :returns: ``inventory`` and ``plugin_data``, None if nothing is kept.
     """
-    for run in inspection_runs(baremetal, node, limit=1, fields='uuid,result'):
-        if run['result'] == 'failed':
-            found = http.call(
-                baremetal, 'GET', f'{_runs(node)}/{run["uuid"]}',
-                params={'fields': 'inventory,plugin_data'})
-            return found if found['inventory'] is not None else None
-        break
-    return None
+    newest = next(inspection_runs(baremetal, node, limit=1,
+                                  fields='uuid,result'), None)
+    if newest is None or newest['result'] != 'failed':
+        return None
+    data = http.call(
+        baremetal, 'GET', f'{_runs(node)}/{newest["uuid"]}',
+        params={'fields': 'inventory,plugin_data'})
+    if data['inventory'] is None:
+        # The run is kept, but not what the machine sent.
+        return None
+    return data
 
 
 def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
 
 def diff(baremetal, node: str, from_: str | None = None,
          to: str | None = None) -> dict[str, Any]:
-    """Return which parts of a machine are others than before.
+    """Return in which parts two inspections of a machine differ.
 
     :param from_: UUID of the earlier inventory.
     :param to: UUID of the later one. Without both, the last two that differ.
@@ -49,10 +49,10 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
                 marker: str | None = None, prune: bool = False,
                 tables: Mapping[str, Any] | None = None
                 ) -> dict[str, Any]:
-    """Decide the kept inspections of a page of nodes again.
+    """Evaluate rules on the kept inspections of a page of nodes.
 
     :param nodes: filters, or a list of names and UUIDs.
-    :param rules: the rules to decide by, among those in force, as applying
+    :param rules: the rules to evaluate among those in force, as applying
         them would put them there; None for the rules of their time.
     :param since: only inspections since this time.
     :param prune: whether stored rules that are not among ``rules`` are left
@@ -61,10 +61,10 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
     :returns: ``runs``, and ``next``, the marker of the next page, None after
         the last one.
     """
-    return http.call(
-        baremetal, 'POST', '/inspection_rules/replay', json=http.given(
-            nodes=nodes, rules=rules, prune=prune or None, since=since,
-            limit=limit, marker=marker, tables=tables))
+    request = http.given(nodes=nodes, rules=rules, prune=prune or None,
+                         since=since, limit=limit, marker=marker, tables=tables)
+    return http.call(baremetal, 'POST', '/inspection_rules/replay',
+                     json=request)
 
 
 def _history(node: str) -> str:

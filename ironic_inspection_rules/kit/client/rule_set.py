@@ -115,27 +115,45 @@ def plan(baremetal, rules: Sequence[Any], prune: bool,
     :raises: an exception of openstacksdk for bad rules, with the place of one
         among them as ``/rules/<number>``.
     """
-    given = {str(rule.get('uuid')).lower() for rule in rules}
     answer = replace_inspection_rules(baremetal, rules, dry_run=True,
                                       prune=prune, tables=tables)
-    listed = list(inspection_rule.inspection_rules(baremetal, details=True))
-    before = {rule['uuid']: stored_rule.with_defaults(rule) for rule in listed
-              if not rule['built_in']}
-    places = {uuid: place for place, uuid in enumerate(before)}
+    in_force = list(inspection_rule.inspection_rules(baremetal, details=True))
+    stored = {rule['uuid']: stored_rule.with_defaults(rule)
+              for rule in in_force if not rule['built_in']}
+    given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
+    # Rules that would be removed come last, and are not among the given.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
-        present = before.get(step['uuid'])
-        if step['outcome'] == 'created' and step['uuid'] not in given:
+        before = stored.get(step['uuid'])
+        if step['outcome'] == 'created' and step['uuid'] not in given_uuids:
             # Applying makes another one.
             step['uuid'] = KNOWN_LATER
-        after = None if step['outcome'] == 'deleted' else present
+        after = before
+        if step['outcome'] == 'deleted':
+            after = None
         if rule is not None:
-            wanted = stored_rule.with_defaults(rule)
-            # Only what Ironic says changes does.
-            after = {**wanted, 'uuid': step['uuid']} if present is None else {
-                name: wanted[name] if name in step['fields']
-                else present[name] for name in model.WRITABLE}
-        steps.append({**step, 'before': present, 'after': after})
+            after = _after(step, before, stored_rule.with_defaults(rule))
+        steps.append({**step, 'before': before, 'after': after})
     if not prune:
+        # Without it, rules stay where they are, and new ones come last.
+        places = {uuid: place for place, uuid in enumerate(stored)}
         steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
-    return Plan(answer['revision'], steps, listed, answer.get('tables', ()))
+    return Plan(answer['revision'], steps, in_force,
+                answer.get('tables', ()))
+
+
+def _after(step: Mapping[str, Any], before: Rule | None, wanted: Rule
+           ) -> dict[str, Any]:
+    """Return a rule as it would be after a step.
+
+    :param before: as it is, None where there is none.
+    :param wanted: as its author wrote it, with defaults.
+    """
+    if before is None:
+        return {**wanted, 'uuid': step['uuid']}
+    after = {name: before[name] for name in model.WRITABLE}
+    # Only what Ironic says changes does.
+    for name in step['fields']:
+        if name in after:
+            after[name] = wanted[name]
+    return after

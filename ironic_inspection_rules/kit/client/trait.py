@@ -30,10 +30,12 @@ def nodes(baremetal, details: bool = False, traits: Iterable[str] = (),
     """
     filters = {'traits': traits, 'traits-any': traits_any,
                'not-traits': not_traits, 'not-traits-any': not_traits_any}
-    path = node.Node.base_path + ('/detail' if details else '')
-    parameters = urlparse.urlencode(
-        {name: ','.join(names) for name, names in filters.items() if names},
-        safe=',')
+    given = {name: ','.join(names) for name, names in filters.items()
+             if names}
+    parameters = urlparse.urlencode(given, safe=',')
+    path = node.Node.base_path
+    if details:
+        path += '/detail'
     # The SDK fills in what it takes for a format.
     path = f'{path}?{parameters}'.replace('%', '%%')
     return node.Node.list(baremetal, base_path=path, **query)

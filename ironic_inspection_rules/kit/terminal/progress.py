@@ -18,11 +18,13 @@ def bar(*more: progress.ProgressColumn) -> progress.Progress:
 
     :param more: columns beside the usual ones.
     """
+    # A guard of standard error keeps control characters out, which a bar
+    # is made of.
+    stream = getattr(sys.stderr, 'unguarded', sys.stderr)
     return progress.Progress(
         *progress.Progress.get_default_columns(), *more,
-        console=console.Console(file=getattr(sys.stderr, 'unguarded',
-                                             sys.stderr)),
-        transient=True, disable=not sys.stderr.isatty())
+        console=console.Console(file=stream), transient=True,
+        disable=not sys.stderr.isatty())
 
 
 @contextlib.contextmanager
@@ -32,8 +34,8 @@ def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
     :param hidden: show nothing.
     :returns: a function to call with the number of machines done since.
     """
-    shown = bar()
-    shown.disable |= hidden
-    with shown:
-        task = shown.add_task(_('Trying'), total=total)
-        yield functools.partial(shown.advance, task)
+    progress_bar = bar()
+    progress_bar.disable |= hidden
+    with progress_bar:
+        task = progress_bar.add_task(_('Trying'), total=total)
+        yield functools.partial(progress_bar.advance, task)

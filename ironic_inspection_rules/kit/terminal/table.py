@@ -39,32 +39,57 @@ def render(columns: typing.Sequence[str],
     :param output: where it will be shown; standard output if not given.
     """
     output = output or sys.stdout
-    given = os.environ.get(_WIDTH, '')
-    width = (int(given) or _ENDLESS) if given.isdecimal() else (
-        shutil.get_terminal_size().columns if output.isatty() else _PIPED)
-    made = table.Table(box=box.ASCII2, header_style='')
+    width = _width(output)
+    grid = table.Table(box=box.ASCII2, header_style='')
     for name in columns:
-        made.add_column(text.Text(name), overflow='fold')
+        grid.add_column(text.Text(name), overflow='fold')
     words = [[escapes.shown(str(cell)).expandtabs() for cell in row]
              for row in rows]
-    widest = [max(map(cells.cell_len, column))
-              for column in zip(columns, *words, strict=True)]
-    blocks = [[row] for row in words]
-    if words and sum(widest) + 3 * len(widest) < width and not any(
-            '\n' in word for row in words for word in row):
-        # Rows of one line are laid out together: rich takes about a
-        # millisecond for a row.
-        blocks = [words]
-    for block in blocks:
-        made.add_row(*(text.Text('\n').join(
-            text.Text(word, style=_COLOURS.get(word, '')) for word in column)
-            for column in zip(*block, strict=True)))
+    for block in _blocks(words, columns, width):
+        grid.add_row(*map(_cell, zip(*block, strict=True)))
+    colours: typing.Literal['standard'] | None = None
+    if output.isatty():
+        colours = 'standard'
     lines = io.StringIO()
     console.Console(
         file=lines, width=width, legacy_windows=False,
-        force_terminal=output.isatty(),
-        color_system='standard' if output.isatty() else None).print(made)
+        force_terminal=output.isatty(), color_system=colours).print(grid)
     return lines.getvalue().rstrip('\n')
+
+
+def _width(output: typing.TextIO) -> int:
+    """Return how many columns of characters a table may have."""
+    wanted = os.environ.get(_WIDTH, '')
+    if wanted.isdecimal():
+        # As in cliff, zero is no limit.
+        return int(wanted) or _ENDLESS
+    if output.isatty():
+        return shutil.get_terminal_size().columns
+    return _PIPED
+
+
+def _blocks(words: list[list[str]], columns: typing.Sequence[str],
+            width: int) -> list[list[list[str]]]:
+    """Return the rows that are laid out together.
+
+    rich takes about a millisecond for a row. Rows of one line that fit are
+    laid out as one row, whose cells have many lines.
+
+    :param words: of the cells, by row.
+    """
+    widest = [max(map(cells.cell_len, column))
+              for column in zip(columns, *words, strict=True)]
+    fits = sum(widest) + 3 * len(widest) < width
+    is_of_one_line = not any('\n' in word for row in words for word in row)
+    if words and fits and is_of_one_line:
+        return [words]
+    return [[row] for row in words]
+
+
+def _cell(words: typing.Iterable[str]) -> text.Text:
+    """Return a cell with one word in each line; verdicts are coloured."""
+    lines = [text.Text(word, style=_COLOURS.get(word, '')) for word in words]
+    return text.Text('\n').join(lines)
 
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
