@@ -61,8 +61,9 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
     :returns: ``runs``, and ``next``, the marker of the next page, None after
         the last one.
     """
-    request = http.given(nodes=nodes, rules=rules, prune=prune or None,
-                         since=since, limit=limit, marker=marker, tables=tables)
+    request = http.given(
+        nodes=nodes, rules=rules, prune=prune or None, since=since,
+        limit=limit, marker=marker, tables=tables)
     return http.call(baremetal, 'POST', '/inspection_rules/replay',
                      json=request)
 
