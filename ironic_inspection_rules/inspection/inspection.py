@@ -16,7 +16,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import suggestion
-from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
@@ -177,8 +176,7 @@ class Inspection:
         options = CONF.inspection_rules
         return recorder.prepare(
             self.run, self._findings(), node, error, options.keep_runs,
-            mask=disclosure.is_kept_masked(options.mask_secrets),
-            days=options.keep_history)
+            mask=keeping.hides_secrets(), days=options.keep_history)
 
     def store(self, error: str | None) -> None:
         """Store the run of an inspection that has ended.
