@@ -65,7 +65,7 @@ def plans(asked: Mapping[str, Any], revision: int | None = None
         ones without operations.
     """
     posted, prune = asked['rules'], bool(asked['prune'])
-    tables = asked['tables']
+    tables = asked.get('tables')
     if posted is None:
         if prune:
             raise exceptions.Invalid(

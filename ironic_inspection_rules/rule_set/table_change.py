@@ -68,7 +68,7 @@ def compare(before: Pairs, after: Pairs) -> Difference:
     Rows that both have may be left out of both.
     """
     found = Difference()
-    left = {key: row for key, row in before}
+    left: dict[str, table.Row] = dict(map(tuple, before))
     for key, row in after:
         old = left.pop(key, None)
         if old is None:

@@ -328,7 +328,7 @@ class _Reader:
             return
         self._definition = TableDefinition(
             self._name, entry['key'], entry.get('of'),
-            dict(entry.get('types') or {}), tuple(entry.get('secret') or ()),
+            dict(entry.get('types') or {}), _secret_columns(entry),
             dict(entry.get('expect') or {}))
         rows = entry['rows']
         problems = list(self._read_columns(rows))
@@ -428,6 +428,11 @@ class _Reader:
                 continue
             numbers[text] = number
             self._index[text] = row
+
+
+def _secret_columns(entry: dict[str, typing.Any]) -> tuple[str, ...]:
+    columns = entry.get('secret')
+    return () if columns is None else tuple(columns)
 
 
 def _shape(entry: dict[str, typing.Any]) -> typing.Iterator[Problem]:

@@ -171,8 +171,8 @@ def _compile_filter(call: filter_syntax.Call,
     if problems:
         raise _error(op, problems[0].sentence)
     for name, written in bound.items():
-        takes_table = (call.name, name) == filter_syntax.LOOKUP
-        compiled = _compile_argument(written, takes_table)
+        may_be_table = (call.name, name) == filter_syntax.LOOKUP
+        compiled = _compile_argument(written, may_be_table)
         if isinstance(compiled, rendering.Template):
             if name in op.plugin.LITERAL or (
                     op.signature.by_name[name].type is pattern.Pattern):

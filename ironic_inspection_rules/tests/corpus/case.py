@@ -14,6 +14,7 @@ that hold it up. A case says what is given, and what is expected:
 ``plugin_data``,           in the place of those of ``machine.yaml``
 ``ports``, ``port_groups``,
 ``previous``
+``tables``                 the tables of the rule set
 ``scope``                  the inspection scope of the node
 ``mask_secrets``           the option, ``always`` unless given
 ``holds``                  whether the condition holds; its opposite does not.
@@ -49,6 +50,7 @@ from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
@@ -61,7 +63,7 @@ _NOTHING = {'op': 'set-plugin-data', 'args': ['/matched', True]}
 _KEYS = {
     'name', 'condition', 'action', 'conditions', 'actions', 'rule', 'rules',
     'node', 'inventory', 'plugin_data', 'ports', 'port_groups', 'previous',
-    'scope',
+    'scope', 'tables',
     'mask_secrets', 'holds', 'matched', 'changes', 'after', 'gone', 'notes',
     'error', 'fails', 'maintenance', 'hidden', 'trace', 'reasons',
     'problems'}
@@ -185,8 +187,10 @@ def run(case: Case, rules: typing.Sequence[Json] | None = None,
     :param explain: trace all rules, and why they match.
     """
     ops = registry.installed()
+    tables = table.tables_from(case.get('tables', {}))
     plans = [compiler.compile_rule(validation.parse(rule, ops), ops,
-                                   case.get('mask_secrets', 'always'))
+                                   case.get('mask_secrets', 'always'),
+                                   tables=tables)
              for rule in rules or case.rules]
     target = working_copy.WorkingCopy(case.facts())
     # How busy a machine is decides about no case.

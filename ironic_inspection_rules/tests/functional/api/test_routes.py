@@ -47,7 +47,8 @@ class RoutesTestCase(base.TestCase):
         statuses = {}
         for method, path in routes():
             request = webob.Request.blank(
-                path.format(uuid=uuid.uuid4(), revision=1, node='n'),
+                path.format(uuid=uuid.uuid4(), revision=1, node='n',
+                            name='machines'),
                 method=method, headers={
                     'X-OpenStack-Ironic-API-Version': '1.96',
                     **({'X-Auth-Token': user} if user else {})})

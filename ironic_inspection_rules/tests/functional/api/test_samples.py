@@ -54,10 +54,11 @@ class SamplesTestCase(base.TestCase):
             request.content_type = 'application/json'
         return request.get_response(self.app)
 
-    def assert_answer(self, name, method, path, body=None, status=200):
+    def assert_answer(self, name, method, path, body=None, status=200,
+                      resource='inspection-rule'):
         response = self.send(method, path, body)
         self.assertEqual(status, response.status_int, response.text)
-        self.assertEqual(without_place_and_time(sample(name)),
+        self.assertEqual(without_place_and_time(sample(name, resource)),
                          without_place_and_time(response.json))
 
     def test_samples_are_what_the_api_takes_and_answers(self):
@@ -85,6 +86,16 @@ class SamplesTestCase(base.TestCase):
                            sample('set-request'))
         self.assert_answer('revisions-response', 'GET', revisions)
         self.assert_answer('revision-response', 'GET', f'{revisions}/1')
+
+    def test_so_are_those_of_tables(self):
+        tables = '/v1/inspection_tables'
+        resource = 'inspection-table'
+        self.assert_answer('set-response', 'PUT', RULES,
+                           sample('set-request', resource), 200, resource)
+        for name, path in (('list-response', ''), ('response', '/machines'),
+                           ('machines-response', '/machines/machines')):
+            self.assert_answer(name, 'GET', f'{tables}{path}',
+                               resource=resource)
 
     def test_so_are_those_of_rules_of_ironic_inspector(self):
         rules = '/v1/rules'

@@ -165,7 +165,7 @@ class PutTestCase(Base):
                     {'machines': {**MACHINES, 'rows': [
                         {'serial': 'a'}, {'serial': 'A'}]}},
                     {'machines': {**MACHINES, 'rows': [
-                        {'serial': 'a', 'cpus': PIN}]}}):
+                        {'serial': 'a', 'cpus': 'x'}]}}):
             self.put(tables=bad, status=400)
         self.assertEqual([PIN, ''], self.pins())
 
@@ -226,7 +226,7 @@ class RuleTestCase(Base):
         answer = self.put(rules=[rule], path='?prune=false',
                           tables={'other': other}, status=400)
         self.assertIn('/rules/0', str(answer))
-        self.assertIn('"of"', str(answer))
+        self.assertIn('of', str(answer))
 
 
 class RevisionTestCase(Base):
@@ -315,7 +315,7 @@ class EvaluateTestCase(Base):
     def test_given_tables_replace_those_in_force(self):
         self.put(tables={'machines': MACHINES})
         self.assertEqual({'/extra/rack': 'r2'}, self.evaluate('b2'))
-        rows = [{'serial': 'b2', 'rack': 'other'}]
+        rows = [{'serial': 'b2', 'rack': 'other', 'cpus': 1}]
         changed = {'machines': exported(rows=rows)}
         self.assertEqual({'/extra/rack': 'other'}, self.evaluate(
             'b2', tables=changed))

@@ -21,6 +21,7 @@ from ironic_inspection_rules.tests.unit.db import test_migration
 from ironic_inspection_rules.tests.unit.db import test_rule
 from ironic_inspection_rules.tests.unit.db import test_rule_statistics
 from ironic_inspection_rules.tests.unit.db import test_run
+from ironic_inspection_rules.tests.unit.db import test_table
 from ironic_inspection_rules.tests.unit.db import test_unprocessed
 
 
@@ -100,6 +101,14 @@ class MySQLWithoutCharsetTestCase(ServerTestCase):
             test_rule.values(description='\N{GRINNING FACE}'))
 
         self.assertIn('description', str(exc))
+
+
+class MySQLTableTestCase(test_table.TablesMixin, ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLTableTestCase(test_table.TablesMixin, ServerTestCase):
+    kind = 'postgresql'
 
 
 class MySQLAdoptionTestCase(test_adoption.AdoptionMixin, ServerTestCase):

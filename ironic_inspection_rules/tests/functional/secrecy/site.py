@@ -170,7 +170,9 @@ class Site(fixtures.Fixture):
         self.notifier.sent.clear()
         self.do('PATCH', f'inspection_rules/{old["uuid"]}', [
             {'op': 'add', 'path': '/sensitive', 'value': True}])
-        self.do('PUT', 'inspection_rules?prune=false', {'rules': self.rules})
+        self.do('PUT', 'inspection_rules?prune=false', {
+            'rules': self.rules, 'tables': {'machines': {
+                'key': 'serial', 'rows': [{'serial': 'a1'}]}}})
 
     def store_again(self) -> None:
         """Store the rules; all of them may have been removed."""

@@ -243,7 +243,8 @@ class ValidationTestCase(base.TestCase):
         for text in ('{tables}', '{tables.m}', '{tables.m | length}',
                      '{tables.m.x | row}', '{tables | row}',
                      '{tables.m | default(1) | row}',
-                     '{inventory.x | row}', '{inventory.x | default(tables.m)}',
+                     '{inventory.x | row}',
+                     '{inventory.x | default(tables.m)}',
                      '{inventory.x | lookup([tables.m])}',
                      '{tables.m | row(tables.n)}', 'x {tables.m} y'):
             self.assertTrue(self.refused(text), text)

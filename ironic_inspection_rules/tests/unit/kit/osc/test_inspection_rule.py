@@ -15,7 +15,8 @@ class ExportTestCase(base.TestCase):
                 'built_in': False, 'sensitive': False}
         for words in ((), ('-',)):
             baremetal = fakes.Baremetal()
-            baremetal.answers = [(200, {'inspection_rules': [rule]})]
+            baremetal.answers = [(200, {'inspection_rules': [rule]}),
+                                 (200, {'tables': []})]
             app = fakes.App(baremetal)
             command = inspection_rule.ExportInspectionRules(app, None)
             command.take_action(

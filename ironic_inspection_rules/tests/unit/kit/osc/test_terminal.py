@@ -44,9 +44,21 @@ REQUEST = {'uuid': UUID, 'node_uuid': UUID, 'event': HOSTILE,
            'state': 'error', 'attempts': 1, 'worker': HOSTILE,
            'last_error': HOSTILE, 'created_at': '2026-01-01T00:00:00+00:00',
            'started_at': None, 'finished_at': None, 'links': []}
+TABLE = {'name': HOSTILE, 'size': 1, 'revision': 1, 'built_in': True,
+         'columns': [HOSTILE], 'secret': [], 'key': HOSTILE, 'of': None,
+         'types': {}, 'expect': {},
+         'rows': [{'key': HOSTILE, 'row': {HOSTILE: HOSTILE}}]}
+TABLE_STEP = {
+    'name': HOSTILE, 'outcome': 'updated', 'fields': [HOSTILE],
+    'rows': {'new': 1, 'changed': 1, 'gone': 0}, 'new': TABLE['rows'],
+    'changed': [{'key': HOSTILE, 'before': {HOSTILE: HOSTILE},
+                 'after': {HOSTILE: HOSTILE}}], 'gone': [],
+    # As a table of a revision.
+    'size': 1}
 REVISION = {'revision': 1, 'created_at': HOSTILE, 'user_id': HOSTILE,
             'project_id': HOSTILE, 'message': HOSTILE, 'changes': [],
-            'rules': [RULE], 'warnings': [HOSTILE]}
+            'rules': [RULE], 'tables': [TABLE_STEP],
+            'warnings': [HOSTILE]}
 NODE = {'uuid': UUID, 'name': HOSTILE, 'traits': [HOSTILE],
         'resource_class': HOSTILE, 'properties': {'capabilities': HOSTILE}}
 
@@ -58,6 +70,11 @@ ANSWERS = {
     '/inspection_rules/revisions/1/restore': REVISION,
     '/inspection_rules/statistics': {'statistics': [RULE]},
     f'/inspection_rules/{UUID}': RULE,
+    '/inspection_tables': {'tables': [TABLE]},
+    '/inspection_tables/m': TABLE,
+    '/inspection_tables/m/machines': {'machines': [
+        {'key': HOSTILE, 'node': HOSTILE, 'state': 'wrong', 'differences': [
+            {'column': HOSTILE, 'expected': HOSTILE, 'found': HOSTILE}]}]},
     '/inspection_requests': {'inspection_requests': [REQUEST]},
     f'/inspection_requests/{UUID}': REQUEST,
     '/nodes': {'nodes': [NODE]},
@@ -126,6 +143,10 @@ class TerminalTestCase(base.TestCase):
         yield f'{request} show', UUID
         yield f'{request} abort', UUID
         yield 'baremetal inspection reapply', 'one'
+        yield 'baremetal inspection table list',
+        yield 'baremetal inspection table show', 'm'
+        for how in ('table', 'json', 'csv'):
+            yield 'baremetal inspection table machines', 'm', '-f', how
         rule = 'baremetal inspection rule'
         yield f'{rule} history',
         yield f'{rule} restore', '1', '--yes'
