@@ -7,6 +7,8 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import certainty
@@ -21,12 +23,14 @@ from ironic_inspection_rules.kit.authoring.checks import overwritten
 from ironic_inspection_rules.kit.authoring.checks import scalars
 from ironic_inspection_rules.kit.authoring.checks import secrets
 from ironic_inspection_rules.kit.authoring.checks import shape
+from ironic_inspection_rules.kit.authoring.checks import tables
 from ironic_inspection_rules.kit.authoring.checks import unreached
 from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import table_file
 
 ERROR = 'error'
 WARNING = 'warning'
@@ -67,6 +71,8 @@ TOO_EARLY, STOCK, OLD = 'too-early', 'stock-rule', 'inspector-rule'
 PLAIN_SCALAR, NO_FIELD = 'plain-scalar', 'no-field'
 ALL_TRAITS = 'all-traits'
 PLUGIN = 'plugin'
+TABLE, UNKNOWN_TABLE = 'table', 'unknown-table'
+UNUSED, TABLE_VALUE = 'unused-table', 'table-value'
 
 _NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
 """What an author may know already."""
@@ -143,6 +149,11 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     TOO_EARLY: (_('A rule reads what only a later one writes.'), None),
     CONFLICT: (_('Two rules write one place, and only their order decides.'),
                None),
+    TABLE: (_('A table would be refused.'), None),
+    UNKNOWN_TABLE: (_('A rule reads a table or a column that is not there.'),
+                    None),
+    UNUSED: (_('Nothing reads a table or a column.'), None),
+    TABLE_VALUE: (_('No row has what a column is compared with.'), None),
     UNMATCHED: (_('The rule matches none of the inventories.'), None),
     STOCK: (_("The rule was written for stock Ironic's own engine."), None),
     OLD: (_('The rule is in the language of ironic-inspector.'), None),
@@ -152,7 +163,7 @@ finds it in a single valid rule."""
 
 DESCRIPTIONS = {name: text for name, (text, _find) in _CHECKS.items()}
 
-OPTIONAL = frozenset(_CHECKS) - {FILE, INVALID, DUPLICATE}
+OPTIONAL = frozenset(_CHECKS) - {FILE, INVALID, DUPLICATE, TABLE}
 """The checks of rules that could be made; an author may do without them."""
 
 
@@ -201,11 +212,12 @@ def of_documents(documents: typing.Iterable[document.Document],
                  ops: registry.Registry, site: Site = ANYWHERE
                  ) -> typing.Iterator[Finding]:
     """Check what files hold; see :func:`lint`."""
+    documents = list(documents)
     subjects: list[checked_rule.CheckedRule] = []
     broken: list[checked_rule.CheckedRule] = []
     for read in documents:
         written = file_rule.rules(read)
-        if not written:
+        if not written and not read.tables:
             yield Finding(read.path, 1, 1, WARNING, FILE, None,
                           _('the file holds no rules'))
         # Once is enough for all of a file.
@@ -228,11 +240,50 @@ def of_documents(documents: typing.Iterable[document.Document],
             if (each.line, each.column) not in refused or (
                     each.check in (PLAIN_SCALAR, STOCK, NO_FIELD)):
                 yield each
-    yield from _check_together(subjects, site)
+    file_tables, problems = _tables(documents)
+    yield from problems
+    built: table.Tables = {}
+    if not problems:
+        built = table_file.build(file_tables)
+        yield from _check_tables(subjects, file_tables, built)
+    yield from _check_together(subjects, site, built)
+
+
+def _tables(documents: typing.Sequence[document.Document]
+            ) -> tuple[table_file.FileTables, list[Finding]]:
+    """Return the tables of files, and what is wrong with them."""
+    read = table_file.NO_TABLES
+    errors: list[exceptions.InvalidDocument] = []
+    try:
+        read = table_file.load(documents)
+        errors += table_file.problems(read)
+    except exceptions.InvalidDocument as exc:
+        errors.append(exc)
+    return read, [
+        Finding(error.path, *(error.place or (1, 1)), ERROR, TABLE, None,
+                error.reason) for error in errors]
+
+
+def _check_tables(subjects: list[checked_rule.CheckedRule],
+                  file_tables: table_file.FileTables, built: table.Tables
+                  ) -> typing.Iterator[Finding]:
+    """Check rules beside the tables of their files."""
+    for subject in subjects:
+        for problem in table_check.problems(subject.rule, built):
+            # Without tables in files, those that are stored are meant.
+            yield _shown(subject.written, problem, UNKNOWN_TABLE,
+                         ERROR if file_tables.is_given else NOTE)
+    for subject, pointer, message in tables.check_values(subjects, built):
+        yield _found(subject.written, pointer, message, TABLE_VALUE)
+    for name, pointer, message in tables.unused(subjects, built):
+        path, place = file_tables.tables[name].locate(pointer)
+        yield Finding(path, *place, WARNING, UNUSED, None,
+                      f'{name}: {message}')
 
 
 def _check_together(subjects: list[checked_rule.CheckedRule],
-                    site: Site) -> typing.Iterator[Finding]:
+                    site: Site, built: table.Tables
+                    ) -> typing.Iterator[Finding]:
     first: dict[str, file_rule.WrittenRule] = {}
     for subject in subjects:
         rule = subject.written
@@ -251,7 +302,7 @@ def _check_together(subjects: list[checked_rule.CheckedRule],
             yield _found(subject.written, pointer, message, name)
     if site.inventories:
         tried = unreached.check_machines(subjects, site.inventories,
-                                         site.advance)
+                                         site.advance, built)
         for subject, message in tried.unmatched:
             yield _found(subject.written, '', message, UNMATCHED)
         for path, place, reason in tried.broken:

@@ -35,9 +35,9 @@ Tables = Sequence[Mapping[str, typing.Any]]
 def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
           count: int, tables: Tables = ()) -> Iterator[str]:
     """Return all that changes, as lines for a terminal."""
-    for title, differing in _of_tables(tables):
+    for title, rows in _of_tables(tables):
         yield title
-        yield from differing
+        yield from rows
         yield ''
     for change in changes:
         sign, word = _SHOWN[change.change]

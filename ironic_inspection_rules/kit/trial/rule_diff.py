@@ -102,7 +102,8 @@ def compare_tables(old: RuleSet, new: RuleSet) -> list[dict[str, typing.Any]]:
         moved = before is not None and after is not None and (
             list(before.keys) != list(after.keys))
         step = table_change.Step(
-            name, before and before.definition, after and after.definition,
+            name, None if before is None else before.definition,
+            None if after is None else after.definition,
             table_change.compare(before.pairs if before else (),
                                  after.pairs if after else ()), moved)
         if step.outcome != table_change.UNCHANGED:

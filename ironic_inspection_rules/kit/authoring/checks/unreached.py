@@ -9,6 +9,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
@@ -74,18 +75,21 @@ class Tried(typing.NamedTuple):
 
 
 def check_machines(rules: Sequence[checked_rule.CheckedRule],
-                   paths: Sequence[str], advance: walk.Advance) -> Tried:
+                   paths: Sequence[str], advance: walk.Advance,
+                   tables: table.Tables = machine_test.NO_TABLES) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
     Each machine is taken for a new node, and for one just discovered; scopes
     do not count. A rule behind one that fails the inspection is tried alone.
+
+    :param tables: those that the rules read.
     """
     tried = [dataclasses.replace(each.rule, scope=None, mode=model.ENFORCE)
              for each in rules if each.rule.mode != model.OFF]
     left = {rule.uuid for rule in tried}
     broken: list[Broken] = []
     for matched, problems in walk.in_chunks(
-            paths, functools.partial(_prepare, tried), advance):
+            paths, functools.partial(_prepare, tried, tables), advance):
         left -= matched
         broken += problems
     count = len(paths) - len(broken)
@@ -96,10 +100,11 @@ def check_machines(rules: Sequence[checked_rule.CheckedRule],
                   if count and rule.rule.uuid in left], broken)
 
 
-def _prepare(rules: Sequence[model.Rule]
+def _prepare(rules: Sequence[model.Rule], tables: table.Tables
              ) -> walk.Work[tuple[set[str], list[Broken]]]:
-    together = machine_test.compile_rules(rules)
-    alone = {rule.uuid: machine_test.compile_rules([rule]) for rule in rules}
+    together = machine_test.compile_rules(rules, tables=tables)
+    alone = {rule.uuid: machine_test.compile_rules([rule], tables=tables)
+             for rule in rules}
     plain = machine_test.load_node(None)
     nodes = [{**plain.fields, 'auto_discovered': discovered}
              for discovered in (False, True)]

@@ -17,7 +17,8 @@ _ROW = re.compile(r'^   \* - ``(?P<check>[a-z-]+)``: .+\n'
                   r'     - (?:``(?P<bad>.+)``|–)\n'
                   r'     - (?:``(?P<good>.+)``|–)$', re.MULTILINE)
 _LOG = '{op: log, args: {msg: x}}'
-_ELSEWHERE = {lint.FILE, lint.UNMATCHED, lint.PLUGIN}
+_ELSEWHERE = {lint.FILE, lint.UNMATCHED, lint.PLUGIN, lint.TABLE,
+              lint.UNKNOWN_TABLE, lint.UNUSED, lint.TABLE_VALUE}
 """What is no matter of a rule alone."""
 
 

@@ -135,3 +135,46 @@ class TablesTestCase(test_shell.CallTestCase):
 
     def test_same_tables_are_no_difference(self):
         self.assertEqual(0, self.call('diff', self.rules, self.rules)[0])
+
+    def lint(self, rules=RULES, secret='pin'):
+        self.save(secret, rules)
+        _code, output = self.call('lint', self.rules, '-f', 'json')
+        return {(each['check'], each['level']): each['message']
+                for each in json.loads(output)}
+
+    def test_lint_finds_what_no_table_has(self):
+        for wrong in (RULES.replace('{tables.machines | row}',
+                                    '{tables.machine | row}'),
+                      RULES.replace('vars.row.sku', 'vars.row.skus')):
+            self.assertIn(('unknown-table', 'error'), self.lint(wrong))
+        # Rules may read what is stored.
+        alone = 'rules:\n' + RULES.partition('rules:\n')[2]
+        self.assertIn(('unknown-table', 'note'), self.lint(alone))
+
+    def test_lint_finds_values_that_no_row_has(self):
+        found = self.lint()
+        self.assertIn('"z"', found['table-value', 'warning'])
+        self.assertNotIn(('table-value', 'warning'),
+                         self.lint(RULES.replace(', z]', ', a]')))
+
+    def test_lint_finds_what_nothing_reads(self):
+        self.assertNotIn(('unused-table', 'warning'), self.lint())
+        self.write('rules/machines.csv', 'serial,sku,pin,rack\nA1,a,7,R1\n')
+        self.assertIn('"rack"', self.lint()['unused-table', 'warning'])
+        whole = RULES + ('- actions: [{op: set-attribute, args: {path: '
+                         '/extra/r, value: "{tables.machines | row}"}}]\n')
+        self.assertNotIn(('unused-table', 'warning'), self.lint(whole))
+        more = RULES.replace('rules:\n', '  racks: {key: a, rows: []}\n'
+                             'rules:\n', 1)
+        self.write('rules/machines.csv', 'serial,sku,pin\nA1,a,7\n')
+        self.assertIn('racks', self.lint(more)['unused-table', 'warning'])
+
+    def test_lint_finds_what_is_wrong_in_rows(self):
+        self.write('rules/machines.csv', 'serial,sku\nA1,a\nA1,b\nA2\n')
+        self.save()
+        code, output = self.call('lint', self.rules, '-f', 'json')
+        self.assertEqual(1, code)
+        self.assertEqual(
+            [('machines.csv', 2), ('machines.csv', 3)],
+            [(each['path'].rpartition('/')[2], each['line'])
+             for each in json.loads(output) if each['check'] == 'table'])

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rules beside the tables of their files: what nothing reads."""
+
+from collections.abc import Iterator, Sequence
+import typing
+
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import origin
+from ironic_inspection_rules.engine.language import reads
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_check
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.plugins.conditions import comparison
+
+_OF_RULE = (model.VARS, interpolation.ITEM)
+_ONLY_ASKS = frozenset(('exists', 'is-none', 'is-empty', 'is-true',
+                        'is-false'))
+"""Conditions that look at no column of a row."""
+
+_READS_COLUMN = ('row', 'lookup', 'get')
+
+Unused = tuple[str, str, str]
+"""The name of a table, the pointer in it, and one sentence."""
+
+
+def check_values(rules: Sequence[checked_rule.CheckedRule],
+                 tables: table.Tables) -> checked_rule.FoundTogether:
+    """Find columns that are compared with what no row has."""
+    for rule in rules:
+        columns = {each.pointer: each
+                   for each in table_check.columns(rule.rule)}
+        for condition in rule.all_conditions:
+            if condition.inverted or condition.op.name != 'eq':
+                continue
+            values = condition.arguments.get('values')
+            if not isinstance(values, list) or interpolation.fields(
+                    condition.written.get('loop')):
+                continue
+            for pointer, column in columns.items():
+                if not pointer.startswith(f'{condition.pointer}/args'):
+                    continue
+                rows = tables.get(column.table)
+                if rows is None or not len(rows) or not any(
+                        map(_is_column, values)):
+                    continue
+                for value in values:
+                    if not _is_plain(value) or _has(rows, column.column,
+                                                    value):
+                        continue
+                    yield rule, pointer, _(
+                        'no row of table "%(table)s" has %(value)s in column '
+                        '"%(column)s"') % {
+                            'table': column.table, 'column': column.column,
+                            'value': suggestion.quoted(value)}
+
+
+def unused(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
+           ) -> Iterator[Unused]:
+    """Find tables and columns that nothing reads."""
+    used: dict[str, set[str]] = {}
+    whole: set[str] = set()
+    for rule in rules:
+        for name in table_check.names(rule.rule):
+            used.setdefault(name, set())
+        for column in table_check.columns(rule.rule):
+            used.setdefault(column.table, set()).add(column.column)
+        whole.update(_read_whole(rule))
+    for name, found in tables.items():
+        if name not in used:
+            if not found.has_of:
+                yield name, '', _('no rule reads the table')
+            # What is expected of machines needs no rule.
+            continue
+        if name in whole:
+            continue
+        definition = found.definition
+        needed = {*used[name], *definition.expect, *_of_key(found)}
+        for title in found.columns:
+            if title not in needed:
+                yield name, '', _('nothing reads the column "%s"') % (
+                    suggestion.shown(title))
+
+
+def _of_key(found: table.Table) -> set[str]:
+    key = found.definition.key
+    if '{' not in key:
+        return {key}
+    return {field.root for field in interpolation.fields(key) if field.root}
+
+
+def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
+    """Yield tables of which a rule uses whole rows."""
+    operations = [each for each in rule.operations
+                  if each.op.name not in _ONLY_ASKS]
+    for operation in operations:
+        written = [operation.arguments, operation.written.get('loop')]
+        origins = origin.Origins(rule.rule.vars,
+                                 operation.written.get('loop'))
+        for field in reads.fields(written):
+            if origin.gives_row(field):
+                yield from _names(field)
+            if field.root not in _OF_RULE:
+                continue
+            for source in origins.of_tables(field.root, field.steps):
+                gets = any(call.name == 'get' for call in field.filters)
+                if not source.rest and not gets:
+                    yield from _names(source.field)
+
+
+def _names(field: interpolation.Field) -> Iterator[str]:
+    for read in reads.of_field(field):
+        if read.root == interpolation.TABLES and read.steps:
+            yield read.steps[0]
+
+
+def _is_column(value: typing.Any) -> bool:
+    """Return whether a value is what a row has, as it is."""
+    fields = interpolation.fields(value) if isinstance(value, str) else []
+    if len(fields) != 1 or f'{{{fields[0].text}}}' != value:
+        return False
+    return all(call.name in _READS_COLUMN for call in fields[0].filters)
+
+
+def _is_plain(value: typing.Any) -> bool:
+    return not isinstance(value, list | dict) and not (
+        isinstance(value, str) and interpolation.fields(value))
+
+
+def _has(rows: table.Table, column: str, value: typing.Any) -> bool:
+    return any(comparison.equal(row.get(column), value) for row in rows.rows)
