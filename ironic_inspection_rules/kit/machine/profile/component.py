@@ -44,11 +44,14 @@ class Value:
     unit: str = ''
     sized: bool = False
 
-    def of(self, each: views.Facts) -> typing.Any:
+    def of(self, machine: views.Facts) -> typing.Any:
         """Return the value, None where it is not known."""
-        value = find(each, self.path)
-        return value if is_number(value) or (
-            isinstance(value, str) and value.strip()) else None
+        value = find(machine, self.path)
+        if is_number(value):
+            return value
+        if isinstance(value, str) and value.strip():
+            return value
+        return None
 
 
 VALUES = (
@@ -87,46 +90,57 @@ class Parts:
     picked: str = ''
     is_picked: typing.Callable[[Item], bool] = lambda _item: True
 
-    def of(self, each: views.Facts) -> list[Item] | None:
+    def of(self, machine: views.Facts) -> list[Item] | None:
         """Return the parts of a machine, None where they are not known."""
-        found = find(each, self.path)
-        if not isinstance(found, list) or not all(
-                isinstance(item, dict) for item in found):
+        items = find(machine, self.path)
+        if not isinstance(items, list):
             return None
-        return [item for item in found if self.is_picked(item)]
+        if not all(isinstance(item, dict) for item in items):
+            return None
+        return [item for item in items if self.is_picked(item)]
 
     @property
     def field(self) -> str:
         """The list in the language of rules, without its braces."""
         field = f'{self.path} | default([], true)'
-        return f'{field} | {self.picked}' if self.picked else field
+        if self.picked:
+            field += f' | {self.picked}'
+        return field
 
 
-def find(each: views.Facts, path: str) -> typing.Any:
+def find(machine: views.Facts, path: str) -> typing.Any:
     """Return what is at a path of a machine, None where nothing is."""
-    return part_source.at({'inventory': each.inventory,
-                    'plugin_data': each.plugin_data}, path)
+    data = {'inventory': machine.inventory,
+            'plugin_data': machine.plugin_data}
+    return part_source.at(data, path)
 
 
-def reduced(each: views.Facts) -> views.Facts:
+def reduced(machine: views.Facts) -> views.Facts:
     """Return a machine with nothing but what profiles compare.
 
     Machines of one kind are then equal.
     """
     data: dict[str, typing.Any] = {}
     for value in VALUES:
-        _put(data, value.path, find(each, value.path))
-    for path, names in (
-            (DISKS.path, DISKS.attributes),
-            (INTERFACES.path, INTERFACES.attributes),
-            *((path, (*part_source.PCI, 'class'))
-              for path in part_source.PCI_PATHS)):
-        items = find(each, path)
+        _put(data, value.path, find(machine, value.path))
+    lists = {DISKS.path: DISKS.attributes,
+             INTERFACES.path: INTERFACES.attributes}
+    for path in part_source.PCI_PATHS:
+        lists[path] = (*part_source.PCI, 'class')
+    for path, names in lists.items():
+        items = find(machine, path)
         if isinstance(items, list):
-            kept = [{name: item[name] for name in names if name in item}
-                    if isinstance(item, dict) else None for item in items]
+            kept = [_only(item, names) for item in items]
             _put(data, path, sorted(kept, key=str))
     return views.Facts(data.get('inventory', {}), data.get('plugin_data', {}))
+
+
+def _only(item: typing.Any, names: Iterable[str]
+          ) -> dict[str, typing.Any] | None:
+    """Return some attributes of an item; None if it has no attributes."""
+    if not isinstance(item, dict):
+        return None
+    return {name: item[name] for name in names if name in item}
 
 
 def _put(data: dict[str, typing.Any], path: str, value: typing.Any) -> None:
@@ -147,15 +161,18 @@ def is_number(value: typing.Any) -> bool:
 def parts(machines: Sequence[views.Facts]) -> Iterator[Parts]:
     """Return the lists of parts that all of some machines report."""
     def is_known(known: Parts) -> bool:
-        return all(known.of(each) is not None for each in machines)
+        return all(known.of(machine) is not None for machine in machines)
 
-    yield from (known for known in (DISKS, INTERFACES) if is_known(known))
+    for known in (DISKS, INTERFACES):
+        if is_known(known):
+            yield known
     for path in part_source.PCI_PATHS:
         devices = _devices('pci-devices', path)
         if not is_known(devices):
             continue
-        if all(isinstance(item.get('class'), str) for each in machines
-               for item in devices.of(each) or ()):
+        # Without the class of a device nobody knows which accelerate.
+        if all(isinstance(item.get('class'), str) for machine in machines
+               for item in devices.of(machine) or ()):
             yield _devices('accelerators', path, True)
             yield _devices('pci-devices', path, False)
         else:
@@ -223,50 +240,54 @@ class Tolerance:
 
     def size(self, component: str, low: int, high: int) -> tuple[int, int]:
         """Widen the range of a size."""
-        number = (self.numbers.get(component, 0) if component == MEMORY else 0)
+        number = 0
+        if component == MEMORY:
+            number = self.numbers.get(component, 0)
         return self._widen(low, high, self.shares.get(component, 0.0), number)
 
     def count(self, component: str, low: int, high: int) -> tuple[int, int]:
         """Widen the range of a count."""
-        share = (0.0 if component == DISKS.component
-                 else self.shares.get(component, 0.0))
+        share = 0.0
+        # The share of disks is one of their sizes.
+        if component != DISKS.component:
+            share = self.shares.get(component, 0.0)
         return self._widen(low, high, share, self.numbers.get(component, 0))
 
     @staticmethod
     def _widen(low: int, high: int, share: float, number: int
                ) -> tuple[int, int]:
         # A share that is whole on paper may be a little less in a computer.
-        less, more = (math.floor(round(each * share, 6)) + number
-                      for each in (low, high))
+        less = math.floor(round(low * share, 6)) + number
+        more = math.floor(round(high * share, 6)) + number
         return max(0, low - less), high + more
 
 
-def parse_tolerance(written: Iterable[str]) -> Tolerance:
+def parse_tolerance(texts: Iterable[str]) -> Tolerance:
     """Read tolerances: ``memory=5%``, ``disks=1``, ``memory=observed``.
 
     :raises: :class:`.exceptions.Invalid` where one is none, or a component
         has one besides ``observed``.
     """
     tolerance = Tolerance()
-    for each in written:
-        name, _equals, number = each.partition('=')
+    for text in texts:
+        name, _equals, number = text.partition('=')
         if number == OBSERVED and name in COMPONENTS:
             tolerance.observed.add(name)
             continue
-        match = _FORM.fullmatch(each)
+        match = _FORM.fullmatch(text)
         if match is None or match['component'] not in COMPONENTS:
             raise exceptions.Invalid(
                 _('tolerance "%(given)s": must be COMPONENT=NUMBER, '
                   'COMPONENT=NUMBER%% or COMPONENT=observed, with one of '
                   '%(components)s') % {
-                    'given': each, 'components': ', '.join(COMPONENTS)})
+                    'given': text, 'components': ', '.join(COMPONENTS)})
         name = match['component']
         if match['percent']:
             tolerance.shares[name] = float(match['number']) / 100
         elif '.' in match['number']:
             raise exceptions.Invalid(
                 _('tolerance "%s": must be a whole number, or have a %% '
-                  'behind it') % each)
+                  'behind it') % text)
         else:
             tolerance.numbers[name] = int(match['number'])
     for name in tolerance.observed & {*tolerance.shares, *tolerance.numbers}:

@@ -8,7 +8,7 @@ hide one another, so that each fails by itself.
 """
 
 import collections
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 import re
 import typing
 
@@ -51,44 +51,91 @@ def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
     :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
     :param given: paths of values that need not be compared.
     """
-    def rule(about: str, priority: int, conditions: list[Written],
+    profile = _Profile(name)
+    described = _described(differences(machines, tolerated, given))
+    if on_mismatch == AUDIT:
+        return [profile.rule(
+            difference.about, _COMPARES, [difference.condition],
+            _action('fail', msg=difference.message), mode=model.AUDIT)
+            for difference in described]
+    written = [profile.begin()]
+    for difference in described:
+        written.append(profile.note(difference))
+    if on_mismatch == FAIL:
+        written.append(profile.verdict())
+    else:
+        written += profile.traits()
+    return written
+
+
+def _described(found: Iterable[Difference]) -> list[Difference]:
+    """Return differences of which no two are described alike.
+
+    Sizes are shown rounded, so that two may be.
+    """
+    count: collections.Counter[str] = collections.Counter()
+    described = []
+    for difference in found:
+        about = difference.about[:_LONGEST]
+        count[about] += 1
+        if count[about] > 1:
+            about = f'{about} ({count[about]})'
+        described.append(difference._replace(about=about))
+    return described
+
+
+class _Profile:
+    """Writes the rules of a profile, which note differences in plugin data.
+
+    :param name: of the profile.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')
+        self._slug = slug or 'profile'
+        self._path = f'/profiles/{self._slug}'
+        self._field = f'plugin_data[profiles][{self._slug}]'
+
+    def rule(self, about: str, priority: int, conditions: list[Written],
              action: Written, **fields: typing.Any) -> Written:
-        return {'description': f'{name[:_LONGEST]}: {about}',
+        """Return a rule with one action."""
+        return {'description': f'{self._name[:_LONGEST]}: {about}',
                 'priority': priority, **fields,
                 'conditions': conditions, 'actions': [action]}
 
-    found = []
-    count: collections.Counter[str] = collections.Counter()
-    for each in differences(machines, tolerated, given):
-        about = each.about[:_LONGEST]
-        count[about] += 1
-        # Sizes are shown rounded, so two may be described alike.
-        found.append(each._replace(about=about if count[about] == 1
-                                   else f'{about} ({count[about]})'))
-    if on_mismatch == AUDIT:
-        return [rule(each.about, _COMPARES, [each.condition],
-                     _action('fail', msg=each.message), mode=model.AUDIT)
-                for each in found]
-    slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_') or 'profile'
-    path, field = f'/profiles/{slug}', f'plugin_data[profiles][{slug}]'
-    rules = [rule(_('begin'), _BEGINS, [],
-                  _action('set-plugin-data', path=path, value=[]))]
-    rules += [rule(each.about, _COMPARES, [each.condition], _action(
-        'extend-plugin-data', path=path, value=each.message))
-        for each in found]
-    differs = {'op': '!is-empty', 'args': {'value': f'{{{field}}}'}}
-    if on_mismatch == FAIL:
-        return [*rules, rule(_('verdict'), _DECIDES, [differs], _action(
-            'fail', msg=_('not like %(name)s: %(differences)s') % {
-                'name': sort.escape(name),
-                'differences': f"{{{field} | join('; ')}}"}))]
-    trait = f'CUSTOM_{slug.upper()}_MISMATCH'
-    return [*rules,
-            rule(_('it differs'), _DECIDES, [differs],
-                 _action('add-trait', name=trait)),
-            rule(_('it does not differ'), _DECIDES,
-                 [{**differs, 'op': 'is-empty'}],
-                 _action('remove-trait', name=trait))]
+    def begin(self) -> Written:
+        """Return the rule that makes the list of differences."""
+        action = _action('set-plugin-data', path=self._path, value=[])
+        return self.rule(_('begin'), _BEGINS, [], action)
+
+    def note(self, difference: Difference) -> Written:
+        """Return the rule that notes one difference."""
+        action = _action('extend-plugin-data', path=self._path,
+                         value=difference.message)
+        return self.rule(difference.about, _COMPARES, [difference.condition],
+                         action)
+
+    def verdict(self) -> Written:
+        """Return the rule that fails the inspection with all differences."""
+        message = _('not like %(name)s: %(differences)s') % {
+            'name': sort.escape(self._name),
+            'differences': f"{{{self._field} | join('; ')}}"}
+        return self.rule(_('verdict'), _DECIDES, [self._noted('!is-empty')],
+                         _action('fail', msg=message))
+
+    def traits(self) -> list[Written]:
+        """Return the rules that give and take the trait of a mismatch."""
+        trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
+        return [
+            self.rule(_('it differs'), _DECIDES, [self._noted('!is-empty')],
+                      _action('add-trait', name=trait)),
+            self.rule(_('it does not differ'), _DECIDES,
+                      [self._noted('is-empty')],
+                      _action('remove-trait', name=trait))]
+
+    def _noted(self, op: str) -> Written:
+        return {'op': op, 'args': {'value': f'{{{self._field}}}'}}
 
 
 def differences(machines: Sequence[views.Facts],
