@@ -110,15 +110,17 @@ def _compare(name: str, before: table_store.StoredTable | None,
              after: table.Table | None) -> table_change.Step:
     """Compare a table with the stored one; equal chunks are not looked at."""
     old = {} if before is None else before.chunks
-    new = {} if after is None else {
-        chunk.digest: chunk for chunk in db_table.split(after.pairs)}
+    new: dict[str, db_table.Chunk | None] = {}
+    for chunk in () if after is None else db_table.split(after.pairs):
+        # The text of a large table takes as much memory as its rows.
+        new[chunk.digest] = None if chunk.digest in old else chunk
     moved = list(old) != list(new)
     if before is not None and after is not None:
         moved = moved or before.table.columns != after.columns
     difference = table_change.compare(
         _pairs(pairs for digest, pairs in old.items() if digest not in new),
-        _pairs(db_table.pairs_of(chunk) for digest, chunk in new.items()
-               if digest not in old))
+        _pairs(db_table.pairs_of(chunk) for chunk in new.values()
+               if chunk is not None))
     return table_change.Step(
         name, None if before is None else before.table.definition,
         None if after is None else after.definition, difference, moved)

@@ -83,6 +83,7 @@ class Known:
         self._of_node = {'inspection_runs': runs, 'history': inventories}
         self._values = {
             'inspection_rules': stored, 'rules': of_inspector,
+            'inspection_tables': ['machines'],
             'inspection_requests': [
                 each['uuid'] for each in requests['inspection_requests']],
             'revisions': [str(each['revision'])
