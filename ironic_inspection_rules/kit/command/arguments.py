@@ -88,7 +88,7 @@ def arranged(actions: Iterable[argparse.Action],
 class Command(command.Command):
     """A command that works on files."""
 
-    example: typing.ClassVar[str]
+    example = ''
     """The words of a call, which its help shows."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -104,6 +104,8 @@ class Command(command.Command):
 
 def show_example(parser: argparse.ArgumentParser, words: str) -> None:
     """Show a call of the command at the end of its help."""
+    if not words:
+        return
     # An epilog would run together with the one that cliff adds.
     parser.add_argument_group(_('example'), f'{parser.prog} {words}')
 

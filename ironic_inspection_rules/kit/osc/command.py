@@ -37,7 +37,7 @@ class Guarded:
     """A command that escapes control characters in output and errors."""
 
     app: Any
-    example: str
+    example = ''
     """The words of a call, which its help shows."""
 
     def get_parser(self, prog_name: str) -> Any:
