@@ -75,7 +75,9 @@ def replace(rules: Sequence[Any], revision: int | None = None,
         steps = decide(wanted, present, prune, restored)
         decided = decide_tables(tables, prune, restored)
         check_tables(steps, len(rules), decided.tables)
-        for outcome in {step.outcome for step in (*steps, *decided.steps)}:
+        outcomes = {step.outcome for step in steps}
+        outcomes |= {step.outcome for step in decided.steps}
+        for outcome in outcomes:
             if outcome in _POLICIES:
                 api_utils.check_policy(_POLICIES[outcome])
         return {'revision': before if dry_run else _carry_out(
