@@ -29,6 +29,8 @@ class Table(arguments.Command):
     right, 2 when something is not, and 1 where a file cannot be read.
     """
 
+    example = 'orders.yaml --inventory machines'
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         arguments.add_inventories(

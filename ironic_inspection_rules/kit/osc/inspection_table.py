@@ -19,6 +19,8 @@ EXIT_NOT_RIGHT = 2
 class ListInspectionTables(command.Lister):
     """List the tables of the rule set."""
 
+    example = '-f yaml'
+
     def take_action(self, parsed_args):
         found = inspection_table.inspection_tables(self.baremetal)
         return (('Name', 'Rows', 'Revision', 'Built In', 'Columns'),
@@ -29,6 +31,8 @@ class ListInspectionTables(command.Lister):
 
 class ShowInspectionTable(command.Lister):
     """Show the rows of a table, without its secret columns."""
+
+    example = 'orders --key 1DA99XYZ'
 
     def add_arguments(self, parser):
         parser.add_argument('table', metavar='<table>',
@@ -57,6 +61,8 @@ class ListInspectionTableMachines(command.Command):
     Returns 0 if all that is listed is right, 2 if something is not, 1 on an
     error.
     """
+
+    example = 'orders --missing -f csv'
 
     def add_arguments(self, parser):
         parser.add_argument('table', metavar='<table>',

@@ -31,6 +31,13 @@ _OF_INSPECTOR = [{
     'actions': [{'action': 'set-attribute', 'path': 'extra/serial',
                  'value': '{data[inventory][system_vendor][serial_number]}'}]}]
 
+_WITH_TABLE = {
+    'tables': {'orders': {
+        'key': 'serial',
+        'of': '{inventory.system_vendor.serial_number}',
+        'rows': [{'serial': '1DA99XYZ'}]}},
+    'rules': _RULES}
+
 _LAST = ('baremetal_inspection_rule_restore',
          'baremetal_inspection_rule_purge')
 """After these there are no rules that the other examples could be about."""
@@ -63,6 +70,7 @@ class ExamplesTestCase(base.IntegrationTestCase):
         self.scratch = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         data = base.ramdisk_data(base.new_mac())
         self.write('rules.yaml', _RULES)
+        self.write('orders.yaml', _WITH_TABLE)
         self.write('old-rules.yaml', [{**_RULES[0], 'priority': 1}])
         self.write('inspector-rules.json', _OF_INSPECTOR)
         for name in ('one', 'two'):
@@ -97,7 +105,7 @@ class ExamplesTestCase(base.IntegrationTestCase):
         mac = base.new_mac()
         node = self.client.enroll([mac], name=_NODE)
         self.addCleanup(self.client.delete, f'/v1/nodes/{node}')
-        self.client.call('POST', '/v1/inspection_rules', _RULES[0])
+        self.client.call('PUT', '/v1/inspection_rules', _WITH_TABLE)
         self.client.inspect(node, base.ramdisk_data(mac))
         commands = dict(_commands('openstack.baremetal.v1'))
         first = [name for name in commands if name not in _LAST]

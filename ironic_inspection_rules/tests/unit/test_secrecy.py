@@ -33,6 +33,7 @@ DATA = {
     'kit.authoring.conversion.inspector',
     'kit.authoring.conversion.stock_rule',
     'kit.authoring.lint',
+    'kit.authoring.schema',
     'command.adopt',
     'db.adoption',
     'db.alembic.versions.7d1f0c3a9b52_make_the_tables',

@@ -38,7 +38,8 @@ class MicroversionTestCase(base.TestCase):
         for route in routes.TABLE:
             if route.since != routing.RULES or route.is_inspector:
                 continue
-            path = route.path.format(uuid=UUID, revision=1, node='n')
+            path = route.path.format(uuid=UUID, revision=1, node='n',
+                                     name='orders')
             expected = 404 if route.method == 'GET' else 405
             for version in ('1.6', '1.36', '1.80', '1.95'):
                 self.assertEqual(

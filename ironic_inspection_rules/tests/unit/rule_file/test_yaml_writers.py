@@ -119,6 +119,8 @@ class YamlWritersTestCase(base.TestCase):
         ironic = fakes.Ironic()
         ironic.routes['GET', '/inspection_rules'] = (
             200, {'inspection_rules': whole})
+        ironic.routes['GET', '/inspection_tables'] = (
+            200, {'tables': []})
         app = fakes.App(ironic)
         command = inspection_rule.ExportInspectionRules(app, None)
         command.run(command.get_parser('export').parse_args([]))

@@ -37,6 +37,10 @@ RULES = [
 BROKEN = [{'description': HOSTILE, HOSTILE: HOSTILE, 'scope': HOSTILE,
            'mode': HOSTILE, 'conditions': [{'op': HOSTILE, 'args': [HOSTILE]}],
            'actions': [{'op': 'set-attribute', 'args': {HOSTILE: HOSTILE}}]}]
+WITH_TABLE = {'rules': [], 'tables': {'orders': {
+    'key': 'serial', 'of': '{inventory.system_vendor.serial_number}',
+    'expect': {IN_A_NAME: '{inventory.cpu.count}'},
+    'rows': [{'serial': IN_A_NAME, IN_A_NAME: HOSTILE}]}}}
 MACHINE = {'inventory': {
     'cpu': {'count': 2, 'model_name': HOSTILE}, HOSTILE: HOSTILE,
     'system_vendor': {'product_name': HOSTILE, 'manufacturer': HOSTILE,
@@ -57,10 +61,11 @@ class TerminalTestCase(test_shell.CallTestCase):
 
     def setUp(self):
         super().setUp()
-        self.rules, self.other, self.broken, self.old = (
+        self.rules, self.other, self.broken, self.old, self.orders = (
             self.write(f'{name}{IN_A_NAME}.json', json.dumps(rules))
             for name, rules in (('rules', RULES), ('other', RULES[:1]),
-                                ('broken', BROKEN), ('old', OLD)))
+                                ('broken', BROKEN), ('old', OLD),
+                                ('orders', WITH_TABLE)))
         self.machine, failing = (
             self.write(f'{name}{IN_A_NAME}.json', json.dumps(machine))
             for name, machine in (('a', MACHINE), ('b', {
@@ -92,6 +97,8 @@ class TerminalTestCase(test_shell.CallTestCase):
                 yield 'diff', rules, self.other, *inventories, '-f', how
             for how in ('json', 'sarif'):
                 yield 'lint', rules, '-f', how
+        for how in ('table', 'json', 'csv'):
+            yield 'table', self.orders, *inventories, '-f', how
         yield 'lint', self.other, '--fix'
         yield 'profile', self.machine
         yield 'profile', self.machine, '--name', HOSTILE
