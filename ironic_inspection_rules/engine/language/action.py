@@ -11,7 +11,7 @@ from ironic_inspection_rules.engine.language import arguments
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import call as engine_call
 from ironic_inspection_rules.engine.language import (
-    condition as engine_condition,
+    condition as engine_condition,  # noqa: H301
 )
 from ironic_inspection_rules.engine.language import loop as engine_loop
 from ironic_inspection_rules.engine.language import plugin

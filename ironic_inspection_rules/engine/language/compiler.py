@@ -12,7 +12,7 @@ import typing
 
 from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import (
-    condition as engine_condition,
+    condition as engine_condition,  # noqa: H301
 )
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import loop as engine_loop

@@ -8,7 +8,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import (
-    condition as engine_condition,
+    condition as engine_condition,  # noqa: H301
 )
 from ironic_inspection_rules.engine.language import reasons
 

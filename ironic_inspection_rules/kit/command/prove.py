@@ -10,7 +10,7 @@ import pathlib
 import typing
 
 from ironic_inspection_rules.engine.language import (
-    arguments as engine_arguments,
+    arguments as engine_arguments,  # noqa: H301
 )
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments

@@ -21,7 +21,7 @@ from ironic_inspection_rules.kit.proof import text as texts
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.plugins.conditions import (
-    value as value_conditions,
+    value as value_conditions,  # noqa: H301
 )
 from ironic_inspection_rules.traits import names as trait_names
 

@@ -7,7 +7,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import (
-    arguments as engine_arguments,
+    arguments as engine_arguments,  # noqa: H301
 )
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path

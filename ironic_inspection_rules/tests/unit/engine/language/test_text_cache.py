@@ -9,7 +9,7 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.plugins.conditions import (
-    value as value_conditions,
+    value as value_conditions,  # noqa: H301
 )
 from ironic_inspection_rules.plugins.legacy import action
 from ironic_inspection_rules.plugins.legacy import field

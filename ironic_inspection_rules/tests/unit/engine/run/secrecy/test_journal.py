@@ -5,7 +5,7 @@
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run.secrecy import (
-    journal as engine_journal,
+    journal as engine_journal,  # noqa: H301
 )
 from ironic_inspection_rules.tests.unit import base
 
