@@ -36,21 +36,46 @@ from ironic_inspection_rules.rule_file import stock_form
 
 _TAKEN = _('a rule with the UUID %s is here already')
 
+_SAME = 0
+_DIFFERENT = 2
+"""Exit statuses: whether the rules do the same here."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StockRule:
+    """A rule as stock Ironic has it.
+
+    :param row: its row in Ironic's table, None for a rule of a file.
+    """
+
+    fields: Mapping[str, Any]
+    row: adoption.Row | None = None
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return self.fields.get('description') or self.fields['uuid']
+
+    @property
+    def priority(self) -> int:
+        """Its priority; rules of files need none."""
+        return self.fields.get('priority') or 0
+
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
     """A rule to adopt.
 
-    ``rule`` is None if it cannot be adopted; ``remark`` says why. ``stock`` is
-    the rule as stock Ironic has it, ``row`` its row in Ironic's table;
-    ``is_kept`` is False if the conversion loses a part of it.
+    :param rule: None if it cannot be adopted.
+    :param remark: why it cannot, or what changes.
+    :param stock: the same rule in stock Ironic, None if it is not from there.
+    :param is_kept: whether the conversion loses nothing of it.
     """
 
     name: str
     rule: model.Rule | None
     remark: str = ''
-    stock: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    row: adoption.Row | None = None
+    stock: StockRule | None = None
     is_kept: bool = True
 
 
@@ -84,140 +109,192 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
     if scope:
         print(_('[inspection_rules]default_scope is "%s": the rules will run '
                 'on the nodes of that scope only, and ran on all') % scope)
-    found = _try(candidates, inventories)
-    differs = bool(found or scope) or not all(
-        each.is_kept for each in candidates)
+    differences = _try(candidates, inventories)
+    are_kept = all(candidate.is_kept for candidate in candidates)
+    status = _SAME
+    if differences or scope or not are_kept:
+        status = _DIFFERENT
     if dry_run:
-        return 2 if differs else 0
-    if differs and not accept_differences:
+        return status
+    if status == _DIFFERENT and not accept_differences:
         print(_('Nothing was adopted; --accept-differences adopts them all '
                 'the same.'))
-        return 2
+        return status
     adoption.store(
         _values(candidates), moved=rows, present=rows,
         origin=_origin(_("Adopted from Ironic's own inspection rules")))
-    _report_done(candidates)
-    return 2 if differs else 0
+    _report_adopted(candidates)
+    return status
 
 
-def _report_done(candidates: list[Candidate]) -> None:
+def _report_adopted(candidates: list[Candidate]) -> None:
     """Print what has become of the rules of stock Ironic."""
-    adopted = sum(each.rule is not None for each in candidates)
+    adopted = sum(candidate.rule is not None for candidate in candidates)
     print(_P('%d rule was adopted; stock Ironic does not run it any more.',
              '%d rules were adopted; stock Ironic does not run them any more.',
              adopted) % adopted)
-    for each in candidates:
-        if each.rule is None and each.row is not None:
+    for candidate in candidates:
+        if candidate.rule is not None:
+            continue
+        if candidate.stock is not None and candidate.stock.row is not None:
             print(_("%s is not adopted; it is set aside in Ironic's table, "
-                    'and nobody runs it.') % each.name)
-        elif each.rule is None:
+                    'and nobody runs it.') % candidate.name)
+        else:
             print(_('%s is not adopted; it stays in the file, and nobody runs '
-                    'it.') % each.name)
+                    'it.') % candidate.name)
     print(_('ironic-inspection-rules-dbsync adopt --undo puts all back.'))
 
 
 def undo(dry_run: bool) -> int:
-    """Restore Ironic's own rules, and remove them here."""
+    """Restore Ironic's own rules, and remove them here.
+
+    :returns: 0.
+    """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
     names = dict(db_rule.list_values('description'))
     changes = dict(db_rule.list_values('updated_at'))
-    ours = [uuid for rule in (*rows, *_read_file())
-            if (uuid := stock_rule.uuid_of(rule['uuid'])) in names]
+    adopted = []
+    for rule in (*rows, *_read_file()):
+        adopted_uuid = stock_rule.uuid_of(rule['uuid'])
+        if adopted_uuid in names:
+            adopted.append(adopted_uuid)
     for row in rows:
-        print((_("%s goes back to Ironic's own table")
-               if stock_rule.uuid_of(row['uuid']) in names else
-               _("%s goes back to Ironic's own table; it was removed here, "
-                 'or never could be a rule here'))
-              % (row['description'] or row['uuid']))
-    for each in ours:
-        print((_('%(rule)s is removed here, with what was changed in it '
-                 'since, last at %(time)s UTC') if changes[each] else
-               _('%(rule)s is removed here'))
-              % {'rule': names[each] or each, 'time': changes[each]})
-    if not rows and not ours:
+        if stock_rule.uuid_of(row['uuid']) in names:
+            text = _("%s goes back to Ironic's own table")
+        else:
+            text = _("%s goes back to Ironic's own table; it was removed "
+                     'here, or never could be a rule here')
+        print(text % (row['description'] or row['uuid']))
+    for adopted_uuid in adopted:
+        changed_at = changes[adopted_uuid]
+        if changed_at:
+            text = _('%(rule)s is removed here, with what was changed in it '
+                     'since, last at %(time)s UTC')
+        else:
+            text = _('%(rule)s is removed here')
+        print(text % {'rule': names[adopted_uuid] or adopted_uuid,
+                      'time': changed_at})
+    if not rows and not adopted:
         print(_('There is nothing to put back.'))
     elif not dry_run:
-        adoption.restore(rows, ours, _origin(
+        adoption.restore(rows, adopted, _origin(
             _("Given back to Ironic's own inspection rules")))
     return 0
 
 
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     """Convert all rules, in the order in which stock Ironic runs them."""
-    taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
-    uuids = {stock_rule.uuid_of(row['uuid']): row['uuid'] for row in rows}
-    if again := [given for uuid, given in uuids.items() if uuid in taken]:
-        raise exceptions.Invalid(_TAKEN % again[0])
-    entries: list[tuple[dict[str, Any], adoption.Row | None]] = [
-        *(({key: value for key, value in row.items() if key != 'id'}, row)
-          for row in rows),
-        *((fields, None) for fields in _read_file()
-          if stock_rule.uuid_of(fields['uuid']) not in {*taken, *uuids})]
-    ops = registry.installed()
-    candidates = []
-    for (fields, row), priority in zip(entries, _in_range(
-            [fields.get('priority') or 0 for fields, _row in entries]),
-            strict=True):
-        converted = stock_rule.convert({**fields, 'priority': priority}, ops,
-                                       stock_engine.fills_values())
-        remarks = [str(each) for each in (*converted.lost, *converted.hints)]
-        if converted.rule is None:
-            remarks.append(_('it cannot be a rule here, and is not adopted'))
-        if priority != (fields.get('priority') or 0):
-            remarks.append(_('priority %(old)d becomes %(new)d')
-                           % {'old': fields['priority'], 'new': priority})
-        candidates.append(Candidate(
-            fields.get('description') or fields['uuid'],
-            validation.parse(converted.rule, ops) if converted.rule
-            else None, '\n'.join(remarks), fields, row, not converted.lost))
-    return candidates
+    here = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
+    _refuse_taken_uuids(rows, here)
+    stock_rules = [*_rules_of_table(rows), *_new_rules_of_file(rows, here)]
+    priorities = _within_range([rule.priority for rule in stock_rules])
+    return [_convert(rule, priority) for rule, priority in
+            zip(stock_rules, priorities, strict=True)]
 
 
-def _in_range(priorities: list[int]) -> list[int]:
+def _refuse_taken_uuids(rows: list[adoption.Row], here: set[str]) -> None:
+    for row in rows:
+        if stock_rule.uuid_of(row['uuid']) in here:
+            raise exceptions.Invalid(_TAKEN % row['uuid'])
+
+
+def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
+    rules = []
+    for row in rows:
+        fields = dict(row)
+        fields.pop('id', None)
+        rules.append(StockRule(fields, row))
+    return rules
+
+
+def _new_rules_of_file(rows: list[adoption.Row], here: set[str]
+                       ) -> list[StockRule]:
+    """Return the rules of the file that are not adopted yet.
+
+    Those in Ironic's table as well are adopted from there.
+    """
+    known = {stock_rule.uuid_of(row['uuid']) for row in rows} | here
+    return [StockRule(fields) for fields in _read_file()
+            if stock_rule.uuid_of(fields['uuid']) not in known]
+
+
+def _within_range(priorities: list[int]) -> list[int]:
     """Return priorities in the same order, none above the highest."""
-    near: dict[int, int] = {}
+    lowered: dict[int, int] = {}
     highest = schema.PRIORITIES[-1]
-    for each in sorted(set(priorities), reverse=True):
-        near[each] = min(each, highest)
-        highest = near[each] - 1
-    return [near[each] for each in priorities]
+    for priority in sorted(set(priorities), reverse=True):
+        lowered[priority] = min(priority, highest)
+        # The next one stays below, however many are too high.
+        highest = lowered[priority] - 1
+    return [lowered[priority] for priority in priorities]
+
+
+def _convert(stock: StockRule, priority: int) -> Candidate:
+    ops = registry.installed()
+    converted = stock_rule.convert({**stock.fields, 'priority': priority},
+                                   ops, stock_engine.fills_values())
+    remarks = [str(problem)
+               for problem in (*converted.lost, *converted.hints)]
+    rule = None
+    if converted.rule is None:
+        remarks.append(_('it cannot be a rule here, and is not adopted'))
+    else:
+        rule = validation.parse(converted.rule, ops)
+    if priority != stock.priority:
+        remarks.append(_('priority %(old)d becomes %(new)d')
+                       % {'old': stock.priority, 'new': priority})
+    return Candidate(stock.name, rule, '\n'.join(remarks), stock,
+                     is_kept=not converted.lost)
 
 
 def _try(candidates: list[Candidate], inventories: str | None
          ) -> list[stock_trial.Difference]:
     """Run all rules in both engines on all available machines."""
-    pairs = sorted(
-        (stock_trial.Pair(each.name, {
-            'sensitive': False, 'conditions': [], **each.stock}, each.rule,
-            CONF.inspection_rules.mask_secrets)
-         for each in candidates),
-        key=lambda pair: -(pair.stock.get('priority') or 0))
-    found: list[stock_trial.Difference] = []
+    pairs = _pairs(candidates)
+    differences: list[stock_trial.Difference] = []
     count = 0
     for machine in _machines(inventories):
         count += 1
-        found += stock_trial.compare(ironic_context.get_admin_context(),
-                                     machine, pairs)
-    order = [pair.name for pair in pairs]
-    for each in sorted(found, key=lambda found: (
-            order.index(found.rule) if found.rule in order else len(order))):
-        print(f'{each.rule}: {each.machine}: {each.what}')
+        differences += stock_trial.compare(
+            ironic_context.get_admin_context(), machine, pairs)
+    # In the order of the rules, at last what is of no rule alone.
+    order = {pair.name: place for place, pair in reversed(
+        list(enumerate(pairs)))}
+    differences.sort(key=lambda found: order.get(found.rule, len(pairs)))
+    for found in differences:
+        print(f'{found.rule}: {found.machine}: {found.what}')
     print(_P("Tried with Ironic's own engine and this one on %(all)d "
              'machine; differences: %(found)d',
              "Tried with Ironic's own engine and this one on %(all)d "
              'machines; differences: %(found)d', count)
-          % {'all': count, 'found': len(found)})
-    if any(action['op'] == 'api-call' for each in candidates if each.rule
-           for action in each.rule.actions):
+          % {'all': count, 'found': len(differences)})
+    rules = [candidate.rule for candidate in candidates if candidate.rule]
+    if any(action['op'] == 'api-call'
+           for rule in rules for action in rule.actions):
         print(_('What api-call does was not tried.'))
-    return found
+    return differences
+
+
+def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
+    """Return the rules in both languages, those of high priority first."""
+    pairs = []
+    for candidate in candidates:
+        fields = {'sensitive': False, 'conditions': []}
+        if candidate.stock is not None:
+            fields.update(candidate.stock.fields)
+        pairs.append(stock_trial.Pair(candidate.name, fields, candidate.rule,
+                                      CONF.inspection_rules.mask_secrets))
+    pairs.sort(key=lambda pair: pair.stock.get('priority') or 0, reverse=True)
+    return pairs
 
 
 def _read_file() -> list[dict[str, Any]]:
     path = CONF.inspection_rules.built_in_rules
+    if not path:
+        return []
     try:
-        return stock_form.load(path) if path else []
+        return stock_form.load(path)
     except ValueError as exc:
         raise exceptions.Invalid(str(exc)) from exc
 
@@ -230,20 +307,22 @@ def from_inspector(url: str, dry_run: bool) -> None:
         nothing has changed then.
     """
     migration.check()
-    taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
+    here = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     candidates = []
     for row in adoption.read_inspector(url):
         name = row['description'] or row['uuid']
         try:
             rule = translate.parse(row, registry.installed())
-            candidates.append(
-                Candidate(name, None, _TAKEN % rule.uuid)
-                if rule.uuid in taken else Candidate(name, rule))
         except exceptions.InvalidRule as exc:
-            candidates.append(Candidate(
-                name, None, '\n'.join(map(str, exc.problems))))
+            remark = '\n'.join(map(str, exc.problems))
+            candidates.append(Candidate(name, None, remark))
+            continue
+        if rule.uuid in here:
+            candidates.append(Candidate(name, None, _TAKEN % rule.uuid))
+        else:
+            candidates.append(Candidate(name, rule))
     _report(candidates)
-    bad = sum(each.rule is None for each in candidates)
+    bad = sum(candidate.rule is None for candidate in candidates)
     if bad:
         raise exceptions.Invalid(
             _P('%(bad)d of %(all)d rule cannot be taken over; nothing was '
@@ -263,25 +342,42 @@ def _origin(message: str) -> rule_set.Origin:
 
 
 def _report(candidates: list[Candidate]) -> None:
-    print(table.render(
-        [_('UUID'), _('Rule'), _('Remark')],
-        [[each.rule.uuid if each.rule else '', each.name,
-          each.remark or _('good')] for each in candidates]))
+    rows = []
+    for candidate in candidates:
+        rule_uuid = ''
+        if candidate.rule is not None:
+            rule_uuid = candidate.rule.uuid
+        rows.append([rule_uuid, candidate.name,
+                     candidate.remark or _('good')])
+    print(table.render([_('UUID'), _('Rule'), _('Remark')], rows))
 
 
 def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
-    return [{**each.rule.to_mapping(),
-             'uuid': str(uuid.UUID(each.rule.uuid)),
-             'version': rule_object.Rule.VERSION}
-            for each in candidates if each.rule]
+    """Return the columns of the rules that are adopted."""
+    values = []
+    for candidate in candidates:
+        if candidate.rule is not None:
+            values.append({**candidate.rule.to_mapping(),
+                           'uuid': str(uuid.UUID(candidate.rule.uuid)),
+                           'version': rule_object.Rule.VERSION})
+    return values
 
 
 def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
     """Return all machines with a stored inventory, then those of files."""
     objects.register_all()
+    yield from _stored_machines()
+    if directory:
+        yield from _machines_of_files(directory)
+
+
+def _stored_machines() -> Iterator[stock_trial.Machine]:
     context = ironic_context.get_admin_context()
     marker = None
-    while nodes := objects.Node.list(context, limit=100, marker=marker):
+    while True:
+        nodes = objects.Node.list(context, limit=100, marker=marker)
+        if not nodes:
+            return
         by_id = {node.id: node for node in nodes}
         for row in machine_object.InspectedMachine.list_inventories(
                 context, list(by_id)):
@@ -292,23 +388,30 @@ def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
                 objects.Portgroup.list_by_node_id(context, node.id),
                 row['inventory'] or {}, row['plugin_data'] or {})
         marker = nodes[-1]
+
+
+def _machines_of_files(directory: str) -> Iterator[stock_trial.Machine]:
+    context = ironic_context.get_admin_context()
     new = machine_test.load_node(None)
-    for path in machine_test.find_inventories(
-            [directory] if directory else []):
+    for path in machine_test.find_inventories([directory]):
         facts = machine_test.load_facts(path, new)
-        made = _object(objects.Node, 0, facts.node or {})
-        made.traits = objects.TraitList(context, objects=[])
-        yield stock_trial.Machine(
-            path, made, [_object(objects.Port, number, port)
-                         for number, port in enumerate(facts.ports, 1)], [],
-            facts.inventory, facts.plugin_data)
+        node = _object(objects.Node, 0, facts.node or {})
+        node.traits = objects.TraitList(context, objects=[])
+        ports = [_object(objects.Port, number, port)
+                 for number, port in enumerate(facts.ports, 1)]
+        yield stock_trial.Machine(path, node, ports, [], facts.inventory,
+                                  facts.plugin_data)
 
 
 def _object(kind: Any, number: int, given: Mapping[str, Any]) -> Any:
     """Return an object of Ironic with all fields set, in no database."""
-    return kind(ironic_context.get_admin_context(), **{
-        **{name: None if field.nullable else False
-           for name, field in kind.fields.items()},
-        **{name: value for name, value in given.items()
-           if name in kind.fields and name != 'traits'},
-        'id': number, 'uuid': str(uuid.UUID(int=number))})
+    values: dict[str, Any] = {}
+    for name, field in kind.fields.items():
+        values[name] = False
+        if field.nullable:
+            values[name] = None
+        if name in given and name != 'traits':
+            values[name] = given[name]
+    values['id'] = number
+    values['uuid'] = str(uuid.UUID(int=number))
+    return kind(ironic_context.get_admin_context(), **values)
