@@ -118,12 +118,14 @@ def _list_steps(before: list[Any], after: list[Any], path: list[Any],
     if len(before) != len(after):
         yield room.take([path, after])
         return
-    steps = [step for place, (old, new) in enumerate(
-        zip(before, after, strict=True))
-        for step in _steps(old, new, [*path, place], room)]
-    if len(steps) > 1 and (order := _order(before, after, room)) is not None:
-        yield [path, None, order]
-        return
+    steps: list[Step] = []
+    for place, (old, new) in enumerate(zip(before, after, strict=True)):
+        steps += _steps(old, new, [*path, place], room)
+    if len(steps) > 1:
+        order = _order(before, after, room)
+        if order is not None:
+            yield [path, None, order]
+            return
     yield from steps
 
 
@@ -133,17 +135,20 @@ def _order(before: list[Any], after: list[Any], room: _Room
 
     :returns: None if there are other items now, or the search is too long.
     """
+    # From the end, so that the first of equal items is taken first.
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(before))):
-        if (text := room.write(before[place])) is None:
+        text = room.write(before[place])
+        if text is None:
             return None
         places.setdefault(text, []).append(place)
     order = []
     for item in after:
-        found = places.get(room.write(item) or '')
-        if not found:
+        # No item is written as empty text.
+        free_places = places.get(room.write(item) or '')
+        if not free_places:
             return None
-        order.append(found.pop())
+        order.append(free_places.pop())
     return order
 
 

@@ -105,48 +105,63 @@ def prepare(uuid: str, node: typing.Any, document: Document
     """
     last, loaded = db_history.read_last(node.uuid)
     now = timeutils.utcnow()
-    found = part.read(document['inventory'], document['plugin_data'],
-                      node.inspect_interface or '')
-    before = (part.Parts.from_dict(loaded[last.parts])
-              if last and last.parts in loaded else part.NOTHING)
-    comparison = part_difference.Comparison(before, found)
+    reported = part.read(document['inventory'], document['plugin_data'],
+                         node.inspect_interface or '')
+    before = part.NOTHING
+    has_parts = last is not None and last.parts in loaded
+    if has_parts:
+        before = part.Parts.from_dict(loaded[last.parts])
+    last_heard = ''
+    if last is not None:
+        last_heard = last.created_at.isoformat()
+    comparison = part_difference.Comparison(before, reported)
+    known = comparison.known(last_heard)
+    # On the first inspection all parts are new, which is no change.
+    has_changed = last is not None and any(
+        change.what != part_difference.UNREPORTED
+        for change in comparison.changes)
     values = {
         'uuid': uuid, 'node_uuid': node.uuid, 'created_at': now,
-        'interface': node.inspect_interface,
-        'changed': last is not None and any(
-            change.what != part_difference.UNREPORTED
-            for change in comparison.changes),
+        'interface': node.inspect_interface, 'changed': has_changed,
         'patch': None}
     if last is not None and last.content in loaded:
         values.update(_patched(last.content, loaded[last.content], document))
     if 'content' not in values:
         values['content'] = content.store(document)
-    known = comparison.known(last.created_at.isoformat() if last else '')
-    values['parts'] = (last.parts if last is not None and known == before
-                       and last.parts in loaded
-                       else content.store(known.as_dict()))
-    began = [
-        {'identity': name, 'kind': kind, 'label': found.texts.get(name, name),
-         'node_uuid': node.uuid, 'began_at': now, 'ended_at': None}
-        for kind, name in known.identities
-        if (kind, name) not in before.identities]
-    ended = {
-        f'{kind} {name}': _last_found(before, parts, last.created_at)
-        for (kind, name), parts in before.identities.items()
-        if (kind, name) not in known.identities}
+    if has_parts and known == before:
+        values['parts'] = last.parts
+    else:
+        values['parts'] = content.store(known.as_dict())
+    began = []
+    for kind, name in known.identities:
+        if (kind, name) not in before.identities:
+            began.append({
+                'identity': name, 'kind': kind,
+                'label': reported.texts.get(name, name),
+                'node_uuid': node.uuid, 'began_at': now, 'ended_at': None})
+    ended = {}
+    for (kind, name), parts in before.identities.items():
+        if (kind, name) not in known.identities:
+            ended[f'{kind} {name}'] = _last_reported(
+                before, parts, last.created_at)
     return {'values': values, 'began': began, 'ended': ended}
 
 
-def _last_found(before: part.Parts, parts: Sequence[part.Part],
-                last: datetime.datetime) -> datetime.datetime:
+def _last_reported(before: part.Parts, parts: Sequence[part.Part],
+                   last: datetime.datetime) -> datetime.datetime:
     """Return when an inspection last reported a part.
 
-    :param parts: what its sources have of it.
+    :param parts: the part as each of its sources has it.
     :param last: when the last inspection was made.
     """
-    heard = [before.sources.get(each.source) for each in parts]
-    return max(last if since is None
-               else datetime.datetime.fromisoformat(since) for since in heard)
+    times = []
+    for known in parts:
+        heard = before.sources.get(known.source)
+        if heard is None:
+            times.append(last)
+        else:
+            times.append(datetime.datetime.fromisoformat(heard))
+    return max(times)
 
 
 def read(row: typing.Any) -> Document:
@@ -166,8 +181,11 @@ def read_back(node_uuid: str, before: int | None = None,
     :param before: the ``id`` that they are all older than.
     :param since: when the oldest was made, at the earliest, in UTC.
     """
-    while rows := db_history.list_inventories(node_uuid, _ROWS, before, since,
-                                              patches=True):
+    while True:
+        rows = db_history.list_inventories(node_uuid, _ROWS, before, since,
+                                           patches=True)
+        if not rows:
+            return
         loaded = content.load({row.content for row in rows})
         for row in rows:
             yield row, _document_of(row, loaded)
@@ -175,11 +193,12 @@ def read_back(node_uuid: str, before: int | None = None,
 
 
 def _document_of(row: typing.Any, loaded: Mapping[str, Document]) -> Document:
-    found = loaded.get(row.content, {})
-    if row.patch and found:
-        found = document_patch.apply(
-            found, json.loads(zlib.decompress(row.patch)))
-    return found
+    base = loaded.get(row.content, {})
+    if not row.patch or not base:
+        return base
+    patch = json.loads(zlib.decompress(row.patch))
+    patched: Document = document_patch.apply(base, patch)
+    return patched
 
 
 def stored(document: Document) -> Document | None:
@@ -201,9 +220,9 @@ def stored_before(node_uuid: str, before: int) -> Document | None:
     :returns: as :func:`stored`; None if nothing is kept.
     """
     for _row, document in read_back(node_uuid, before):
-        found = stored(document)
-        if found is not None:
-            return found
+        left = stored(document)
+        if left is not None:
+            return left
     return None
 
 
@@ -213,19 +232,22 @@ def last_stored(node_uuid: str) -> Document | None:
     :returns: as :func:`stored`; None where that run has no history.
     """
     for run in db_run.list_runs(node_uuid):
-        if run.result == OK:
-            try:
-                return stored(read(db_history.get_inventory(
-                    node_uuid, str(run.uuid))))
-            except exceptions.KeptInventoryNotFound:
-                return None
+        if run.result != OK:
+            continue
+        try:
+            row = db_history.get_inventory(node_uuid, str(run.uuid))
+        except exceptions.KeptInventoryNotFound:
+            return None
+        return stored(read(row))
     return None
 
 
 def read_parts(row: typing.Any) -> part.Parts:
     """Return what was known of a machine's parts after an inspection."""
     loaded = content.load([row.parts]).get(row.parts)
-    return part.Parts.from_dict(loaded) if loaded else part.NOTHING
+    if not loaded:
+        return part.NOTHING
+    return part.Parts.from_dict(loaded)
 
 
 def reported_parts(row: typing.Any) -> part.Parts:
@@ -264,35 +286,55 @@ def document(findings: Findings, values: Mapping[str, typing.Any],
     """
     posted = findings.data(mask=False)
     texts = {name: _encode(value) for name, value in posted.items()}
-    base = {name: _masked(text, mask) for name, text in texts.items()}
+    kept = {name: _masked(text, mask) for name, text in texts.items()}
 
     def patch(name: str, text: str) -> document_patch.Patch:
-        return [] if text == texts[name] else document_patch.between(
-            base[name], _masked(text, mask))
+        # Most phases change neither, and texts are compared at once.
+        if text == texts[name]:
+            return []
+        return document_patch.between(kept[name], _masked(text, mask))
+
     facts = {}
-    for phase, found in findings.facts.items():
-        others = json.loads(found[_OTHERS])
-        facts[phase] = {
-            # Whatever the rules were shown, credentials are not kept.
-            **disclosure.data(others),
-            **{name: patch(name, found[name]) for name in texts},
-            'error': errors.get(phase)}
+    for phase, encoded in findings.facts.items():
+        # Whatever the rules were shown, credentials are not kept.
+        facts[phase] = disclosure.data(json.loads(encoded[_OTHERS]))
+        for name in texts:
+            facts[phase][name] = patch(name, encoded[name])
+        facts[phase]['error'] = errors.get(phase)
+    stored_patch = None
+    if values['error'] is None:
+        stored_patch = patch('plugin_data', _without_logs(findings.left))
+    result = dict(kept)
     if findings.reads_previous:
-        base['previous'] = _masked(_encode(findings.previous), mask)
-    phases = {phase: {name: value for name, value in record.items()
-                      if name != 'seconds'}
-              for phase, record in values['phases'].items()}
-    return {**base, **{name: values[name] for name in (
-        'event', 'revision', 'result', 'error')},
-        'options': findings.options, 'phases': json.loads(_encode(phases)),
-        'facts': facts,
-        'stored': None if values['error'] is not None else patch(
-            'plugin_data', _without_logs(findings.left))}
+        result['previous'] = _masked(_encode(findings.previous), mask)
+    for name in ('event', 'revision', 'result', 'error'):
+        result[name] = values[name]
+    result['options'] = findings.options
+    result['phases'] = _without_seconds(values['phases'])
+    result['facts'] = facts
+    result['stored'] = stored_patch
+    return result
+
+
+def _without_seconds(phases: Mapping[str, Mapping[str, typing.Any]]
+                     ) -> Document:
+    """Return the records of phases without how long they took.
+
+    Equal inspections have equal documents, which are stored once.
+    """
+    records = {}
+    for phase, record in phases.items():
+        records[phase] = {name: value for name, value in record.items()
+                          if name != 'seconds'}
+    plain: Document = json.loads(_encode(records))
+    return plain
 
 
 def _masked(text: str, mask: bool) -> typing.Any:
     value = json.loads(text)
-    return disclosure.data(value) if mask else value
+    if mask:
+        return disclosure.data(value)
+    return value
 
 
 def _patched(digest: str, base: Document, document: Document
