@@ -48,8 +48,9 @@ class Page:
 
 def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
     """Find the nodes of a page, by filters or by their names."""
-    return (by_names if isinstance(nodes, list) else by_filters)(
-        nodes, limit, marker)
+    if isinstance(nodes, list):
+        return by_names(nodes, limit, marker)
+    return by_filters(nodes, limit, marker)
 
 
 def by_filters(filters: Mapping[str, Any], limit: int | None,
@@ -62,21 +63,32 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
     unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
     if unknown:
         raise exceptions.Invalid(unknown)
-    # In the form of a URL.
-    query = {name: ','.join(_text(name, each) for each in (
-        value if isinstance(value, list) and name in _OF_LISTS else [value]))
-        for name, value in filters.items() if value is not None}
+    query = {name: _of_url(name, value) for name, value in filters.items()
+             if value is not None}
     conductor = query.pop('conductor', None)
-    where = limit or MOST, marker
-    uuids, more = node_list.list_uuids(query, *where)
-    following = uuids[-1] if more else None
+    limit = limit or MOST
+    uuids, has_more = node_list.list_uuids(query, limit, marker)
+    following = None
+    if has_more:
+        following = uuids[-1]
     if conductor is not None:
         # Ironic drops nodes of other conductors from a page after reading
         # it, and then takes the shorter page for the last one.
-        uuids, _more = node_list.list_uuids(
-            {**query, 'conductor': conductor}, *where)
+        query['conductor'] = conductor
+        uuids, _has_more = node_list.list_uuids(query, limit, marker)
     return Page([(uuid, uuid) for uuid in uuids],
                 {'include_children': True}, following)
+
+
+def _of_url(name: str, value: Any) -> str:
+    """Return the value of a filter as a URL has it.
+
+    :raises: Invalid if the filter takes no such value.
+    """
+    values = [value]
+    if isinstance(value, list) and name in _OF_LISTS:
+        values = value
+    return ','.join(_text(name, item) for item in values)
 
 
 def by_names(idents: Sequence[Any], limit: int | None = None,
@@ -101,24 +113,42 @@ def by_names(idents: Sequence[Any], limit: int | None = None,
                 _('"marker" must be the "next" of a page of this list'))
         start = int(marker)
     end = start + (limit or MOST)
-    following = str(end) if end < len(idents) else None
+    following = None
+    if end < len(idents):
+        following = str(end)
     idents = idents[start:end]
     filters: dict[str, Any] = {'include_children': True}
     project = api_utils.check_list_policy('node')
     if project:
         filters['project'] = project
-    uuids = {ident: ident.lower() for ident in idents
-             if uuidutils.is_uuid_like(ident)}
-    names = [ident for ident in idents if ident not in uuids
-             and api_utils.is_valid_node_name(ident)]
-    found = machine_object.InspectedMachine.identify(
-        api.request.context, sorted(set(uuids.values())),
-        sorted(set(names))) if idents else []
-    known = {uuid for uuid, _name in found}
-    named = {name: uuid for uuid, name in found if name}
-    return Page([(ident, uuids[ident] if uuids.get(ident) in known
-                  else named.get(ident)) for ident in idents],
+    known = _identify(idents)
+    return Page([(ident, known.get(ident)) for ident in idents],
                 filters, following)
+
+
+def _identify(idents: Sequence[str]) -> dict[str, str]:
+    """Find nodes by their names and UUIDs.
+
+    :returns: UUIDs of those that exist, by what they were asked for.
+    """
+    if not idents:
+        return {}
+    uuids = {}
+    names = set()
+    for ident in idents:
+        if uuidutils.is_uuid_like(ident):
+            uuids[ident] = ident.lower()
+        elif api_utils.is_valid_node_name(ident):
+            names.add(ident)
+    nodes = machine_object.InspectedMachine.identify(
+        api.request.context, sorted(set(uuids.values())), sorted(names))
+    known = {name: uuid for uuid, name in nodes if name}
+    existing = {uuid for uuid, _name in nodes}
+    for ident, uuid in uuids.items():
+        # A node may be called like the UUID of another one.
+        if uuid in existing:
+            known[ident] = uuid
+    return known
 
 
 def _text(name: str, value: Any) -> str:
@@ -127,15 +157,21 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if not isinstance(value, str):
-        raise exceptions.Invalid(
-            (_('The filter "%s" takes a string or a list of strings')
-             if name in _OF_LISTS else
-             _('The filter "%s" takes one string, number or boolean')) % name)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        value = '\0'
-    if '\0' in value:
+        if name in _OF_LISTS:
+            text = _('The filter "%s" takes a string or a list of strings')
+        else:
+            text = _('The filter "%s" takes one string, number or boolean')
+        raise exceptions.Invalid(text % name)
+    if '\0' in value or not _is_encodable(value):
         raise exceptions.Invalid(
             _('The filter "%s" has a character that no text has') % name)
     return value
+
+
+def _is_encodable(text: str) -> bool:
+    """Return whether a text has no half of a UTF-16 pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
