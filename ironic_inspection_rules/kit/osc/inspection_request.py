@@ -79,19 +79,25 @@ class ListInspectionRequests(command.Lister):
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
-        found = list(inspection_request.inspection_requests(
+        requests = list(inspection_request.inspection_requests(
             baremetal, node=parsed_args.node, state=parsed_args.state))
         if parsed_args.long:
-            return _LONG, [tuple(each[name] for name in _LONG)
-                           for each in found]
-        names = {each['uuid']: each['name'] for each in node.nodes(
-            baremetal, {}, ('uuid', 'name'))} if found else {}
+            return _LONG, [tuple(request[name] for name in _LONG)
+                           for request in requests]
+        names = {}
+        if requests:
+            nodes = node.nodes(baremetal, {}, ('uuid', 'name'))
+            names = {found['uuid']: found['name'] for found in nodes}
         now = timeutils.utcnow(with_timezone=True)
-        return _COLUMNS, [
-            (each['uuid'], names.get(each['node_uuid']) or each['node_uuid'],
-             each['state'], each['attempts'], _age(each['created_at'], now),
-             command.cut(command.reason(each['last_error'] or '')))
-            for each in found]
+        rows = []
+        for request in requests:
+            node_uuid = request['node_uuid']
+            error = command.reason(request['last_error'] or '')
+            rows.append((
+                request['uuid'], names.get(node_uuid) or node_uuid,
+                request['state'], request['attempts'],
+                _age(request['created_at'], now), command.cut(error)))
+        return _COLUMNS, rows
 
 
 class ShowInspectionRequest(command.ShowOne):
@@ -153,6 +159,11 @@ class Reapplication(NamedTuple):
     request: str | None
     reason: str | None = None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was refused, or its request ended in an error."""
+        return self.state in (REFUSED, ERROR)
+
 
 class ReapplyInspectionRules(command.Command):
     """Run hooks and rules again for many nodes, on their ramdisks' data.
@@ -184,10 +195,11 @@ class ReapplyInspectionRules(command.Command):
             nodes = list(itertools.islice(selection.nodes(baremetal),
                                           parsed_args.limit))
             with parallel.Requests(parsed_args.jobs) as threads:
-                for each in threads.each(
-                        functools.partial(_reapply, baremetal), nodes,
-                        _('Reapplying')):
-                    done.append(each)
+                reapply = functools.partial(_reapply, baremetal)
+                for reapplication in threads.each(reapply, nodes,
+                                                  _('Reapplying')):
+                    # One by one, so that an interruption shows those.
+                    done.append(reapplication)
                 if parsed_args.wait:
                     _wait(threads, baremetal, done)
         except KeyboardInterrupt:
@@ -197,30 +209,36 @@ class ReapplyInspectionRules(command.Command):
                 '"openstack baremetal inspection request list"\n'))
             return parallel.EXIT_INTERRUPTED
         self._show(done)
-        return EXIT_INCOMPLETE if any(
-            each.state in (REFUSED, ERROR) for each in done) else 0
+        if any(reapplication.has_failed for reapplication in done):
+            return EXIT_INCOMPLETE
+        return 0
 
     def _show(self, done: list[Reapplication]) -> None:
-        count = collections.Counter(each.state for each in done)
-        self.app.stdout.write(', '.join(
-            f'{number} {state}' for state, number in sorted(count.items()))
-            or _('no nodes'))
+        states = collections.Counter(
+            reapplication.state for reapplication in done)
+        counts = [f'{count} {state}'
+                  for state, count in sorted(states.items())]
+        self.app.stdout.write(', '.join(counts) or _('no nodes'))
         self.app.stdout.write('\n')
-        bad = [each for each in done if each.state in (REFUSED, ERROR)]
-        if bad:
+        failed = [reapplication for reapplication in done
+                  if reapplication.has_failed]
+        if failed:
+            rows = [[reapplication.name, reapplication.state,
+                     reapplication.reason or '']
+                    for reapplication in failed[:_ROWS]]
             self.app.stdout.write(table.render(
-                [_('Node'), _('State'), _('Reason')],
-                [[each.name, each.state, each.reason or '']
-                 for each in bad[:_ROWS]], self.app.stdout) + '\n')
-        if len(bad) > _ROWS:
-            self.app.stdout.write(_('and %d more\n') % (len(bad) - _ROWS))
+                [_('Node'), _('State'), _('Reason')], rows, self.app.stdout))
+            self.app.stdout.write('\n')
+        if len(failed) > _ROWS:
+            self.app.stdout.write(
+                _('and %d more\n') % (len(failed) - _ROWS))
 
 
 def _check_queue(baremetal: Any) -> None:
     try:
-        for _request in inspection_request.inspection_requests(
-                baremetal, limit=1):
-            return
+        # Any answer will do: the call exists only where the queue is on.
+        requests = inspection_request.inspection_requests(baremetal, limit=1)
+        next(iter(requests), None)
     except sdk_exceptions.ForbiddenException:
         # Users who may not list requests may still reapply.
         return
@@ -232,11 +250,11 @@ def _check_queue(baremetal: Any) -> None:
         ) from exc
 
 
-def _reapply(baremetal: Any, each: dict[str, Any]) -> Reapplication:
-    name = each['name'] or each['uuid']
+def _reapply(baremetal: Any, found: dict[str, Any]) -> Reapplication:
+    name = found['name'] or found['uuid']
     try:
         request = inspection_request.reapply_inspection(baremetal,
-                                                        each['uuid'])
+                                                        found['uuid'])
     except sdk_exceptions.HttpException as exc:
         if parallel.is_transient(exc):
             raise
@@ -246,26 +264,36 @@ def _reapply(baremetal: Any, each: dict[str, Any]) -> Reapplication:
 
 def _wait(threads: parallel.Requests, baremetal: Any,
           done: list[Reapplication]) -> None:
-    """Wait for all accepted requests, and store how they ended."""
-    def look(each: Reapplication) -> Reapplication:
-        try:
-            request = inspection_request.get_inspection_request(
-                baremetal, str(each.request))
-        except sdk_exceptions.NotFoundException:
-            return each._replace(state=ERROR, reason=_(
-                'the request is gone, with its node or by age'))
-        if request['state'] not in _DONE:
-            return each
-        return each._replace(state=request['state'],
-                             reason=request['last_error'])
+    """Wait until all accepted requests are done.
 
-    while places := [place for place, each in enumerate(done)
-                     if each.state not in _DONE]:
-        changed = False
-        for place, each in zip(places, threads.each(
-                look, [done[place] for place in places],
-                _('Waiting for %d') % len(places)), strict=True):
-            changed |= each.state in _DONE
-            done[place] = each
-        if not changed:
+    :param done: gets the outcome of every request in its place.
+    """
+    look = functools.partial(_look, baremetal)
+    while True:
+        places = [place for place, reapplication in enumerate(done)
+                  if reapplication.state not in _DONE]
+        if not places:
+            return
+        looked_at = threads.each(look, [done[place] for place in places],
+                                 _('Waiting for %d') % len(places))
+        is_any_done = False
+        for place, reapplication in zip(places, looked_at, strict=True):
+            done[place] = reapplication
+            if reapplication.state in _DONE:
+                is_any_done = True
+        if not is_any_done:
             threads.pause(_PAUSE)
+
+
+def _look(baremetal: Any, reapplication: Reapplication) -> Reapplication:
+    """Return a reapplication with the state that its request has now."""
+    try:
+        request = inspection_request.get_inspection_request(
+            baremetal, str(reapplication.request))
+    except sdk_exceptions.NotFoundException:
+        return reapplication._replace(state=ERROR, reason=_(
+            'the request is gone, with its node or by age'))
+    if request['state'] not in _DONE:
+        return reapplication
+    return reapplication._replace(state=request['state'],
+                                  reason=request['last_error'])

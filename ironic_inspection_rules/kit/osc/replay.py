@@ -3,8 +3,7 @@
 """``openstack baremetal inspection rule replay``."""
 
 import collections
-from collections.abc import Iterator
-import contextlib
+import dataclasses
 import functools
 import json
 import os.path
@@ -68,11 +67,9 @@ class ReplayInspectionRules(command.Command):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        paths = [word for word in parsed_args.words
-                 if word == '-' or '=' not in word and (
-                     word.endswith(_ENDINGS) or os.path.exists(word))]
-        selection = node_selection.NodeSelection.parse(
-            [word for word in parsed_args.words if word not in paths])
+        paths = [word for word in parsed_args.words if _is_path(word)]
+        filters = [word for word in parsed_args.words if word not in paths]
+        selection = node_selection.NodeSelection.parse(filters)
         if parsed_args.prune and not paths:
             raise osc_exceptions.CommandError(
                 _('--prune needs files, which would be the whole rule set'))
@@ -86,67 +83,96 @@ class ReplayInspectionRules(command.Command):
                 in_force = list(inspection_rule.inspection_rules(
                     baremetal, details=bool(paths)))
             given = rule_files.with_uuids(files.rules, in_force)
+            rules = None
+            if paths:
+                rules = given
             ask = functools.partial(
-                client.replay_page, baremetal,
-                rules=given if paths else None, prune=parsed_args.prune,
-                tables=files.tables.entries,
+                client.replay_page, baremetal, rules=rules,
+                prune=parsed_args.prune, tables=files.tables.entries,
                 since=inventory_history.since(parsed_args.since))
             names = {node['uuid']: node['name']
                      for node in selection.matching(baremetal)}
-            pages = [list(names)[start:start + _PAGE]
-                     for start in range(0, len(names), _PAGE)]
+            result = _Result()
             with parallel.Requests(parsed_args.jobs) as threads:
-                found = _Result(
-                    {**entry, 'name': names.get(entry['node'])}
-                    for answer in threads.each(
-                        ask, pages, _('Deciding again'), weigh=len)
-                    for entry in answer['runs'])
+                answers = threads.each(ask, _pages(list(names)),
+                                       _('Deciding again'), weigh=len)
+                for answer in answers:
+                    for entry in answer['runs']:
+                        name = names.get(entry['node'])
+                        result.add({**entry, 'name': name})
         if parsed_args.report:
-            title = ', '.join(map(os.path.basename, paths)) or _(
-                'The rules of their time')
-            arguments.write(parsed_args.report, page.render(
-                _('%s on kept inspections') % title, found.plain(),
-                _names(baremetal, [*in_force, *given], found.told)),
-                self.app.stdout)
+            title = _('The rules of their time')
+            if paths:
+                title = ', '.join(map(os.path.basename, paths))
+            content = page.render(
+                _('%s on kept inspections') % title, result.plain(),
+                _names(baremetal, [*in_force, *given], result.different))
+            arguments.write(parsed_args.report, content, self.app.stdout)
         output = arguments.beside(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
-            json.dump(found.plain(), output, indent=2)
+            json.dump(result.plain(), output, indent=2)
             output.write('\n')
         else:
-            output.write(found.text())
+            output.write(result.text())
             if parsed_args.report:
                 output.write(
                     _('The whole of it: %s\n') % parsed_args.report)
-        return found.status
+        return result.status
+
+
+def _is_path(word: str) -> bool:
+    """Return whether a word of the command is a file, and not a filter."""
+    if word == '-':
+        return True
+    if '=' in word:
+        return False
+    return word.endswith(_ENDINGS) or os.path.exists(word)
+
+
+def _pages(uuids: list[str]) -> list[list[str]]:
+    return [uuids[start:start + _PAGE]
+            for start in range(0, len(uuids), _PAGE)]
 
 
 class _Result:
-    """Counts of outcomes, and the entries of runs that end differently."""
+    """Counts of outcomes, and the entries of runs that end differently.
 
-    def __init__(self, entries: Iterator[Entry]) -> None:
+    :ivar different: entries of the API with the name of the node.
+    """
+
+    def __init__(self) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
         self._reasons: collections.Counter[str] = collections.Counter()
-        self.told: list[Entry] = []
-        for entry in entries:
-            self._counts[entry['outcome']] += 1
-            if entry['outcome'] == INCOMPARABLE:
-                self._reasons[entry['reason']] += 1
-            elif entry['outcome'] != SAME:
-                self.told.append(entry)
+        self.different: list[Entry] = []
+
+    def add(self, entry: Entry) -> None:
+        """Count an entry, and keep it if the run ends differently."""
+        self._counts[entry['outcome']] += 1
+        if entry['outcome'] == INCOMPARABLE:
+            self._reasons[entry['reason']] += 1
+        elif entry['outcome'] != SAME:
+            self.different.append(entry)
 
     @property
     def status(self) -> int:
         """The exit code of the command."""
-        compared = self._counts[SAME] + self._counts[DIFFERENT]
-        if self._counts[ERROR] or self._counts and not compared:
+        are_any_compared = self._counts[SAME] or self._counts[DIFFERENT]
+        if self._counts[ERROR]:
             return EXIT_ERROR
-        return EXIT_DIFFERENT if self._counts[DIFFERENT] else 0
+        if self._counts and not are_any_compared:
+            return EXIT_ERROR
+        if self._counts[DIFFERENT]:
+            return EXIT_DIFFERENT
+        return 0
 
     def plain(self) -> dict[str, Any]:
         """Return the result as plain JSON data."""
-        return {**{name: self._counts[name] for name in (
-            SAME, DIFFERENT, INCOMPARABLE, ERROR)},
-            'reasons': dict(self._reasons), 'runs': self.told}
+        result: dict[str, Any] = {}
+        for outcome in (SAME, DIFFERENT, INCOMPARABLE, ERROR):
+            result[outcome] = self._counts[outcome]
+        result['reasons'] = dict(self._reasons)
+        result['runs'] = self.different
+        return result
 
     def text(self) -> str:
         """Return the result as text."""
@@ -156,10 +182,10 @@ class _Result:
                      '[inspection_rules]keep_history, which is 0 by '
                      'default.\n')
         lines = []
-        if self.told:
+        if self.different:
             lines.append(table.render(
                 [_('Node'), _('Inspected'), _('Then'), _('Now'), _('What')],
-                [_row(entry) for entry in self.told]))
+                [_row(_Replayed.of(entry)) for entry in self.different]))
         lines.append(_(
             '%(all)d inspections: %(same)d end as they did, %(different)d '
             'end otherwise, %(incomparable)d cannot be compared') % {
@@ -171,31 +197,79 @@ class _Result:
         return '\n'.join(lines) + '\n'
 
 
-def _names(baremetal: Any, rules: list[Any], told: list[Entry]
+def _names(baremetal: Any, rules: list[Any], different: list[Entry]
            ) -> dict[str, str | None]:
     """Return descriptions by UUID, including rules deleted since then."""
     names = {rule['uuid']: rule.get('description') for rule in rules}
     asked = set()
-    for entry in told:
+    for entry in different:
+        revision = entry['revision']
         matched = (entry.get('then') or {}).get('matched', ())
-        if names.keys() >= set(matched) or entry['revision'] in asked:
+        if names.keys() >= set(matched) or revision in asked:
             continue
-        asked.add(entry['revision'])
-        with contextlib.suppress(sdk_exceptions.NotFoundException):
-            names = {rule['uuid']: rule['description'] for rule
-                     in rule_set.get_inspection_rule_revision(
-                         baremetal, entry['revision'])['rules']} | names
+        asked.add(revision)
+        try:
+            answer = rule_set.get_inspection_rule_revision(baremetal, revision)
+        except sdk_exceptions.NotFoundException:
+            # Ironic keeps a number of revisions only.
+            continue
+        for rule in answer['rules']:
+            names.setdefault(rule['uuid'], rule['description'])
     return names
 
 
-def _row(entry: Entry) -> list[str]:
-    then, now = entry.get('then') or {}, entry.get('now') or {}
-    what = [entry['reason']] if entry['reason'] else []
-    if now.get('error') and now['error'] != then.get('error'):
-        what.append(now['error'])
-    what += [f'{change["object"]} {change["path"]}: '
-             f'{json.dumps(change["before"])} → {json.dumps(change["value"])}'
-             for change in now.get('changes', ())]
-    return [entry['name'] or entry['node'], entry.get('created_at') or '',
-            then.get('result') or '', now.get('result') or '',
-            '\n'.join(what)]
+@dataclasses.dataclass(frozen=True)
+class _Outcome:
+    """How a run ended, then or now; all is empty where it is not known."""
+
+    result: str
+    error: str
+    changes: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, outcome: Entry | None) -> '_Outcome':
+        """Read an outcome of the API."""
+        if outcome is None:
+            return cls('', '', ())
+        return cls(outcome.get('result') or '', outcome.get('error') or '',
+                   tuple(outcome.get('changes', ())))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Replayed:
+    """A run that ends differently."""
+
+    node_name: str
+    created_at: str
+    reason: str
+    then: _Outcome
+    now: _Outcome
+
+    @classmethod
+    def of(cls, entry: Entry) -> '_Replayed':
+        """Read an entry of the API, with the name of the node."""
+        return cls(entry['name'] or entry['node'],
+                   entry.get('created_at') or '', entry['reason'] or '',
+                   _Outcome.of(entry.get('then')),
+                   _Outcome.of(entry.get('now')))
+
+
+def _row(replayed: _Replayed) -> list[str]:
+    """Return the cells of one inspection: node, time, results, remarks."""
+    remarks = []
+    if replayed.reason:
+        remarks.append(replayed.reason)
+    if replayed.now.error and replayed.now.error != replayed.then.error:
+        remarks.append(replayed.now.error)
+    for change in replayed.now.changes:
+        before = json.dumps(change['before'])
+        after = json.dumps(change['value'])
+        remarks.append(
+            f'{change["object"]} {change["path"]}: {before} → {after}')
+    return [
+        replayed.node_name,
+        replayed.created_at,
+        replayed.then.result,
+        replayed.now.result,
+        '\n'.join(remarks),
+    ]
