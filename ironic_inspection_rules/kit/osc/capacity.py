@@ -4,6 +4,7 @@
 
 import collections
 from collections.abc import Iterator, Mapping, Sequence
+import math
 from typing import Any, TextIO
 
 from keystoneauth1 import exceptions as auth_exceptions
@@ -52,36 +53,49 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
     :raises: CommandError if the file is malformed, or no flavor asks for
         bare metal.
     """
+    flavors = []
     if source == 'nova':
-        found = [flavor.parse(
-            each.name, each.extra_specs, each.vcpus, each.ram,
-            each.disk + each.ephemeral + -(-int(each.swap or 0) // 1024))
-            for each in _of_compute_service(command)
-            if flavor.asks_for_bare_metal(each.extra_specs)]
+        for of_nova in _of_compute_service(command):
+            if flavor.asks_for_bare_metal(of_nova.extra_specs):
+                flavors.append(_from_nova(of_nova))
     else:
-        found = []
         for number, entry in enumerate(document.load_list(source).entries, 1):
-            place = {'path': source, 'number': number,
-                     'sizes': ', '.join(_SIZES)}
-            if not (isinstance(entry, Mapping)
-                    and isinstance(entry.get('name'), str)
-                    and isinstance(entry.get('extra_specs'), Mapping)):
-                raise osc_exceptions.CommandError(
-                    _('%(path)s: flavor %(number)d must be a mapping with '
-                      '"name", a text, and "extra_specs", a mapping') % place)
-            sizes = {name: entry.get(name) or 0 for name in _SIZES}
-            if not all(isinstance(size, int) for size in sizes.values()):
-                raise osc_exceptions.CommandError(
-                    _('%(path)s: %(sizes)s of flavor %(number)d must be '
-                      'whole numbers') % place)
-            found.append(flavor.parse(entry['name'], {
-                str(key): value for key, value
-                in entry['extra_specs'].items()}, **sizes))
-    if not found:
+            flavors.append(_from_file(source, number, entry))
+    if not flavors:
         raise osc_exceptions.CommandError(
             _('%s has no flavor that you may see and that asks for a custom '
               'resource class (resources:CUSTOM_…)') % source)
-    return found
+    return flavors
+
+
+def _from_nova(found: Any) -> flavor.Flavor:
+    """Read a flavor of the compute service, whose swap is in MiB."""
+    swap = math.ceil(int(found.swap or 0) / 1024)
+    return flavor.parse(found.name, found.extra_specs, found.vcpus, found.ram,
+                        found.disk + found.ephemeral + swap)
+
+
+def _from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
+    """Read a flavor of a file.
+
+    :param number: of the flavor in the file, from one.
+    :raises: CommandError if it is malformed.
+    """
+    place = {'path': path, 'number': number, 'sizes': ', '.join(_SIZES)}
+    if not (isinstance(entry, Mapping)
+            and isinstance(entry.get('name'), str)
+            and isinstance(entry.get('extra_specs'), Mapping)):
+        raise osc_exceptions.CommandError(
+            _('%(path)s: flavor %(number)d must be a mapping with '
+              '"name", a text, and "extra_specs", a mapping') % place)
+    sizes = {name: entry.get(name) or 0 for name in _SIZES}
+    if not all(isinstance(size, int) for size in sizes.values()):
+        raise osc_exceptions.CommandError(
+            _('%(path)s: %(sizes)s of flavor %(number)d must be '
+              'whole numbers') % place)
+    extra_specs = {str(key): value
+                   for key, value in entry['extra_specs'].items()}
+    return flavor.parse(entry['name'], extra_specs, **sizes)
 
 
 def _of_compute_service(command: Any) -> list[Any]:
@@ -107,11 +121,14 @@ def check(found: Sequence[Plain], most: float) -> None:
     :param found: as of :meth:`.capacity.Capacity.as_list`.
     :raises: CommandError naming each flavor that would lose more.
     """
-    losing = [_('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
-        'flavor': each['name'], 'percent': each['loss'],
-        'nodes': sum(each['before'].values()),
-        'why': '; '.join(_causes(each['lost'], {}))}
-        for each in found if each['loss'] > most]
+    losing = []
+    for counted in found:
+        if counted['loss'] > most:
+            losing.append(
+                _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
+                    'flavor': counted['name'], 'percent': counted['loss'],
+                    'nodes': sum(counted['before'].values()),
+                    'why': '; '.join(_causes(counted['lost'], {}))})
     if losing:
         raise osc_exceptions.CommandError('\n'.join((
             _('Nothing was changed, as more than %g %% of the nodes would be '
@@ -125,44 +142,52 @@ def lines(found: Sequence[Plain], names: Mapping[str, str],
     :param found: as of :meth:`.capacity.Capacity.as_list`.
     :param names: the names of rules by their UUIDs.
     """
+    rows = []
+    for counted in found:
+        rows.append([counted['name'], _number(counted, capacity.FREE),
+                     _number(counted, capacity.IN_USE),
+                     '\n'.join(_causes(counted['lost'], names))])
     yield table.render(
-        [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')],
-        [[each['name'], _number(each, capacity.FREE),
-          _number(each, capacity.IN_USE),
-          '\n'.join(_causes(each['lost'], names))] for each in found],
-        output)
-    for each in found:
-        if each['problem']:
+        [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')], rows, output)
+    for counted in found:
+        if counted['problem']:
             yield _('No node can take %(flavor)s: %(problem)s') % {
-                'flavor': each['name'], 'problem': each['problem']}
-        if each['ignored']:
+                'flavor': counted['name'], 'problem': counted['problem']}
+        if counted['ignored']:
             yield _('Not counted of %(flavor)s, as Placement is not asked '
                     'for it: %(keys)s') % {
-                        'flavor': each['name'],
-                        'keys': ', '.join(each['ignored'])}
+                        'flavor': counted['name'],
+                        'keys': ', '.join(counted['ignored'])}
 
 
-def _number(each: Plain, use: str) -> str:
-    before, after = each['before'][use], each['after'][use]
-    return str(before) if before == after else f'{before} → {after}'
+def _number(counted: Plain, use: str) -> str:
+    before = counted['before'][use]
+    after = counted['after'][use]
+    if before == after:
+        return str(before)
+    return f'{before} → {after}'
 
 
 def _causes(lost: Sequence[Plain], names: Mapping[str, str]
             ) -> Iterator[str]:
     """Return a line for each cause of lost nodes."""
-    nodes = collections.defaultdict(list)
-    for each in lost:
-        by = ', '.join(names.get(rule) or rule for rule in each['rules'])
-        nodes[by].append(each['name'] or each['uuid'])
-    for by, some in sorted(nodes.items(), key=lambda item: -len(item[1])):
+    nodes_by_rules = collections.defaultdict(list)
+    for node in lost:
+        rules = ', '.join(names.get(uuid) or uuid for uuid in node['rules'])
+        nodes_by_rules[rules].append(node['name'] or node['uuid'])
+    for rules in sorted(nodes_by_rules, reverse=True,
+                        key=lambda rules: len(nodes_by_rules[rules])):
+        nodes = nodes_by_rules[rules]
         yield _P('%(count)d by %(rules)s: %(nodes)s',
-                 '%(count)d by %(rules)s: %(nodes)s', len(some)) % {
-                     'count': len(some), 'rules': by or _('(unknown)'),
-                     'nodes': first(some, _NAMES)}
+                 '%(count)d by %(rules)s: %(nodes)s', len(nodes)) % {
+                     'count': len(nodes), 'rules': rules or _('(unknown)'),
+                     'nodes': first(nodes, _NAMES)}
 
 
 def first(names: Sequence[str], most: int) -> str:
     """Return the first names, and how many more there are."""
+    text = ', '.join(names[:most])
     left = len(names) - most
-    return ', '.join(names[:most]) + (
-        _(' and %d more') % left if left > 0 else '')
+    if left > 0:
+        text += _(' and %d more') % left
+    return text

@@ -92,8 +92,9 @@ def check(parsed_args: Any) -> None:
 def run(caller: Any, parsed_args: Any) -> int:
     """Run ``evaluate --nodes``."""
     files = rule_files.load(parsed_args.rules or [], caller.app.stderr)
-    flavors = capacity_options.load(
-        caller, parsed_args.flavors) if parsed_args.flavors else []
+    flavors: list[flavor.Flavor] = []
+    if parsed_args.flavors:
+        flavors = capacity_options.load(caller, parsed_args.flavors)
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
     baremetal = caller.baremetal
     with parallel.interruptible(caller.app.stderr, _(
@@ -101,28 +102,35 @@ def run(caller: Any, parsed_args: Any) -> int:
         with rule_files.explained(baremetal, files):
             in_force = list(inspection_rule.inspection_rules(
                 baremetal, details=bool(files.rules)))
-            found, fleet_sum = _evaluate(baremetal, selection, files,
-                                         in_force, flavors, parsed_args)
+            result, totals = _evaluate(baremetal, selection, files,
+                                       in_force, flavors, parsed_args)
     if parsed_args.report:
-        arguments.write(parsed_args.report, page.render(found),
+        arguments.write(parsed_args.report, page.render(result),
                         caller.app.stdout)
     output = arguments.beside(parsed_args.report, caller.app.stdout)
     if parsed_args.format == 'table':
-        _show(found, output)
+        _show(result, output)
         if parsed_args.report:
             output.write(
                 _('The whole of it: %s\n') % parsed_args.report)
     elif parsed_args.format == 'yaml':
-        output.write(yaml_text.dump(
-            found, Dumper=yaml_text.FastDumper))
+        output.write(yaml_text.dump(result, Dumper=yaml_text.FastDumper))
     else:
-        output.write(json.dumps(found, indent=2) + '\n')
+        output.write(json.dumps(result, indent=2) + '\n')
+    return _status(totals)
+
+
+def _status(totals: summary.Summary) -> int:
+    """Return the exit status of the command."""
     # Machines without data are an error only if no machine has any.
-    if fleet_sum.errors or (fleet_sum.machines and not fleet_sum.tried):
+    if totals.errors or (totals.machines and not totals.tried):
         return EXIT_ERROR
-    different = (fleet_sum.differ if fleet_sum.compared
-                 else fleet_sum.results[summary.FAILED])
-    return EXIT_DIFFERENT if different else 0
+    different = totals.results[summary.FAILED]
+    if totals.compared:
+        different = totals.differ
+    if different:
+        return EXIT_DIFFERENT
+    return 0
 
 
 def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
@@ -134,12 +142,16 @@ def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
     :param asked: further arguments of :func:`.fleet.evaluate_page`.
     :returns: for each node its entry and the one without a comparison.
     """
+    needs_both = both and asked.get('compare')
+    asked_plainly = {**asked, 'compare': False}
+
     def ask(uuids: Sequence[str]) -> Iterable[tuple[Plain, Plain]]:
-        found = fleet.evaluate_page(baremetal, uuids, **asked)['nodes']
-        plain = fleet.evaluate_page(baremetal, uuids, **{
-            **asked, 'compare': False})['nodes'] if (
-                both and asked.get('compare')) else found
-        return zip(found, plain, strict=True)
+        entries = fleet.evaluate_page(baremetal, uuids, **asked)['nodes']
+        plain = entries
+        if needs_both:
+            answer = fleet.evaluate_page(baremetal, uuids, **asked_plainly)
+            plain = answer['nodes']
+        return zip(entries, plain, strict=True)
 
     uuids = [node['uuid'] for node in nodes]
     pages = [uuids[start:start + fleet.PAGE]
@@ -164,82 +176,118 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
         title = ', '.join(map(os.path.basename, parsed_args.rules))
         if compared:
             title = _('%s compared with the rules in force') % title
-    shown = [{name: model.DEFAULTS.get(name) if rule.get(name) is None
-              else rule[name] for name in _SHOWN}
-             for rule in tried_rules if parsed_args.phase in (
-                 None, rule.get('phase') or model.MAIN)]
-    made = summary.Summary(shown, compared)
+    rules_of_phase = []
+    for rule in tried_rules:
+        phase = rule.get('phase') or model.MAIN
+        if parsed_args.phase in (None, phase):
+            rules_of_phase.append(_shown_fields(rule))
+    totals = summary.Summary(rules_of_phase, compared)
     counted = capacity.Capacity(flavors)
-    nodes = selection.matching(baremetal, *_BEFORE, 'properties', *(
-        capacity.FIELDS if flavors else ()))
+    fields = [*_BEFORE, 'properties']
+    if flavors:
+        fields += capacity.FIELDS
+    nodes = selection.matching(baremetal, *fields)
     entries = []
     with parallel.Requests(parsed_args.jobs) as threads:
-        for node, (entry, plain) in zip(nodes, tried(
-                baremetal, nodes, threads, bool(flavors), rules=rules,
-                prune=parsed_args.prune, phase=parsed_args.phase,
-                compare=compared, tables=files.tables.entries), strict=True):
-            made.add(entry, node)
+        results = tried(
+            baremetal, nodes, threads, bool(flavors), rules=rules,
+            prune=parsed_args.prune, phase=parsed_args.phase,
+            compare=compared, tables=files.tables.entries)
+        for node, (entry, plain) in zip(nodes, results, strict=True):
+            totals.add(entry, node)
             counted.add(plain, node)
-            entries.append({**entry, **{
-                name: node.get(name) for name in _BEFORE}})
-    return {
-        'made': timeutils.utcnow(with_timezone=True).isoformat(
-            timespec='seconds'),
-        'title': title, 'compared': compared,
-        'filters': selection.filters, 'rules': shown, 'nodes': entries,
-        'summary': made.as_dict(),
-        **({'capacity': counted.as_list()} if flavors else {})}, made
+            before = {name: node.get(name) for name in _BEFORE}
+            entries.append({**entry, **before})
+    now = timeutils.utcnow(with_timezone=True)
+    result = {
+        'made': now.isoformat(timespec='seconds'),
+        'title': title,
+        'compared': compared,
+        'filters': selection.filters,
+        'rules': rules_of_phase,
+        'nodes': entries,
+        'summary': totals.as_dict(),
+    }
+    if flavors:
+        result['capacity'] = counted.as_list()
+    return result, totals
+
+
+def _shown_fields(rule: rule_files.Rule) -> Plain:
+    """Return the fields of a rule that reports show, with defaults."""
+    fields = {}
+    for name in _SHOWN:
+        fields[name] = rule.get(name)
+        if fields[name] is None:
+            fields[name] = model.DEFAULTS.get(name)
+    return fields
 
 
 def _show(fleet: Plain, output: TextIO) -> None:
     """Print what the page of --report shows, as tables."""
-    found = fleet['summary']
-    line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
-        'machines': _P('%d machine', '%d machines',
-                       found['tried']) % found['tried'],
-        'passing': _P('%d passes', '%d pass', found['ok']) % found['ok'],
-        'failed': found['failed']}
-    if found['differ'] is not None:
-        line += '; ' + _P('%d is treated otherwise than by the rules in '
-                          'force', '%d are treated otherwise than by the '
-                          'rules in force', found['differ']) % found['differ']
-    parts = [line, *_counts(found, output), *_groups(fleet, output),
+    totals = fleet['summary']
+    parts = [_first_line(totals), *_counts(totals, output),
+             *_changed_names(totals, output), *_groups(fleet, output),
              *_machines(fleet)]
     for title, nodes in (
             (_('Instances that would no longer validate: %s'),
-             found['invalid_instances']),
-            (_('No rule matches: %s'), found['unmatched']),
+             totals['invalid_instances']),
+            (_('No rule matches: %s'), totals['unmatched']),
             (_('Not tried, as nothing is known of them: %s'),
-             found['not_tried'])):
+             totals['not_tried'])):
         if nodes:
             names = capacity_options.first(list(map(_name, nodes)), _NAMES)
             parts.append(title % f'{len(nodes)} ({names})')
     if 'capacity' in fleet:
-        parts += capacity_options.lines(fleet['capacity'], {
-            rule['uuid']: _rule_name(rule) for rule in found['rules']},
-            output)
+        rule_names = {rule['uuid']: _rule_name(rule)
+                      for rule in totals['rules']}
+        parts += capacity_options.lines(fleet['capacity'], rule_names, output)
     output.write('\n'.join(parts) + '\n')
 
 
-def _counts(found: Plain, output: TextIO) -> Iterator[str]:
-    """Return tables of what rules did, and what machines gain and lose."""
-    rules = found['rules']
-    audited = any(rule['audited'] for rule in rules)
-    if rules:
-        yield table.render(
-            [_('Rule'), _('Phase'), _('Matches'), _('Failures'), _('Errors'),
-             *([_('Audited')] if audited else [])],
-            [[_rule_name(rule), rule['phase'] or '', rule['matched'],
-              rule['failed'], rule['errors'],
-              *([rule['audited']] if audited else [])] for rule in rules],
-            output)
+def _first_line(totals: Plain) -> str:
+    tried_count = totals['tried']
+    passing = totals['ok']
+    line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
+        'machines': _P('%d machine', '%d machines', tried_count) % tried_count,
+        'passing': _P('%d passes', '%d pass', passing) % passing,
+        'failed': totals['failed']}
+    different = totals['differ']
+    if different is None:
+        return line
+    text = _P('%d is treated otherwise than by the rules in force',
+              '%d are treated otherwise than by the rules in force', different)
+    return f'{line}; {text % different}'
+
+
+def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
+    """Return a table of how often rules matched, failed and erred."""
+    rules = totals['rules']
+    if not rules:
+        return
+    columns = [_('Rule'), _('Phase'), _('Matches'), _('Failures'),
+               _('Errors')]
+    rows = [[_rule_name(rule), rule['phase'] or '', rule['matched'],
+             rule['failed'], rule['errors']] for rule in rules]
+    if any(rule['audited'] for rule in rules):
+        columns.append(_('Audited'))
+        for row, rule in zip(rows, rules, strict=True):
+            row.append(rule['audited'])
+    yield table.render(columns, rows, output)
+
+
+def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
+    """Return a table of the traits and the like that machines get or lose."""
     titles = {summary.TRAIT: _('trait'),
               summary.RESOURCE_CLASS: _('resource class'),
               summary.CAPABILITY: _('capability')}
-    rows = [[titles[kind], name, gained.get(name, 0), lost.get(name, 0)]
-            for kind in summary.KINDS
-            for gained, lost in [(found[kind]['gained'], found[kind]['lost'])]
-            for name in dict.fromkeys((*gained, *lost))]
+    rows = []
+    for kind in summary.KINDS:
+        gained = totals[kind]['gained']
+        lost = totals[kind]['lost']
+        for name in dict.fromkeys((*gained, *lost)):
+            rows.append([titles[kind], name, gained.get(name, 0),
+                         lost.get(name, 0)])
     if rows:
         yield table.render([_('What'), _('Name'), _('Gained by'),
                             _('Lost by')], rows, output)
@@ -249,11 +297,13 @@ def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
     """Return a table of the largest groups of machines treated alike."""
     groups = fleet['summary']['groups']
     names = {node['uuid']: _name(node) for node in fleet['nodes']}
-    if groups:
+    rows = []
+    for group in groups[:_GROUPS]:
+        example = names[group['nodes'][0]]
+        rows.append([group['count'], example, '\n'.join(_of_group(group))])
+    if rows:
         yield table.render(
-            [_('Machines'), _('Such as'), _('What becomes of them')],
-            [[group['count'], names[group['nodes'][0]],
-              '\n'.join(_of_group(group))] for group in groups[:_GROUPS]],
+            [_('Machines'), _('Such as'), _('What becomes of them')], rows,
             output)
     if len(groups) > _GROUPS:
         left = len(groups) - _GROUPS
@@ -271,42 +321,62 @@ def _machines(fleet: Plain) -> Iterator[str]:
             yield _('%(name)s would fail: %(error)s') % {
                 'name': _name(node),
                 'error': command.cut(node['error'] or '', _LONGEST_ERROR)}
-        if node['result'] != 'ok':
-            continue
-        found = summary.differences(node['changes'], node, compared=False)
-        traits = found[summary.TRAIT].after
-        classes = found[summary.RESOURCE_CLASS].after
-        yield _('%(name)s passes and would have %(class)s and %(traits)s'
-                '%(same)s') % {
-            'name': _name(node),
-            'class': _('resource class %s') % ', '.join(classes) if classes
-            else _('no resource class'),
-            'traits': _('traits %s') % ', '.join(sorted(traits)) if traits
-            else _('no traits'),
-            'same': '' if node['changes'] else _(', as it has now')}
+        elif node['result'] == 'ok':
+            yield _passing(node)
+
+
+def _passing(node: Plain) -> str:
+    """Return what a node that passes would have."""
+    after = summary.differences(node['changes'], node, compared=False)
+    traits = _('no traits')
+    if after[summary.TRAIT].after:
+        names = ', '.join(sorted(after[summary.TRAIT].after))
+        traits = _('traits %s') % names
+    resource_class = _('no resource class')
+    if after[summary.RESOURCE_CLASS].after:
+        names = ', '.join(after[summary.RESOURCE_CLASS].after)
+        resource_class = _('resource class %s') % names
+    same = ''
+    if not node['changes']:
+        same = _(', as it has now')
+    return _('%(name)s passes and would have %(class)s and %(traits)s'
+             '%(same)s') % {
+                 'name': _name(node), 'class': resource_class,
+                 'traits': traits, 'same': same}
 
 
 def _of_group(group: Plain) -> Iterator[str]:
     if group['error']:
         yield _('fails: %s') % command.cut(group['error'], _LONGEST_ERROR)
-    for each in group['changes'][:_CHANGES]:
-        name = each['path'][1:]
-        where = (each['path'] if each['object'] == 'node'
-                 else f'{each["object"]} {each["path"]}')
-        if each['object'] == 'traits':
-            yield f'{"-" if each["op"] == "remove" else "+"} {name}'
-        elif each['op'] == 'remove':
-            yield f'- {where}'
-        else:
-            value = (_('(one of its own each)') if each.get('varies')
-                     else command.cut(json.dumps(each['value'],
-                                            ensure_ascii=False)))
-            yield f'{"+" if each["op"] == "add" else "~"} {where} = {value}'
+    for change in group['changes'][:_CHANGES]:
+        yield _change_line(change)
     left = len(group['changes']) - _CHANGES
     if left > 0:
         yield _P('and %d more change', 'and %d more changes', left) % left
     if not group['changes'] and not group['error']:
         yield _('passes, nothing changes')
+
+
+def _change_line(change: Plain) -> str:
+    """Return a change that all nodes of a group have in common."""
+    is_removed = change['op'] == 'remove'
+    if change['object'] == 'traits':
+        name = change['path'][1:]
+        if is_removed:
+            return f'- {name}'
+        return f'+ {name}'
+    where = change['path']
+    if change['object'] != 'node':
+        where = f'{change["object"]} {where}'
+    if is_removed:
+        return f'- {where}'
+    value = _('(one of its own each)')
+    if not change.get('varies'):
+        text = json.dumps(change['value'], ensure_ascii=False)
+        value = command.cut(text)
+    if change['op'] == 'add':
+        return f'+ {where} = {value}'
+    return f'~ {where} = {value}'
 
 
 def _name(node: Plain) -> str:
