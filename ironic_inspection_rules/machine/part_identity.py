@@ -42,6 +42,11 @@ def plain_form(text: str) -> str:
     return text[:LONGEST]
 
 
+def is_placeholder(text: str) -> bool:
+    """Return whether firmware writes this where it has no serial number."""
+    return plain_form(text) in _PLACEHOLDERS
+
+
 def written(value: typing.Any) -> str | None:
     """Return the text of an identity, None if the value identifies nothing.
 

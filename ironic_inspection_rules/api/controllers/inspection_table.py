@@ -99,6 +99,10 @@ def machines(name: str, query: Answer) -> Answer:
     """
     in_force = start.rules().refresh(api.request.context)
     found = _find(name, in_force)
+    if not found.has_of:
+        raise exceptions.Invalid(
+            _('Table "%s" has no "of", which says which row is that of a '
+              'machine') % name)
     limit = query['limit']
     if limit is not None and limit <= 0:
         raise exceptions.Invalid(_('"limit" must be positive'))
