@@ -169,9 +169,19 @@ def with_kept_secrets(wanted: table.Table, stored: table.Table
         if isinstance(before, dict):
             kept = _only(before, missing)
             has_kept = has_kept or bool(kept)
-            row = {**row, **kept}
+            row = _in_order_of(before, {**row, **kept})
         rows.append(row)
     return rows if has_kept else None
+
+
+def _in_order_of(before: table.Row, row: table.Row) -> table.Row:
+    """Return a row with its columns where they were in another one.
+
+    The order of columns is stored: a secret that only came back must not look
+    like a change.
+    """
+    columns = dict.fromkeys([*before, *row])
+    return _only(row, list(columns))
 
 
 def plan_lines(steps: typing.Iterable[typing.Mapping[str, typing.Any]]

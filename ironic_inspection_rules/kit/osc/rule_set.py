@@ -102,7 +102,11 @@ def as_json(plan: rule_set.Plan,
 
 
 def _show(planned: _Planned, stream: Any) -> None:
-    table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
+    changes_rules = any(step['outcome'] != replacement.UNCHANGED
+                        for step in planned.plan.steps)
+    # Where only tables change, there is something to do.
+    if changes_rules or not planned.plan.changes:
+        table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
     if planned.plan.tables:
         table.print_diff(table_change.plan_lines(planned.plan.tables), stream)
     if planned.capacity is not None:
