@@ -110,8 +110,8 @@ class ReplayTestCase(base.TestCase):
         request.content_type = 'application/json'
         return request.get_response(self.app)
 
-    def put(self, *rules):
-        response = self.send(RULES, {'rules': list(rules)}, 'PUT')
+    def put(self, *rules, **members):
+        response = self.send(RULES, {'rules': list(rules), **members}, 'PUT')
         self.assertEqual(200, response.status_int, response.text)
 
     def inspect(self, task, inventory, **plugin_data):
@@ -198,6 +198,37 @@ class RulesOfTheirTimeTestCase(ReplayTestCase):
             json.dump([CPUS], stream)
         start.rules.cache_clear()
         self.assertEqual([('same', None)], self.outcomes())
+
+    def test_tables_are_those_of_the_time(self):
+        reads = rule(1, ('set-attribute', [
+            '/extra/rack', '{tables.racks | row | get("rack")}']))
+        keys = rule(2, ('set-attribute', [
+            '/driver_info/fake_password', '{tables.racks | row | get("pin")}'
+        ]), sensitive=True)
+        racks = {'key': 'serial', 'of': '{inventory.serial}',
+                 'secret': ['pin'],
+                 'rows': [{'serial': 'A', 'rack': 'r1', 'pin': 's3cret-1'}]}
+        self.put(reads, keys, tables={'racks': racks})
+        task = self.tasks[0]
+        self.assertIsNone(self.inspect(task, {'serial': 'A'}))
+        node = objects.Node.get_by_uuid(self.admin, task.node.uuid)
+        self.assertEqual(('r1', 's3cret-1'), (
+            node.extra['rack'], node.driver_info['fake_password']))
+        later = {**racks, 'rows': [{'serial': 'A', 'rack': 'r2',
+                                    'pin': 's3cret-2'}]}
+        self.put(reads, keys, tables={'racks': later})
+        self.assertEqual([('same', None)], self.outcomes())
+        self.put(tables={})
+        runs = self.replay()
+        self.assertEqual(['same'], [run['outcome'] for run in runs])
+        self.assertNotIn('s3cret', str(runs))
+        (other,) = self.replay(rules=[reads], tables={'racks': later})
+        self.assertEqual('different', other['outcome'])
+        self.assertIn('r2', str(other))
+        kept = self.send(f'/v1/nodes/{task.node.uuid}/inspection_runs'
+                         '?detail=true', {}, 'GET').text
+        self.assertIn('r1', kept)
+        self.assertNotIn('s3cret', kept)
 
     def test_a_revision_that_is_gone_is_told_apart(self):
         self.put(CPUS)

@@ -122,6 +122,88 @@ class PutTestCase(Base):
         self.assertIn('rack', str(answer))
         self.assertEqual(2, len(self.table()))
 
+    def test_column_that_a_rule_reads_which_stays(self):
+        rows = [{'serial': 'a1', 'cpus': 1}]
+        answer = self.put(rules=[], path='?prune=false', tables={
+            'machines': {**MACHINES, 'rows': rows}}, status=400)
+        self.assertIn('rack', str(answer))
+        self.put(rules=[], path='?prune=false', tables={
+            'machines': {**MACHINES, 'of': None}}, status=400)
+        self.assertEqual(2, len(self.table()))
+
+    def test_problem_of_a_sensitive_rule_does_not_tell_what_it_reads(self):
+        self.put(rules=[CREDENTIALS])
+        answer = self.put(rules=[], path='?prune=false', tables={
+            'machines': {**exported(secret=[]), 'expect': {}}}, status=400)
+        self.assertNotIn('pin', str(answer))
+
+    def test_rules_and_tables_that_are_equal_make_no_revision(self):
+        shown = self.call('GET', '?detail=true')['inspection_rules']
+        self.assertEqual(1, self.put(
+            rules=shown, tables={'machines': exported()})['revision'])
+        self.assertEqual(1, len(self.call('GET', '/revisions')['revisions']))
+
+    def test_secret_column_between_others_comes_back_to_its_place(self):
+        rows = [{'serial': 'a1', 'pin': PIN, 'cpus': 4, 'rack': 'r1'},
+                {'serial': 'd4', 'cpus': 4, 'rack': 'r2'},
+                {'serial': 'c3', 'rack': 'r3', 'pin': PIN}]
+        self.put(tables={'machines': {**MACHINES, 'rows': rows}})
+        shown = self.call('GET', '/v1/inspection_tables/machines')['rows']
+        step, = self.put(tables={'machines': {
+            **MACHINES, 'rows': [found['row'] for found in shown]}})['tables']
+        self.assertEqual('unchanged', step['outcome'])
+        self.assertEqual([PIN, None, PIN], self.pins())
+
+    def test_table_alone_makes_one_revision(self):
+        rows = [{**MACHINES['rows'][0], 'rack': 'r9'}]
+        answer = self.put(tables={'machines': {**MACHINES, 'rows': rows}})
+        self.assertEqual(2, answer['revision'])
+        revision = self.call('GET', '/revisions')['revisions'][0]
+        self.assertEqual([{
+            'table': 'machines', 'outcome': 'updated',
+            'rows': {'new': 0, 'changed': 1, 'gone': 1}}],
+            revision['changes'])
+        self.call('DELETE', status=204)
+        self.call('POST', '/revisions/1/restore')
+        self.assertEqual([PIN, ''], self.pins())
+        self.call('POST', '/revisions/0/restore')
+        self.assertEqual([], self.names())
+
+    def test_new_secret_alone_is_a_change_that_is_not_shown(self):
+        rows = [{**MACHINES['rows'][0], 'pin': PIN + '-new'},
+                MACHINES['rows'][1]]
+        step, = self.put(tables={
+            'machines': {**MACHINES, 'rows': rows}})['tables']
+        self.assertEqual([{'key': 'A1', 'before': {'pin': '******'},
+                           'after': {'pin': '******'}}], step['changed'])
+        self.assertEqual([PIN + '-new', ''], self.pins())
+
+    def test_errors_do_not_show_secrets(self):
+        for bad in ({'types': {'pin': 'integer'}},
+                    {'rows': [{'serial': 'a', 'pin': PIN + '\0'}]},
+                    {'key': '{pin}'}):
+            self.put(tables={'machines': {**MACHINES, **bad}}, status=400)
+
+    def test_slip_in_secret_is_refused_with_the_near_name(self):
+        answer = self.put(tables={'machines': {
+            **MACHINES, 'secret': ['pinn']}}, status=400)
+        self.assertIn('did you mean', str(answer))
+
+    def test_near_names(self):
+        for bad, near in (({'types': {'cpu': 'integer'}}, 'cpus'),
+                          ({'types': {'cpus': 'integr'}}, 'integer'),
+                          ({'expect': {'rak': '{inventory.x}'}}, 'rack'),
+                          ({'key': '{seriall}'}, 'serial'),
+                          ({'of': '{inventroy.serial}'}, 'inventory'),
+                          ({'expcet': {}}, 'expect')):
+            answer = self.put(tables={'machines': {**MACHINES, **bad}},
+                              status=400)
+            self.assertIn(near, str(answer))
+            self.assertIn('did you mean', str(answer))
+
+    def test_unknown_member_beside_rules(self):
+        self.assertIn('tables', str(self.put(tabels={}, status=400)))
+
     def test_delete_of_all_rules_leaves_tables(self):
         self.call('DELETE', status=204)
         self.assertEqual(['machines'], self.names())
