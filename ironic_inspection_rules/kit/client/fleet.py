@@ -46,5 +46,5 @@ def evaluate_page(baremetal, nodes: Nodes,
         nodes=selected, rules=rules, prune=prune or None, phase=phase,
         compare=compare or None, limit=limit, marker=marker,
         tables=tables)
-    return http.call(baremetal, 'POST', '/inspection_rules/evaluate',
-                     json=request)
+    return http.call_large(baremetal, 'POST', '/inspection_rules/evaluate',
+                           json=request)

@@ -45,6 +45,23 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
               'metal service') % response.url) from exc
 
 
+def call_large(baremetal, method: str, path: str, **kwargs: Any) -> Any:
+    """Send a request that may be large, such as one with tables.
+
+    :raises: as :func:`call`; Invalid that names the option to raise if the
+        body is larger than the API takes.
+    """
+    try:
+        return call(baremetal, method, path, **kwargs)
+    except sdk_exceptions.HttpException as exc:
+        if exc.response is None or exc.response.status_code != 413:
+            raise
+        raise exceptions.Invalid(
+            _('The request is larger than the API takes: raise '
+              '[api]max_json_body_size_inspection in its configuration (%s)')
+            % exc.details) from exc
+
+
 def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:
     """Return the problems of what was sent, as far as the answer has them."""
     if exc.response is None:

@@ -109,5 +109,5 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
     :param request: any of ``node``, ``inventory``, ``plugin_data``,
         ``rules``, ``prune`` and ``phase``; None counts as not given.
     """
-    return http.call(baremetal, 'POST', f'{_RULES}/evaluate',
-                     json=http.given(**request))
+    return http.call_large(baremetal, 'POST', f'{_RULES}/evaluate',
+                           json=http.given(**request))

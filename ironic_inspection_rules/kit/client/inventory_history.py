@@ -64,8 +64,8 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
     request = http.given(
         nodes=nodes, rules=rules, prune=prune or None, since=since,
         limit=limit, marker=marker, tables=tables)
-    return http.call(baremetal, 'POST', '/inspection_rules/replay',
-                     json=request)
+    return http.call_large(baremetal, 'POST', '/inspection_rules/replay',
+                           json=request)
 
 
 def _history(node: str) -> str:

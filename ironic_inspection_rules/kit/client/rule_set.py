@@ -7,9 +7,6 @@ import dataclasses
 import itertools
 from typing import Any
 
-from openstack import exceptions as sdk_exceptions
-
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
@@ -71,16 +68,8 @@ def replace_inspection_rules(baremetal, rules: Sequence[Any],
     # An API of before tables does not know the member.
     if tables is not None:
         body['tables'] = tables
-    try:
-        return http.call(baremetal, 'PUT', _RULES, json=body,
-                         params={'dry_run': dry_run, 'prune': prune})
-    except sdk_exceptions.HttpException as exc:
-        if exc.response is None or exc.response.status_code != 413:
-            raise
-        raise exceptions.Invalid(
-            _('The rules and tables are larger than the API takes: raise '
-              '[api]max_json_body_size_inspection in its configuration (%s)')
-            % exc.details) from exc
+    return http.call_large(baremetal, 'PUT', _RULES, json=body,
+                           params={'dry_run': dry_run, 'prune': prune})
 
 
 def inspection_rule_revisions(baremetal, **query: Any

@@ -119,8 +119,17 @@ class PlanTestCase(TableCommandsTestCase):
         # In KiB.
         self.start_api(api={'max_json_body_size': 4,
                             'max_json_body_size_inspection': 64})
-        exc = self.assertRaises(exceptions.Invalid, self.plan, text)
-        self.assertIn('[api]max_json_body_size_inspection', str(exc))
+        path = self.write('large.yaml', text)
+        for command, arguments in (
+                (rule_set.PlanInspectionRules, [path]),
+                (rule_set.ApplyInspectionRules, [path, '--yes']),
+                (inspection_rule.EvaluateInspectionRules,
+                 ['--inventory', self.write('inventory.json',
+                                             '{"inventory": {"cpu": {}}}'),
+                  '--rules', path])):
+            exc = self.assertRaises(exceptions.Invalid, self.run_command,
+                                    command, *arguments)
+            self.assertIn('[api]max_json_body_size_inspection', str(exc))
 
 
 class ExportTestCase(TableCommandsTestCase):
