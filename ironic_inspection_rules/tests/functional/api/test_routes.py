@@ -37,6 +37,22 @@ class RoutesTestCase(base.TestCase):
         if not DESCRIPTION.exists():
             self.skipTest('not a checkout: no API reference')
 
+    def test_no_name_of_the_description_is_there_twice(self):
+        # Of two schemas with one name YAML takes the last, without a word.
+        ahead = [yaml.compose(DESCRIPTION.read_text())]
+        twice = []
+        while ahead:
+            node = ahead.pop()
+            if isinstance(node, yaml.MappingNode):
+                names = collections.Counter(
+                    key.value for key, _value in node.value)
+                twice += [name for name, count in names.items() if count > 1]
+                ahead += [value for _key, value in node.value]
+            elif isinstance(node, yaml.SequenceNode):
+                ahead += node.value
+
+        self.assertEqual([], twice)
+
     def answers(self, user=None, **options):
         """Send an empty request to every route.
 
