@@ -3,15 +3,19 @@
 """Data of pages as large and as hostile as one likes."""
 
 from collections.abc import Iterator, Mapping
+import dataclasses
 import json
 import random
 import typing
 import uuid
 
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.machine.outliers import peers
+from ironic_inspection_rules.kit.report.pages import table as table_page
 from ironic_inspection_rules.kit.report.pages import test
 from ironic_inspection_rules.kit.trial.fleet import capacity
 from ironic_inspection_rules.kit.trial.fleet import flavor
+from ironic_inspection_rules.machine import table_comparison
 from ironic_inspection_rules.tests import odd_fleet
 from ironic_inspection_rules.tests import odd_fleet_trial
 
@@ -126,6 +130,30 @@ def replay(count: int, hostile: str = '') -> Plain:
                  'outcome': 'error', 'reason': 'not found'})
     return {'same': 970, 'different': count - 1, 'incomparable': 4,
             'error': 1, 'reasons': {'rules are gone': 4}, 'runs': runs}
+
+
+def expected_machines(racks: int, hostile: str = '') -> str:
+    """Return the page of racks of ten rows beside the machines in them.
+
+    In the first rack the first row has no machine, the second one with less
+    memory, and the third two machines. One machine has no row.
+    """
+    prefix = f'{hostile}R'
+    rows = [{'serial': f'{prefix}{rack}-{unit}', 'rack': f'{prefix}{rack}',
+             'memory': 64}
+            for rack in range(racks) for unit in range(10)]
+    expected = table.table_from('orders', {
+        'key': 'serial', 'of': '{inventory.serial}', 'rows': rows})
+    seen = [table_comparison.Seen(f'/machines/m{place:05}.json',
+                                  row['serial'])
+            for place, row in enumerate(rows) if place]
+    less_memory = table_comparison.Difference(
+        'memory', 64, f'{hostile}32')
+    seen[0] = dataclasses.replace(seen[0], differences=(less_memory,))
+    seen.append(dataclasses.replace(seen[1], machine='/machines/again.json'))
+    seen.append(table_comparison.Seen('/machines/alone.json', None))
+    findings = list(table_comparison.findings(expected, seen, 'rack'))
+    return table_page.render(expected, findings, 'rack')
 
 
 def columns(count: int, rules: int) -> Iterator[test.Column]:

@@ -66,6 +66,7 @@ class PagesTestCase(files.FilesTestCase):
             'replay': replay.render(HOSTILE, page_samples.replay(30, HOSTILE),
                                     {'a': HOSTILE}),
             'outliers': outliers.render(page_samples.odd_machines(HOSTILE)),
+            'table': page_samples.expected_machines(30, HOSTILE),
             'fleet': fleet.render(page_samples.fleet(300, hostile=HOSTILE))}
 
     def test_pages_open_on_desktop_and_phone(self):
@@ -243,6 +244,25 @@ class PagesTestCase(files.FilesTestCase):
         self.browser.click('#findings .opener')
         [detail] = self.browser.texts('#findings tr.detail')
         self.assertIn('Where it stands', detail)
+
+    def test_machines_that_did_not_come_are_found_by_rack(self):
+        self.page(page_samples.expected_machines(30))
+        self.assertEqual(
+            ['5 of 302 rows and machines are not as expected.'],
+            self.browser.texts('h1'))
+        self.browser.click('a[href="#show=missing"]')
+        self.assertEqual(['1 entry'], self.browser.texts(COUNT))
+        self.assertEqual(['R0-0'], self.browser.texts(f'{ROWS} .opener'))
+        [rack, *_others] = self.browser.texts('#groups .item')
+        self.assertIn('7 of 11 as expected', rack)
+        self.browser.click('#groups a')
+        self.assertEqual(['11 entries'], self.browser.texts(COUNT))
+        self.browser.search('m00001', '#machines input')
+        self.browser.click(f'{ROWS} .opener')
+        [detail] = self.browser.texts('#machines tr.detail')
+        self.assertIn('- memory: 64', detail)
+        self.assertIn('+ memory: 32', detail)
+        self.assertEqual([], self.browser.complaints())
 
     def test_inspections_that_would_end_otherwise_are_found(self):
         self.page(replay.render('new.yaml', page_samples.replay(30), {}))

@@ -2,34 +2,219 @@
 
 """The page of machines beside the rows of a table, by rack."""
 
-from collections.abc import Sequence
-import os.path
+from collections.abc import Iterator, Sequence
+import json
+import pathlib
+import re
 import typing
 
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.report import table_machines
+from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.machine import table_comparison
 
-_ASSETS = ('expected.css', 'expected.js')
+_LOOKS: dict[str, page.Look] = {
+    table_comparison.MISSING: 'bad',
+    table_comparison.UNEXPECTED: 'bad',
+    table_comparison.WRONG: 'warn',
+    table_comparison.TWICE: 'warn',
+    table_comparison.RIGHT: 'good',
+}
+_CHOICES = {
+    'show=missing': 'that are missing',
+    'show=unexpected': 'that no row names',
+    'show=wrong': 'that are not as their rows expect',
+    'show=twice': 'that share a key',
+    'show=right': 'as their rows expect',
+}
+_NAMES = 12
 
 
 def render(expected: table.Table,
            found: Sequence[table_comparison.Finding], by: str | None) -> str:
     """Return the page.
 
+    :param found: what is listed; secret columns are masked in it.
     :param by: the column that groups machines, None if none does.
     """
-    made = shell.now()
     name = expected.definition.name
-    groups: dict[str, list[dict[str, typing.Any]]] = {}
-    for finding in found:
-        groups.setdefault(finding.group or '', []).append({
-            **finding.as_dict(),
-            'name': os.path.splitext(os.path.basename(
-                finding.machine or ''))[0]})
-    return shell.render(f'Table {name}, {made}', _ASSETS, {
-        'made': made, 'table': name, 'by': by,
-        'counts': table_machines.counts(found),
-        'groups': [{'label': label, 'machines': machines}
-                   for label, machines in groups.items()]})
+    entries = [_Entry(finding) for finding in found]
+    # What is not right is why somebody opens the page.
+    entries.sort(key=lambda entry: entry.is_right)
+    groups = [] if by is None else _groups(entries)
+    made = shell.now()
+    return page.render(page.Page(
+        title=f'Table {name}, {made}',
+        headline=_headline(entries),
+        about=f'Table {name}, {made}',
+        parts=(
+            _tiles(found),
+            _groups_card(by, groups),
+            _entries_card(by, entries, groups),
+        )))
+
+
+class _Entry:
+    """A machine beside its row, a row without a machine, or the reverse.
+
+    :ivar label: the key; the name of a machine that has none.
+    """
+
+    def __init__(self, finding: table_comparison.Finding) -> None:
+        self.machine = ''
+        if finding.machine is not None:
+            self.machine = pathlib.Path(finding.machine).stem
+        self.label = finding.key or self.machine
+        self.state = finding.state
+        self.group = finding.group or ''
+        self.differences = finding.differences
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nobody has to look at it."""
+        return self.state == table_comparison.RIGHT
+
+    @property
+    def tag(self) -> page.Tag:
+        """Its state, as a tag."""
+        return page.Tag(self.state, _LOOKS[self.state])
+
+    @property
+    def opened(self) -> tuple[page.Part, ...]:
+        """What its row opens to: the differences of each column."""
+        lines = []
+        for difference in self.differences:
+            column = difference.column
+            lines.append(f'- {column}: {_text(difference.expected)}')
+            lines.append(f'+ {column}: {_text(difference.found)}')
+        if not lines:
+            return ()
+        return (page.Words('- is what the row expects, + what the machine '
+                           'has.'), page.Lines(tuple(lines)))
+
+
+class _Group:
+    """The entries of one value of the column that groups them."""
+
+    def __init__(self, number: int, entries: Sequence[_Entry]) -> None:
+        self.mark = str(number)
+        self.name = entries[0].group
+        self.entries = entries
+        self.not_right = [entry for entry in entries if not entry.is_right]
+
+    def as_item(self, by: str) -> page.Item:
+        """Return what the page shows of it."""
+        whole = len(self.entries)
+        right = whole - len(self.not_right)
+        words = page.count(whole, 'entry', 'entries')
+        heading = (self.title(by), page.Link(words, 'group', self.mark))
+        meter = page.Meter(right, whole, f'{right:,} of {whole:,} as expected',
+                           'warn' if self.not_right else 'good')
+        return page.Item(heading, (meter, *self._by_state()))
+
+    def title(self, by: str) -> str:
+        """Return what it is called."""
+        return self.name or f'No {by}'
+
+    def order(self) -> tuple[int, list[str | int]]:
+        """Return its place: rack R2 before R10, where as much is right."""
+        # The texts and the numbers of a name alternate, a text first, so that
+        # a text is never compared with a number.
+        words: list[str | int] = []
+        for word in re.split('([0-9]{1,18})', self.name):
+            words.append(int(word) if word.isdecimal() else word)
+        return -len(self.not_right), words
+
+    def _by_state(self) -> Iterator[page.Part]:
+        """Yield a line for each state in which something is not right."""
+        for state in table_comparison.STATES:
+            # Two machines of one key have one label.
+            labels = list(dict.fromkeys(
+                entry.label for entry in self.not_right
+                if entry.state == state))
+            if not labels:
+                continue
+            text = ', '.join(labels[:_NAMES])
+            if len(labels) > _NAMES:
+                text += ' …'
+            yield (page.Tag(state, _LOOKS[state]), page.Words(f' {text}'))
+
+
+def _groups(entries: Sequence[_Entry]) -> list[_Group]:
+    """Return the groups, those in which most is not right first."""
+    by_name: dict[str, list[_Entry]] = {}
+    for entry in entries:
+        by_name.setdefault(entry.group, []).append(entry)
+    groups = [_Group(number, members)
+              for number, members in enumerate(by_name.values(), 1)]
+    groups.sort(key=_Group.order)
+    return groups
+
+
+def _headline(entries: Sequence[_Entry]) -> str:
+    whole = page.count(len(entries), 'row or machine', 'rows and machines')
+    not_right = sum(not entry.is_right for entry in entries)
+    verb = 'is' if not_right == 1 else 'are'
+    number = f'{not_right:,}' if not_right else 'None'
+    return f'{number} of {whole} {verb} not as expected.'
+
+
+def _tiles(found: Sequence[table_comparison.Finding]) -> page.Tiles:
+    numbers = table_machines.counts(found)
+    return page.Tiles(tuple(
+        page.Tile(numbers[state], (state, state), _LOOKS[state],
+                  ('show', state))
+        for state in table_comparison.STATES))
+
+
+def _groups_card(by: str | None, groups: Sequence[_Group]
+                 ) -> page.Card | None:
+    if by is None or not groups:
+        return None
+    items = tuple(group.as_item(by) for group in groups)
+    return page.Card(
+        'groups', f'By {by}', f'By {by}',
+        'Those in which most is not as expected come first.',
+        (page.Items(items),))
+
+
+def _entries_card(by: str | None, entries: Sequence[_Entry],
+                  groups: Sequence[_Group]) -> page.Card | None:
+    if not entries:
+        return None
+    columns = [
+        page.Column('Key'),
+        page.Column('Machine', width='14rem', wide=True),
+        page.Column('State', width='9rem'),
+    ]
+    choices = dict(_CHOICES)
+    mark_of = {}
+    if by is not None:
+        columns.insert(2, page.Column(by, width='9rem', wide=True))
+        for group in groups:
+            choices[f'group={group.mark}'] = f'of {by} {group.title(by)}'
+            mark_of[group.name] = f'group={group.mark}'
+    rows = []
+    for entry in entries:
+        marks = [f'show={entry.state}']
+        cells: list[page.Part] = [entry.label, entry.machine]
+        if by is not None:
+            marks.append(mark_of[entry.group])
+            cells.append(entry.group)
+        rows.append(page.Row((*cells, entry.tag), tuple(marks),
+                             entry.opened))
+    listed = page.Table('machines', ('entry', 'entries'), tuple(columns),
+                        tuple(rows), choices)
+    return page.Card(
+        'machines', 'Machines', 'Rows and machines',
+        'What is not as expected comes first.', (listed,))
+
+
+def _text(value: typing.Any) -> str:
+    """Return a value as a line of a difference shows it."""
+    if value is None:
+        return 'nothing'
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
