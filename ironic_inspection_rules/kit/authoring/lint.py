@@ -73,6 +73,7 @@ ALL_TRAITS = 'all-traits'
 PLUGIN = 'plugin'
 TABLE, UNKNOWN_TABLE = 'table', 'unknown-table'
 UNUSED, TABLE_VALUE = 'unused-table', 'table-value'
+MASKED = 'masked-value'
 
 _NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
 """What an author may know already."""
@@ -113,8 +114,8 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     READABLE_SECRET: (
         _('A sensitive rule writes a value of its own where others read it.'),
         secrets.check_readable),
-    'masked-value': (_('An action writes a secret, which rules do not see.'),
-                     secrets.check_masked),
+    MASKED: (_('An action writes a secret, which rules do not see.'),
+             secrets.check_masked),
     'unit': (_('A quantity with a unit compares as text.'), shape.check_units),
     'capability-path': (_('A path leads into the text of the capabilities.'),
                         node_values.check_capabilities),
@@ -275,6 +276,8 @@ def _check_tables(subjects: list[checked_rule.CheckedRule],
                          ERROR if file_tables.is_given else NOTE)
     for subject, pointer, message in tables.check_values(subjects, built):
         yield _found(subject.written, pointer, message, TABLE_VALUE)
+    for subject, pointer, message in tables.check_secrets(subjects, built):
+        yield _found(subject.written, pointer, message, MASKED)
     for name, pointer, message in tables.unused(subjects, built):
         path, place = file_tables.tables[name].locate(pointer)
         yield Finding(path, *place, WARNING, UNUSED, None,

@@ -263,7 +263,8 @@ def _may_be_secret(source: origin.Origin,
                    secrets: set[reach.Steps]) -> bool:
     """Return whether a value of a rule is or has a secret of the machine."""
     steps = (source.root, *source.steps)
-    if any(map(masking.is_secret, source.rest)):
+    # The columns of a row have names of their own.
+    if not source.is_row and any(map(masking.is_secret, source.rest)):
         return True
     # The first is what the field reads, the others what its filters step into.
     _read, *stepped_into = reach.of_field('', source.field)

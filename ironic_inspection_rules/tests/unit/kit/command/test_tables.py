@@ -169,6 +169,38 @@ class TablesTestCase(test_shell.CallTestCase):
         self.write('rules/machines.csv', 'serial,sku,pin\nA1,a,7\n')
         self.assertIn('racks', self.lint(more)['unused-table', 'warning'])
 
+    WRITES = """\
+- description: credentials
+  sensitive: true
+  vars: {row: "{tables.machines | row}"}
+  conditions: [{op: exists, args: {value: "{vars.row}"}}]
+  actions:
+  - {op: set-attribute, args: {path: /driver_info/x_password, value: VALUE}}
+"""
+
+    def test_lint_knows_that_sensitive_rules_see_secret_columns(self):
+        self.write('rules/machines.csv', 'serial,sku,pin,password\nA1,a,7,p\n')
+        for value in ('"{vars.row.password}"',
+                      '"{vars.row | get(\'password\') | trim}"',
+                      '"{tables.machines | row | get(\'password\')}"'):
+            rule = self.WRITES.replace('VALUE', value)
+            for secret in ('pin, password', 'pin'):
+                self.assertNotIn(('masked-value', 'warning'),
+                                 self.lint(RULES + rule, secret), value)
+
+    def test_lint_finds_secret_columns_that_an_open_rule_writes(self):
+        for value, is_secret in (
+                ('"{vars.row.pin}"', True),
+                ('"{vars.row}"', True),
+                ('{a: "{vars.row | get(\'pin\')}"}', True),
+                ('"{tables.machines | row}"', True),
+                ('"{vars.row.sku}"', False),
+                ('"{vars.row | length}"', False)):
+            rule = self.WRITES.replace('VALUE', value).replace(
+                '  sensitive: true\n', '')
+            self.assertEqual(is_secret, ('masked-value', 'warning')
+                             in self.lint(RULES + rule), value)
+
     def test_lint_finds_what_is_wrong_in_rows(self):
         self.write('rules/machines.csv', 'serial,sku\nA1,a\nA1,b\nA2\n')
         self.save()
