@@ -29,16 +29,25 @@ _MOST_SHARED = 1000
 """Values of a column that are kept once, however many rows have them."""
 
 
+class Content(typing.NamedTuple):
+    """The rows of a file, and the line of each, counted from one.
+
+    ``columns`` are the names in the header.
+    """
+
+    rows: list[dict[str, typing.Any]]
+    lines: typing.Sequence[int]
+    columns: list[str]
+
+
 def read(path: str, data: bytes, encoding: str,
-         types: typing.Mapping[str, str]
-         ) -> tuple[list[dict[str, typing.Any]], typing.Sequence[int]]:
+         types: typing.Mapping[str, str]) -> Content:
     """Read rows under a header.
 
     :param data: what is in the file.
     :param encoding: of which it is valid text.
     :param types: the types of columns. A cell that is not of its type stays
         text, which the check of the table reports.
-    :returns: the rows, and the line of each, counted from one.
     :raises: :class:`.exceptions.InvalidDocument` with the line.
     """
     def fail(reason: str, line: int) -> typing.NoReturn:
@@ -74,7 +83,7 @@ def read(path: str, data: bytes, encoding: str,
         lines.append(line)
     if columns is None:
         fail(_('the file is empty: its first line must name the columns'), 1)
-    return rows, lines
+    return Content(rows, lines, [column.name for column in columns])
 
 
 class _Records:

@@ -47,6 +47,11 @@ class FileTable:
                  if name != FILE}
         return {**entry, 'rows': self.rows.rows}
 
+    @property
+    def header(self) -> Sequence[str]:
+        """Return the columns that its file names whatever the rows are."""
+        return () if self.rows is None else self.rows.columns
+
     def locate(self, pointer: str) -> tuple[str, document.Place]:
         """Return the file and the place of a value.
 
@@ -146,7 +151,7 @@ def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
     """Yield what is wrong with tables, each with its file and line."""
     for name, each in tables.tables.items():
         try:
-            table.table_from(name, each.entry)
+            table.table_from(name, each.entry, each.header)
         except exceptions.InvalidTables as exc:
             for problem in exc.problems:
                 error = tables.error(problem)
@@ -165,7 +170,8 @@ def build(tables: FileTables) -> dict[str, table.Table]:
     built: dict[str, table.Table] = {}
     with contextlib.suppress(exceptions.InvalidTables):
         built = table.tables_from(
-            {name: each.entry for name, each in tables.tables.items()})
+            {name: each.entry for name, each in tables.tables.items()},
+            {name: each.header for name, each in tables.tables.items()})
         return built
     raise joined(list(problems(tables)))
 

@@ -44,12 +44,14 @@ class Rows:
 
     ``lines`` has the line of each row, counted from one. ``cells`` has that
     of each value of each row, in their order, where it is another one.
+    ``columns`` are those of a header, which is there without rows, too.
     """
 
     path: str
     rows: list[typing.Any]
     lines: typing.Sequence[int]
     cells: typing.Sequence[int] | None = None
+    columns: typing.Sequence[str] = ()
 
     def line(self, number: int, column: str | None = None) -> int:
         """Return the line of a row, or of a value in it.
@@ -83,7 +85,9 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     if suffix == CSV:
         # It is decoded once more, piece by piece: that takes less memory.
         del text
-        return Rows(path, *csv_text.read(path, data, encoding, types))
+        content = csv_text.read(path, data, encoding, types)
+        return Rows(path, content.rows, content.lines,
+                    columns=content.columns)
     if suffix == JSON:
         return _of_json(path, text)
     return _of_yaml(path, text)

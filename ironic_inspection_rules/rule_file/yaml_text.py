@@ -335,5 +335,8 @@ def check_names(node: yaml.MappingNode) -> None:
 
 def _require_text(key: yaml.Node, *tags: str) -> None:
     if key.tag not in tags:
-        raise yaml.MarkedYAMLError(problem=_('keys must be text'),
+        problem = _('keys must be text')
+        if isinstance(key, yaml.ScalarNode) and key.value:
+            problem = _('keys must be text: put quotes around %s') % key.value
+        raise yaml.MarkedYAMLError(problem=problem,
                                    problem_mark=key.start_mark)

@@ -187,6 +187,8 @@ class Table:
 
 
 Tables = typing.Mapping[str, Table]
+Headers = typing.Mapping[str, typing.Sequence[str]]
+NO_HEADERS: Headers = {}
 
 
 def shown_row(row: Row, secret: typing.Collection[str]
@@ -259,10 +261,13 @@ def convert(text: str, kind: str | None) -> typing.Any:
     raise exceptions.OperationError(_not_of_type(text, kind))
 
 
-def tables_from(entries: typing.Any) -> dict[str, Table]:
+def tables_from(entries: typing.Any, headers: Headers = NO_HEADERS
+                ) -> dict[str, Table]:
     """Build all tables of a rule set.
 
     :param entries: the JSON form of each by name.
+    :param headers: the columns of each by name, as far as these are known
+        whatever the rows are.
     :raises: :class:`.exceptions.InvalidTables` with the problems of all.
     """
     if not isinstance(entries, dict):
@@ -273,7 +278,7 @@ def tables_from(entries: typing.Any) -> dict[str, Table]:
     problems: list[Problem] = []
     for name, entry in entries.items():
         try:
-            built[name] = table_from(name, entry)
+            built[name] = table_from(name, entry, headers.get(name, ()))
         except exceptions.InvalidTables as exc:
             problems += exc.problems
     if problems:
@@ -281,16 +286,18 @@ def tables_from(entries: typing.Any) -> dict[str, Table]:
     return built
 
 
-def table_from(name: str, entry: typing.Any) -> Table:
+def table_from(name: str, entry: typing.Any,
+               header: typing.Sequence[str] = ()) -> Table:
     """Build a table.
 
     :param entry: its JSON form: a mapping with ``key``, ``rows`` and, if it
         has them, ``of``, ``types``, ``secret``, ``expect``.
+    :param header: its columns, if these are known whatever the rows are.
     :raises: :class:`.exceptions.InvalidTables` with problems at pointers such
         as ``/tables/NAME/rows/12/cpus``.
     """
     place = '/tables' + data_path.pointer([name])
-    reader = _Reader(name)
+    reader = _Reader(name, header)
     problems = exceptions.first_of(
         problem.below(place) for problem in reader.read(entry))
     if problems:
@@ -301,10 +308,10 @@ def table_from(name: str, entry: typing.Any) -> Table:
 class _Reader:
     """Reads one table; ``table`` builds it if there were no problems."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, header: typing.Sequence[str]) -> None:
         self._name = name
         self._index: dict[str, Row] = {}
-        self._columns: dict[str, None] = {}
+        self._columns: dict[str, None] = dict.fromkeys(header)
         self._definition: TableDefinition
 
     def table(self) -> Table:
@@ -315,7 +322,7 @@ class _Reader:
         if not isinstance(self._name, str) or not _NAME.fullmatch(self._name):
             yield Problem('', _(
                 'the name of a table is at most %d letters, digits, "_" and '
-                '"-", and begins with a letter') % LONGEST_NAME)
+                '"-", and begins with a letter or "_"') % LONGEST_NAME)
             return
         if not isinstance(entry, dict):
             yield Problem('', _('a table must be a mapping, not %s')
@@ -335,11 +342,12 @@ class _Reader:
         yield from problems
         if problems:
             return
-        known = {*self._columns, *self._definition.secret}
-        if rows:
+        known = None
+        if rows or self._columns:
+            known = {*self._columns, *self._definition.secret}
             yield from self._check_names(known)
         try:
-            key = _key_template(self._definition, known if rows else None)
+            key = _key_template(self._definition, known)
         except exceptions.InvalidTables as exc:
             yield from exc.problems
             key = None
@@ -358,11 +366,7 @@ class _Reader:
                 if column not in self._columns:
                     yield from _column_name(f'/rows/{number}', column)
                     self._columns[column] = None
-                size += len(column) + 6
-                if value.__class__ is str:
-                    size += len(value)
-                elif value.__class__ in (dict, list):
-                    size += budget.UNLIMITED.measure(value)
+                size += _size(column) + _size(value) + 6
             if len(self._columns) > MOST_COLUMNS:
                 yield Problem(f'/rows/{number}',
                               _('there are more than %d columns')
@@ -512,8 +516,29 @@ def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
     return list(value.items()) if isinstance(value, dict) else []
 
 
+def _size(value: typing.Any) -> int:
+    """Return about how many bytes a value has as JSON in UTF-8."""
+    if value.__class__ is str:
+        if value.isascii():
+            return len(value)
+        return len(value.encode(errors='surrogatepass'))
+    if value.__class__ not in (dict, list):
+        return 0
+    size = 0
+    for _path, part in data_path.walk(value):
+        if isinstance(part, dict):
+            size += sum(map(_size, part))
+        elif isinstance(part, str):
+            size += _size(part)
+        size += 4
+    return size
+
+
 def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
-    if not isinstance(column, str) or not column.strip():
+    if not isinstance(column, str):
+        yield Problem(place, _('the name of a column must be text, not %s')
+                      % suggestion.kind_of(column))
+    elif not column.strip():
         yield Problem(place, _('a column has no name'))
     elif len(column) > LONGEST_KEY:
         yield Problem(place, _('the name of a column is longer than %d '
@@ -566,7 +591,7 @@ def _key_template(definition: TableDefinition,
                   known: typing.Collection[str] | None) -> typing.Any:
     """Compile the key to a template over ``item``, which is a row.
 
-    :param known: the columns; None if there are no rows to know them from.
+    :param known: the columns; None if nobody knows them.
     :raises: :class:`.exceptions.InvalidTables`
     """
     key = definition.key

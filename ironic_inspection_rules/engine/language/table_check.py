@@ -52,8 +52,8 @@ def problems(rule: model.Rule, tables: table.Tables
         found = tables.get(column.table)
         if found is None or column.table in wrong:
             continue
-        # Without rows nobody knows which columns they are to have.
-        if len(found) and column.column not in found.known_columns:
+        # A table without rows may not know its columns.
+        if found.columns and column.column not in found.known_columns:
             yield suggestion.unknown_at(
                 column.pointer,
                 _('column of table "%s"') % column.table, column.column,

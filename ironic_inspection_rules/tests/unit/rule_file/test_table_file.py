@@ -191,6 +191,25 @@ class PlaceTestCase(TableFileTestCase):
             self.assertEqual('rules.yaml:6', self.table(
                 f'key: serial\nfile: rows.csv\n{member}\n'))
 
+    def test_header_without_rows_is_checked(self):
+        self.write('rows.csv', 'serial,cpus,pin\n')
+        for number, member in enumerate((
+                'key: seriel', 'types: {cpu: integer}', 'secret: [pim]',
+                'expect: {cpu: "{inventory.cpu.count}"}')):
+            key = 'key: serial\n' if number else ''
+            line = 5 + bool(number)
+            self.assertEqual(f'rules.yaml:{line}', self.table(
+                f'file: rows.csv\n{key}{member}\n'), member)
+
+    def test_column_whose_name_is_no_text_is_told_with_its_line(self):
+        for name in ('1', 'true', 'null', '2020-01-01', '1.5'):
+            for text in (f'- {{a: x}}\n- {{{name}: y, a: y}}\n',
+                         f'- {{a: x}}\n- a: y\n  {name}: y\n'):
+                self.write('rows.yaml', text)
+                self.assertIn(self.refused(
+                    'tables: {m: {key: a, file: rows.yaml}}'),
+                    ('rows.yaml:2', 'rows.yaml:3'), name)
+
     def test_key_is_checked(self):
         for key in ('', '""', 'x\0y', 'x' * 10_000):
             self.write('rows.csv', f'a,b\n{key},1\n')

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import datetime
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -169,7 +170,37 @@ class ProblemsTestCase(base.TestCase):
         self.assertEqual(['/tables/m/rows/0'],
                          list(self.refused(of_rows([large]))))
 
+    def test_size_is_that_in_bytes(self):
+        # A third of them as characters.
+        text = '\N{EURO SIGN}' * (11 * 2 ** 20)
+        for value in (text, [{'deep': text}], {text: 1}):
+            self.assertEqual(['/tables/m/rows/0'], list(self.refused(of_rows(
+                [{'serial': 'a', 'x': value}]))))
+        table.table_from('m', of_rows([{'serial': 'a', 'x': text[:2 ** 20]}]))
+
+    def test_names_of_columns_must_be_text(self):
+        for name in (1, True, None, 1.5, datetime.date(2020, 1, 1), ('a',)):
+            self.assertEqual(['/tables/m/rows/0'], list(self.refused(of_rows(
+                [{'serial': 'a', name: 'x'}]))), name)
+
+    def test_columns_of_a_header_are_known_without_rows(self):
+        for members, place in (({'key': 'serials'}, 'key'),
+                               ({'types': {'cpu': 'integer'}}, 'types/cpu'),
+                               ({'secret': ['pim']}, 'secret/0'),
+                               ({'expect': {'cpu': '{inventory.x}'}},
+                                'expect/cpu')):
+            made = of_rows([], **members)
+            table.table_from('m', made)
+            error = self.assertRaises(
+                exceptions.InvalidTables, table.table_from, 'm', made,
+                ['serial', 'cpus', 'pin'])
+            self.assertEqual([f'/tables/m/{place}'],
+                             [each.pointer for each in error.problems])
+        found = table.table_from('m', of_rows([]), ['serial', 'cpus'])
+        self.assertEqual(('serial', 'cpus'), found.columns)
+
     def test_names_of_tables(self):
+        table.table_from('_m', of_rows([]))
         for name in ('', 'a.b', 'a b', '1a', 'x' * 64, 'a/b', 'ä'):
             self.assertRaises(exceptions.InvalidTables, table.table_from,
                               name, of_rows([]))
