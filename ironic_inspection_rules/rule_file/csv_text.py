@@ -107,7 +107,7 @@ class _Records:
         begin = skipped + 1
         try:
             for record in reader:
-                if record:
+                if len(record) > 1 or ''.join(record).strip():
                     yield begin, record
                 begin = skipped + reader.line_num + 1
         except csv.Error as exc:
@@ -176,6 +176,9 @@ class _Column:
 
 def _header_problem(cells: list[str]) -> str | None:
     names = [cell.strip() for cell in cells]
+    if any('\0' in name for name in names):
+        # Workbooks begin so, and UTF-16 without a mark.
+        return _('the file is no text in UTF-8; save it as "CSV UTF-8"')
     if len(names) > table.MOST_COLUMNS:
         return _('there are more than %d columns') % table.MOST_COLUMNS
     for number, name in enumerate(names, 1):

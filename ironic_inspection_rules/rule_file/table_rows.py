@@ -200,8 +200,11 @@ def _of_json(path: str, text: str) -> Rows:
             fail(exc.msg, exc.pos)
         except RecursionError:
             fail(_('nested too deeply'), position)
-        except ValueError as exc:
+        except exceptions.OperationError as exc:
             fail(str(exc), position)
+        except ValueError:
+            # Python reads no number of more than 4300 digits.
+            fail(yaml_text.TOO_MANY_DIGITS, position)
         rows.append(row)
         lines.append(line)
         position = _skip(text, position)
@@ -229,19 +232,19 @@ def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
     if len(made) != len(pairs):
         names = [name for name, _value in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(_('key "%s" is there twice')
-                         % suggestion.shown(twice))
+        raise exceptions.OperationError(
+            _('key "%s" is there twice') % suggestion.shown(twice))
     return made
 
 
 def _no_constant(name: str) -> typing.NoReturn:
-    raise ValueError(yaml_text.NOT_JSON % name)
+    raise exceptions.OperationError(yaml_text.NOT_JSON % name)
 
 
 def _finite(number: str) -> float:
     value = float(number)
     if not math.isfinite(value):
-        raise ValueError(yaml_text.NOT_JSON % number)
+        raise exceptions.OperationError(yaml_text.NOT_JSON % number)
     return value
 
 

@@ -34,6 +34,7 @@ _PAIR = re.compile(r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
 _TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 _TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
+TOO_MANY_DIGITS = _('the number has too many digits')
 _LONG_NUMBER = re.compile('[-+]?[0-9][0-9A-Fa-f_x:]{1000,}')
 
 _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
@@ -293,7 +294,7 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
         str(value)
     except (yaml.constructor.ConstructorError, ValueError, LookupError) as exc:
         if _LONG_NUMBER.fullmatch(written):
-            problem = _('the number has too many digits')
+            problem = TOO_MANY_DIGITS
         elif written.startswith('!') and isinstance(exc, yaml.YAMLError):
             # YAML's own words name the tag.
             raise

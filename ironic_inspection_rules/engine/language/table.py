@@ -356,6 +356,8 @@ class _Reader:
 
     def _read_columns(self, rows: typing.Any) -> typing.Iterator[Problem]:
         size = 0
+        for column in self._columns:
+            yield from _column_name('/rows', column)
         for number, row in enumerate(rows):
             if not isinstance(row, dict):
                 yield Problem(f'/rows/{number}',

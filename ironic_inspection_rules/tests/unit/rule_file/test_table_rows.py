@@ -85,6 +85,17 @@ class CsvTestCase(RowsTestCase):
                        ','.join(f'c{number}' for number in range(101))):
             self.assertEqual(1, self.refused(f'{header}\nA1\n'), header)
 
+    def test_what_is_no_text_is_refused_at_the_header(self):
+        for data in ('serial\nA1\n'.encode('utf-16-le'), b'PK\3\4\0\0',
+                     b'se\0rial\nA1\n'):
+            self.assertEqual(1, self.refused(data))
+
+    def test_line_of_white_space_is_no_row(self):
+        found = self.read('serial,rack\nA1,R1\n  \n \t\n A2\n')
+        self.assertEqual(['A1', ' A2'],
+                         [row['serial'] for row in found.rows])
+        self.assertEqual([2, 5], list(found.lines))
+
     def test_names_of_columns_are_trimmed(self):
         self.assertEqual([{'serial': 'A1', 'rack': ' R1'}],
                          self.read('serial, rack \nA1, R1\n').rows)
@@ -175,7 +186,8 @@ class JsonTestCase(RowsTestCase):
                            (2, '[1,\n]'), (2, '[1,\n'), (2, '[1\n'),
                            (2, '[{"a": 1},\n{"a": 1, "a": 2}]'),
                            (2, '[1,\nNaN]'), (1, '[1e999]'),
-                           (2, '[1]\n[2]')):
+                           (2, '[1]\n[2]'),
+                           (2, f'[1,\n{"9" * 5000}]')):
             self.assertEqual(line, self.refused(text, 'rows.json'), text)
 
     def test_depth_is_limited(self):

@@ -196,6 +196,9 @@ class ProblemsTestCase(base.TestCase):
                 ['serial', 'cpus', 'pin'])
             self.assertEqual([f'/tables/m/{place}'],
                              [each.pointer for each in error.problems])
+        for name in ('', ' ', 'x' * 300, 'a\0', '\ud800'):
+            self.assertRaises(exceptions.InvalidTables, table.table_from,
+                              'm', of_rows([]), ['serial', name])
         found = table.table_from('m', of_rows([]), ['serial', 'cpus'])
         self.assertEqual(('serial', 'cpus'), found.columns)
 
