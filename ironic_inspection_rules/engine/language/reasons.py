@@ -8,7 +8,16 @@ _LONGEST = 200
 _SHORT = 20
 
 
-def show(value: typing.Any) -> str:
+Name = typing.Callable[[typing.Any], str | None]
+"""Returns what stands for a mapping in reasons, None for what it holds."""
+
+
+def nameless(_value: typing.Any) -> str | None:
+    """Let reasons show what every mapping holds."""
+    return None
+
+
+def show(value: typing.Any, name: Name = nameless) -> str:
     """Return the text of a value, cut to a readable length."""
     if value.__class__ is str:
         if len(value) <= _SHORT:
@@ -17,25 +26,29 @@ def show(value: typing.Any) -> str:
     if value.__class__ not in (list, dict):
         return shorten(repr(value))
     text = ''
-    for piece in _write(value):
+    for piece in _write(value, name):
         text += piece
         if len(text) > _LONGEST:
             break
     return shorten(text)
 
 
-def _write(value: typing.Any) -> typing.Iterator[str]:
+def _write(value: typing.Any, name: Name) -> typing.Iterator[str]:
     """Yield the text of a value piece by piece: it may be large."""
     is_list = value.__class__ is list
     if not is_list and value.__class__ is not dict:
         yield show(value)
+        return
+    named = None if is_list else name(value)
+    if named is not None:
+        yield named
         return
     yield '[' if is_list else '{'
     for index, each in enumerate(value):
         yield ', ' if index else ''
         if not is_list:
             yield f'{show(each)}: '
-        yield from _write(each if is_list else value[each])
+        yield from _write(each if is_list else value[each], name)
     yield ']' if is_list else '}'
 
 

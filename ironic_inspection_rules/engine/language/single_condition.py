@@ -6,6 +6,7 @@ Most time of an inspection is spent here. Of nearly all conditions only the
 first value depends on the data, so they need no mapping of their arguments.
 """
 
+import functools
 import typing
 
 from ironic_inspection_rules.engine.language import arguments
@@ -18,6 +19,7 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import reasons
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.i18n import _
 
@@ -259,7 +261,7 @@ class Sentence:
                 return f'{before}{value!r}{after}'
             if value.__class__ is Missing:
                 return _('field {%s} does not exist') % value.field
-            return f'{before}{reasons.show(value)}{after}'
+            return f'{before}{_show(view, value)}{after}'
 
         if not self._filtered:
             self.describe_value = describe
@@ -280,7 +282,7 @@ class Sentence:
             if value.__class__ is Missing:
                 text = _('field {%s} does not exist') % value.field
                 break
-            text += before + reasons.show(value)
+            text += before + _show(view, value)
         else:
             text += self._after
         return text + ''.join(_filter_description(each)(view, made[each])
@@ -299,15 +301,21 @@ class Sentence:
                 else reasons.shorten(reason))
 
 
+def _show(view: budget.View, value: typing.Any) -> str:
+    """Return the text of a value; of a row only which it is."""
+    return reasons.show(value, functools.partial(table.name_of_row, view))
+
+
 def _filter_description(field: template.Filtered) -> DescribeValue:
     """Build a function that describes what the filters of a field did."""
     frame = _('; {%(field)s} makes %(after)s of %(before)s')
     text, source = reasons.shorten(field.missing.field), field.source
 
-    def shown(value: typing.Any) -> str:
-        return (_('nothing') if isinstance(value, Missing)
-                else reasons.show(value))
+    def shown(view: budget.View, value: typing.Any) -> str:
+        if isinstance(value, Missing):
+            return _('nothing')
+        return _show(view, value)
 
     return lambda view, value: frame % {
-        'field': text, 'before': shown(source.render(view)),
-        'after': shown(value)}
+        'field': text, 'before': shown(view, source.render(view)),
+        'after': shown(view, value)}

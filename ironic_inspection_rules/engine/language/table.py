@@ -47,6 +47,7 @@ _UNSTORABLE = re.compile('[\0\ud800-\udfff]')
 _KINDS: typing.Mapping[str, tuple[type, ...]] = {
     'integer': (int,), 'number': (int, float), 'boolean': (bool,),
     'string': (str,)}
+_OF_KEY = budget.Limits(time=1.0, operations=10_000)
 _OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
 
 
@@ -84,7 +85,7 @@ class Table:
     :param masked: whether the values of secret columns are hidden.
     """
 
-    __slots__ = ('_index', '_masked', '_of', '_secret', 'columns',
+    __slots__ = ('_index', '_key', '_masked', '_of', '_secret', 'columns',
                  'definition', 'expect')
 
     def __init__(self, definition: TableDefinition,
@@ -99,6 +100,7 @@ class Table:
         self._index = index
         self._masked = masked
         self._secret = frozenset(definition.secret)
+        self._key = _key_template(definition, None)
         self._of = (None if definition.of is None
                     else template.compile_value(definition.of))
 
@@ -168,6 +170,19 @@ class Table:
             return data_path.ABSENT
         return disclosure.row(row, self._secret) if self._masked else row
 
+    def find_row(self, value: typing.Any) -> str | None:
+        """Return the key of a row, None for what is no row of the table."""
+        # A machine may send any mapping.
+        allowance = budget.Budget(_OF_KEY)
+        try:
+            key = key_text(rendered(self._key, budget.View(
+                {interpolation.ITEM: value}, allowance)))
+        except exceptions.OperationError:
+            return None
+        if key is None or self.row(key) != value:
+            return None
+        return key
+
     def key_of_machine(self, roots: budget.View) -> str | None:
         """Return the key of a machine.
 
@@ -232,6 +247,21 @@ def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
     text = key_text(key)
     row = data_path.ABSENT if text is None else table.row(text)
     return default if row is data_path.ABSENT else row
+
+
+def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
+    """Return what stands for a row where nobody is told what is in it.
+
+    :param roots: the data that a rule sees by root name.
+    :param value: any mapping.
+    :returns: None if it is no row of the tables.
+    """
+    tables: Tables = roots.get(interpolation.TABLES) or {}
+    for name, found in tables.items():
+        key = found.find_row(value)
+        if key is not None:
+            return f'<row {key!r} of {name}>'
+    return None
 
 
 def convert(text: str, kind: str | None) -> typing.Any:

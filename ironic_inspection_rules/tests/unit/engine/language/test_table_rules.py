@@ -150,6 +150,26 @@ class RowTestCase(base.TestCase):
         self.assertIn('r1', reason)
         self.assertNotIn('b2', reason)
 
+    def test_reason_does_not_show_the_columns_of_a_row(self):
+        for value, is_row in (
+                (ROW, True), ('{vars.row}', True), ('{vars}', True),
+                ("{tables.machines | row('B2')}", True),
+                ('{vars.row | default({})}', True),
+                ("{plugin_data.serial | upper | lookup(tables.machines)}",
+                 True),
+                ('{plugin_data.other}', False)):
+            for op in ('exists', 'is-empty', '!one-of'):
+                args = [value, ['x']] if op == '!one-of' else [value]
+                outcome, _roots = phase.run(
+                    {'vars': {'row': ROW}, 'mode': 'audit',
+                     'conditions': [{'op': op, 'args': args}]},
+                    plugin_data={'serial': 'a1',
+                                 'other': {'serial': 'a1', 'rack': 'r1'}},
+                    tables=TABLES, explain=True)
+                reason = outcome.traces[0].conditions[0].reason
+                self.assertEqual(is_row, 'r1' not in reason
+                                 and 'r2' not in reason, reason)
+
 
 class SecretTestCase(base.TestCase):
 
