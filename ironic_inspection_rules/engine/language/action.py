@@ -182,7 +182,8 @@ class Action:
                    and (not undoes or name in self._undo.varying)}
         return masked_field.MaskedFields(written, self._own_vars,
                                          self._operation.get('loop'),
-                                         template.compile_field)
+                                         template.compile_field,
+                                         template.compile_value)
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:

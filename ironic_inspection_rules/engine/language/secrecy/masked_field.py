@@ -19,9 +19,13 @@ from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language.secrecy import masking
 
-Compile = typing.Callable[[interpolation.Field], rendering.Template]
+CompileField = typing.Callable[[interpolation.Field], rendering.Template]
+CompileValue = typing.Callable[[typing.Any, bool], typing.Any]
+"""Takes a value, and whether missing fields stay in its lists."""
 
 _TABLES = interpolation.TABLES
+_FAILED = object()
+"""Stands for a value that cannot be computed."""
 
 OF_RULE = (model.VARS, interpolation.ITEM)
 """The roots of values that a rule makes."""
@@ -34,21 +38,29 @@ class MaskedFields:
     :param own_vars: the ``vars`` of the rule as they are written.
     :param loop: the loop of the action; None for none.
     :param compile_field: builds the template of a field.
+    :param compile_value: builds the template of a value, if it has fields.
     """
 
     __slots__ = ('_fields', '_of_tables')
 
     def __init__(self, written: typing.Any,
                  own_vars: typing.Mapping[str, typing.Any],
-                 loop: typing.Any, compile_field: Compile) -> None:
+                 loop: typing.Any, compile_field: CompileField,
+                 compile_value: CompileValue) -> None:
         origins = origin.Origins(own_vars, loop)
         self._fields = [
             (field, field.root, _of_machine(field, origins))
             for field in reads.fields(written)
             if field.root and field.root != _TABLES]
-        self._of_tables = [
-            made for field in interpolation.fields(written)
-            for made in _of_tables(field, origins, compile_field)]
+        self._of_tables = _FieldsOfTables(
+            [field for field in interpolation.fields(written) if field.root],
+            origins, compile_field)
+        if self._of_tables.reads_vars:
+            self._of_tables.own_vars = {
+                name: compile_value(value, False)
+                for name, value in own_vars.items()}
+        if self._of_tables.reads_item:
+            self._of_tables.loop = compile_value(loop, True)
 
     def refuse(self, view: budget.View,
                unmasked: typing.Mapping[str, typing.Any]) -> None:
@@ -58,9 +70,8 @@ class MaskedFields:
         :param unmasked: the same with all secrets.
         :raises: :class:`.exceptions.MaskedField` if one is or has.
         """
-        for made in self._of_tables if hides_columns(view) else ():
-            if made.is_masked(view):
-                raise exceptions.MaskedField(made.text)
+        if hides_columns(view):
+            self._of_tables.refuse(view)
         if view is unmasked:
             return
         for field, root, made_of in self._fields:
@@ -73,39 +84,136 @@ class MaskedFields:
                 raise exceptions.MaskedField(field.text)
 
 
-class _OfTable(typing.NamedTuple):
-    """A value that a row of a table gives.
+class _FieldsOfTables:
+    """The fields of an action that read tables, also by values of the rule.
 
-    :param text: of the field of the action.
-    :param source: the field that reads the table.
-    :param rest: the path from its value to the one that is written.
-    :param written: the field that is written.
+    What is made of a masked column need not look masked. So the value of a
+    field is computed twice, with masked and with open tables: where both are
+    the same, no secret is in it.
+
+    ``own_vars`` and ``loop`` are templates; they are set where they are read.
     """
 
-    text: str
-    source: rendering.Template
-    rest: data_path.Path
-    written: rendering.Template
+    __slots__ = ('_fields', 'loop', 'own_vars', 'reads_item', 'reads_vars')
 
-    def is_masked(self, view: budget.View) -> bool:
-        """Return whether the value would be another with secret columns."""
-        seen = self.source.render(view)
-        hidden = view[_TABLES]
-        view[_TABLES] = {name: found.open for name, found in hidden.items()}
+    def __init__(self, fields: typing.Iterable[interpolation.Field],
+                 origins: origin.Origins,
+                 compile_field: CompileField) -> None:
+        self._fields: list[tuple[str, rendering.Template]] = []
+        self.own_vars: typing.Mapping[str, typing.Any] = {}
+        self.loop: typing.Any = None
+        roots: set[str] = set()
+        for field in fields:
+            found = set(_roots_with_tables(field, origins))
+            if found:
+                self._fields.append((field.text, compile_field(field)))
+            roots |= found
+        self.reads_item = interpolation.ITEM in roots
+        # The loop may read the vars.
+        self.reads_vars = model.VARS in roots or self.reads_item
+
+    def refuse(self, view: budget.View) -> None:
+        """Check that no field is or has a masked column.
+
+        :param view: the data by root name; they are the same afterwards.
+        :raises: :class:`.exceptions.MaskedField`
+        """
+        if not self._fields:
+            return
+        roots = (_TABLES, model.VARS, interpolation.ITEM)
+        before = {name: view[name] for name in roots if name in view}
+        hidden = before[_TABLES]
+        opened = {name: found.open for name, found in hidden.items()}
+        item = before.get(interpolation.ITEM)
         try:
-            real = self.source.render(view)
+            seen_items = self._give(view, hidden)
+            seen = self._rendered(view, item)
+            real_items = self._give(view, opened)
+            reals = [self._rendered(view, real) for real
+                     in _counterparts(item, seen_items, real_items)]
         finally:
-            view[_TABLES] = hidden
-        if isinstance(seen, rendering.Missing):
-            seen = data_path.ABSENT
-        if isinstance(real, rendering.Missing):
-            real = data_path.ABSENT
-        seen_part = data_path.get(seen, self.rest)
-        real_part = data_path.get(real, self.rest)
-        if seen_part is data_path.ABSENT and real_part is data_path.ABSENT:
-            # An item of a loop over the value: its path begins elsewhere.
-            return masking.has_mask(self.written.render(view), view.budget)
-        return masking.differs(None, seen_part, real_part, view.budget)
+            for name in roots:
+                view.pop(name, None)
+            view.update(before)
+        for number, (text, _field) in enumerate(self._fields):
+            if any(_differ(seen[number], real[number], view.budget)
+                   for real in reals):
+                raise exceptions.MaskedField(text)
+
+    def _give(self, view: budget.View, tables: typing.Any) -> typing.Any:
+        """Put tables and vars into the data, and return the items."""
+        view[_TABLES] = tables
+        if self.reads_vars:
+            values: dict[str, typing.Any] = {}
+            view[model.VARS] = values
+            for name, written in self.own_vars.items():
+                made = _render(written, view)
+                if not isinstance(made, rendering.Missing):
+                    values[name] = made
+        if not self.reads_item:
+            return None
+        return _render(self.loop, view)
+
+    def _rendered(self, view: budget.View, item: typing.Any
+                  ) -> list[typing.Any]:
+        if self.reads_item:
+            view[interpolation.ITEM] = item
+        return [_render(field, view) for _text, field in self._fields]
+
+
+def _roots_with_tables(field: interpolation.Field, origins: origin.Origins
+                       ) -> typing.Iterator[str]:
+    """Yield the roots by which a field reads tables."""
+    for read in reads.of_field(field):
+        if read.root == _TABLES:
+            yield _TABLES
+        elif read.root in OF_RULE and origins.of_tables(read.root,
+                                                        read.steps):
+            yield read.root
+
+
+def _render(written: typing.Any, view: budget.View) -> typing.Any:
+    """Return a value, or ``_FAILED``.
+
+    A masked value may be of no use for a filter that takes the real one.
+    """
+    if not isinstance(written, rendering.Template):
+        return written
+    try:
+        return written.render(view)
+    except exceptions.BudgetExceeded:
+        raise
+    except exceptions.OperationError:
+        return _FAILED
+
+
+def _counterparts(item: typing.Any, seen: typing.Any,
+                  real: typing.Any) -> list[typing.Any]:
+    """Return what an item of a loop may be with open tables.
+
+    :param seen: the items with masked tables, None if these are not read by
+        the loop.
+    :param real: the same with open tables.
+    """
+    if seen is None:
+        return [item]
+    if isinstance(seen, dict):
+        seen, real = [seen], [real]
+    if not isinstance(seen, list) or not isinstance(real, list):
+        return [_FAILED]
+    found = [other for each, other in zip(seen, real, strict=False)
+             if each == item]
+    # The data have changed since the loop began.
+    return found or [_FAILED]
+
+
+def _differ(seen: typing.Any, real: typing.Any,
+            allowance: budget.Budget) -> bool:
+    if isinstance(seen, rendering.Missing):
+        seen = data_path.ABSENT
+    if isinstance(real, rendering.Missing):
+        real = data_path.ABSENT
+    return masking.differs(None, seen, real, allowance)
 
 
 def _of_machine(field: interpolation.Field, origins: origin.Origins
@@ -121,22 +229,6 @@ def hides_columns(view: budget.View) -> bool:
     """Return whether a rule sees tables without their secret columns."""
     tables = view.get(_TABLES) or {}
     return any(found.is_masked for found in tables.values())
-
-
-def _of_tables(field: interpolation.Field, origins: origin.Origins,
-               compile_field: Compile) -> typing.Iterator[_OfTable]:
-    """Yield the rows of tables that a field reads."""
-    if field.root is None or field.is_table:
-        return
-    written = compile_field(field)
-    if reads.reads_table(field):
-        yield _OfTable(field.text, written, (), written)
-    if field.root not in OF_RULE:
-        return
-    for source in origins.of_tables(field.root, field.steps):
-        if not source.field.is_table:
-            yield _OfTable(field.text, compile_field(source.field),
-                           source.rest, written)
 
 
 def refuse(text: str, key: typing.Any, value: typing.Any, real: typing.Any,

@@ -205,30 +205,68 @@ class SecretTestCase(base.TestCase):
                     "{tables.machines | row | get('pin') | length}",
                     '{vars.row.pin | length}', '{vars.pin}',
                     '{plugin_data.serial | upper | lookup(tables.machines)}',
-                    '{vars.again.pin}', {'a': ['{vars.row.pin}']}):
+                    '{vars.again.pin}', {'a': ['{vars.row.pin}']},
+                    "{vars.row | get('pin')}",
+                    '{plugin_data.absent | default(vars.row.pin)}',
+                    "{vars.rows | map(attribute='pin')}", '{vars.text}'):
                 made, error = self.of_rule(value, option, vars={
                     'row': ROW, 'pin': '{vars.row.pin | lower}',
                     'key': '{plugin_data.serial | upper}',
-                    'again': '{vars.key | lookup(tables.machines)}'})
+                    'again': '{vars.key | lookup(tables.machines)}',
+                    'rows': [ROW], 'text': 'a {vars.row.pin}'})
                 self.assertIsInstance(error, exceptions.RuleError, value)
                 self.assertIsNone(made)
 
     def test_other_rules_never_write_an_item_that_is_one(self):
-        for loop in (f'{ROW[:-1]} | dict2items}}', [ROW]):
+        for loop, value in (
+                (f'{ROW[:-1]} | dict2items}}', '{item}'), ([ROW], '{item}'),
+                (ROW, '{item.pin}'), ([ROW], '{item.pin | length}'),
+                ('{vars.rows}', "{item | get('pin')}"),
+                ([ROW], '{plugin_data.absent | default(item.pin)}')):
             outcome, roots = phase.run(
-                {'actions': [{'op': 'set-plugin-data', 'loop': loop,
-                              'args': ['/made', '{item}']}]},
+                {'vars': {'rows': [ROW]},
+                 'actions': [{'op': 'set-plugin-data', 'loop': loop,
+                              'args': ['/made', value]}]},
                 plugin_data={'serial': 'a1'}, tables=TABLES)
-            self.assertIsNotNone(outcome.error)
+            self.assertIsInstance(outcome.error, exceptions.RuleError, value)
+            self.assertNotIn('******', str(roots['plugin_data'].get('made')))
+
+    def test_other_rules_write_what_else_an_item_has(self):
+        for loop, value in ((ROW, '{item.rack}'), ([ROW], '{item.rack}'),
+                            ([ROW], "{item | get('rack')}"),
+                            ('{vars.rows}', '{item.rack}')):
+            outcome, roots = phase.run(
+                {'vars': {'rows': [ROW]},
+                 'actions': [{'op': 'set-plugin-data', 'loop': loop,
+                              'args': ['/made', value]}]},
+                plugin_data={'serial': 'a1'}, tables=TABLES)
+            self.assertIsNone(outcome.error, value)
+            self.assertEqual('r1', roots['plugin_data']['made'])
+
+    def test_data_of_a_rule_are_the_same_after_its_actions(self):
+        outcome, roots = phase.run(
+            {'vars': {'row': ROW}, 'actions': [
+                {'op': 'set-plugin-data', 'args': ['/serial', 'b2']},
+                {'op': 'set-plugin-data', 'args': ['/made',
+                                                   '{vars.row.rack}']}]},
+            plugin_data={'serial': 'a1'}, tables=TABLES)
+        self.assertIsNone(outcome.error)
+        self.assertEqual('r1', roots['plugin_data']['made'])
 
     def test_other_rules_write_what_is_not_secret(self):
         for option in ('always', 'sensitive', 'never'):
             for value, expected in (
                     ('{vars.row.rack}', 'r1'), ('x {vars.row.rack}', 'x r1'),
                     ("{tables.machines | row | get('rack') | upper}", 'R1'),
-                    ('{vars.row.more}', {'unit': 7})):
-                made, error = self.of_rule(value, option, vars={'row': ROW})
-                self.assertIsNone(error)
+                    ('{vars.row.more}', {'unit': 7}),
+                    ("{vars.row | get('rack')}", 'r1'), ('{vars.text}', 'a r1'),
+                    ('{vars.row | length}', 4), ('{vars.again.rack}', 'r1'),
+                    ("{vars.rows | map(attribute='rack')}", ['r1'])):
+                made, error = self.of_rule(value, option, vars={
+                    'row': ROW, 'text': 'a {vars.row.rack}', 'rows': [ROW],
+                    'again': '{vars.row.serial | upper | '
+                             'lookup(tables.machines)}'})
+                self.assertIsNone(error, value)
                 self.assertEqual(expected, made)
 
     def test_message_shows_them_masked(self):
