@@ -8,18 +8,24 @@ import typing
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import exclusion
 from ironic_inspection_rules.plugins.conditions import comparison
+from ironic_inspection_rules.rule_file import file_rule
 
 _OF_RULE = (model.VARS, interpolation.ITEM)
 _ONLY_ASKS = frozenset(('exists', 'is-none', 'is-empty', 'is-true',
                         'is-false'))
 """Conditions that look at no column of a row."""
+
+_MOST_VALUES = 1000
+"""Values of a column that are tried."""
 
 _READS_COLUMN = ('row', 'lookup', 'get')
 
@@ -34,28 +40,105 @@ def check_values(rules: Sequence[checked_rule.CheckedRule],
         columns = {each.pointer: each
                    for each in table_check.columns(rule.rule)}
         for condition in rule.all_conditions:
-            if condition.inverted or condition.op.name != 'eq':
+            if condition.written.get('loop') is not None:
                 continue
-            values = condition.arguments.get('values')
-            if not isinstance(values, list) or interpolation.fields(
-                    condition.written.get('loop')):
+            inside = {pointer: column for pointer, column in columns.items()
+                      if pointer.startswith(f'{condition.pointer}/args/')}
+            if len(inside) != 1:
                 continue
-            for pointer, column in columns.items():
-                if not pointer.startswith(f'{condition.pointer}/args'):
-                    continue
-                rows = tables.get(column.table)
-                if rows is None or not len(rows) or not any(
-                        map(_is_column, values)):
-                    continue
-                for value in values:
-                    if not _is_plain(value) or _has(rows, column.column,
-                                                    value):
-                        continue
-                    yield rule, pointer, _(
-                        'no row of table "%(table)s" has %(value)s in column '
-                        '"%(column)s"') % {
-                            'table': column.table, 'column': column.column,
-                            'value': suggestion.quoted(value)}
+            (pointer, column), = inside.items()
+            rows = tables.get(column.table)
+            if rows is None or not len(rows):
+                continue
+            place = data_path.parse(
+                pointer.removeprefix(f'{condition.pointer}/args'))
+            for problem in _never(condition, place, rows, column.column):
+                yield rule, pointer, problem
+
+
+def _never(condition: file_rule.Operation, place: data_path.Path,
+           rows: table.Table, column: str) -> Iterator[str]:
+    """Yield what is wrong with a condition on a column of a table.
+
+    :param place: the path in the arguments to what reads the column.
+    """
+    text = data_path.get(condition.written['args'], place)
+    if not _is_column(text) or any(
+            isinstance(row.get(column), dict | list) for row in rows.rows):
+        # It may be something in the column that is compared.
+        return
+    constants = _compared(condition, text)
+    for value in constants:
+        if not _has(rows, column, value):
+            yield _('no row of table "%(table)s" has %(value)s in column '
+                    '"%(column)s"') % {
+                        'table': rows.definition.name, 'column': column,
+                        'value': suggestion.quoted(value)}
+    if constants:
+        return
+    results = _results(condition, place, rows, column)
+    if results and not any(results):
+        yield _('the condition holds for no row of table "%(table)s", '
+                'whatever is in column "%(column)s"') % {
+                    'table': rows.definition.name, 'column': column}
+
+
+def _compared(condition: file_rule.Operation, text: str) -> list[typing.Any]:
+    """Return the values of which a column must have one.
+
+    :param text: of the field that reads the column.
+    """
+    values = condition.arguments.get('values')
+    if condition.inverted or not isinstance(values, list):
+        return []
+    is_one_of = condition.op.name == 'one-of' and (
+        condition.arguments['value'] == text)
+    if condition.op.name != 'eq' and not is_one_of:
+        return []
+    return [value for value in values if _is_plain(value)]
+
+
+def _results(condition: file_rule.Operation, place: data_path.Path,
+             rows: table.Table, column: str) -> list[bool]:
+    """Return the results of a condition for the values of a column.
+
+    :param place: the path in the arguments to what reads the column.
+    :returns: an empty list where other things count than the column and
+        constants, or where there are too many values.
+    """
+    if condition.op.name in _ONLY_ASKS:
+        return []
+    found: dict[typing.Hashable, typing.Any] = {}
+    for row in rows.rows:
+        if column in row:
+            found[data_path.identity(row[column])] = row[column]
+        if len(found) > _MOST_VALUES:
+            return []
+    results = []
+    for value in found.values():
+        args = _with_column(condition.written['args'], place, value)
+        if interpolation.fields(args):
+            return []
+        result = exclusion.result(condition, {
+            'op': condition.written['op'], 'args': args})
+        if result is None:
+            return []
+        results.append(result)
+    return results
+
+
+def _with_column(args: typing.Any, place: data_path.Path, value: typing.Any
+                 ) -> typing.Any:
+    """Return arguments with a value in the place of a column."""
+    if not place:
+        if isinstance(value, str):
+            return value.replace('{', '{{').replace('}', '}}')
+        return value
+    token, *rest = place
+    changed = args.copy()
+    key = token if isinstance(args, dict) else int(token)
+    changed[key] = _with_column(args[key], tuple(rest), value)
+    return changed
 
 
 def check_secrets(rules: Sequence[checked_rule.CheckedRule],

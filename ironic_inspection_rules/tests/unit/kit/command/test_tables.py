@@ -157,6 +157,38 @@ class TablesTestCase(test_shell.CallTestCase):
         self.assertNotIn(('table-value', 'warning'),
                          self.lint(RULES.replace(', z]', ', a]')))
 
+    def test_lint_tries_conditions_on_the_rows(self):
+        column = '"{tables.machines | row | get(\'sku\')}"'
+        for condition, holds in (
+                ('op: one-of, args: {value: COLUMN, values: [a, b]}', True),
+                ('op: one-of, args: {value: COLUMN, values: [a, y]}', False),
+                ('op: "!one-of", args: {value: COLUMN, values: [a, b, c]}',
+                 False),
+                ('op: "!one-of", args: {value: COLUMN, values: [a, y]}', True),
+                ('op: ne, args: {values: [COLUMN, a]}', True),
+                ('op: lt, args: {values: [COLUMN, a]}', False),
+                ('op: lt, args: {values: [COLUMN, b]}', True),
+                ('op: matches, args: {value: COLUMN, regex: "[xyz]"}', False),
+                ('op: matches, args: {value: COLUMN, regex: "[abz]"}', True),
+                ('op: lt, args: {values: [COLUMN, "{inventory.x}"]}', True),
+                ('op: is-empty, args: {value: COLUMN}', True)):
+            found = self.lint(RULES.replace(
+                'op: eq, args: {values: ["{tables.machines | row | '
+                'get(\'sku\')}", z]}', condition.replace('COLUMN', column)))
+            self.assertIs(holds, ('table-value', 'warning') not in found,
+                          condition)
+
+    def test_lint_knows_no_values_inside_of_a_column(self):
+        self.assertNotIn(('table-value', 'warning'), self.lint("""\
+tables:
+  m: {key: a, rows: [{a: x, b: {c: 1}}]}
+rules:
+- conditions:
+  - op: eq
+    args: {values: ["{tables.m | row('x') | get('b.c')}", 1]}
+  actions: [{op: log, args: {msg: a}}]
+"""))
+
     def test_lint_finds_what_nothing_reads(self):
         self.assertNotIn(('unused-table', 'warning'), self.lint())
         self.write('rules/machines.csv', 'serial,sku,pin,rack\nA1,a,7,R1\n')
