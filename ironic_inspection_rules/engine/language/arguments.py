@@ -46,6 +46,17 @@ class Argument:
         return self.default is REQUIRED
 
     @property
+    def usage(self) -> str:
+        """Return how it is given, as readers of messages see it."""
+        if self.variadic:
+            return f'*{self.name}'
+        if self.required:
+            return self.name
+        if self.default is data_path.ABSENT:
+            return f'[{self.name}]'
+        return f'{self.name}={self.default!r}'
+
+    @property
     def converts(self) -> bool:
         """Return whether :func:`convert` may change or refuse a value."""
         return self.type in TYPES or (
@@ -74,11 +85,9 @@ class Signature:
         self.by_name = {argument.name: argument for argument in self.arguments}
 
     def __str__(self) -> str:
-        return ', '.join(
-            f'*{argument.name}' if argument.variadic
-            else argument.name if argument.required
-            else f'{argument.name}={argument.default!r}'
-            for argument in self.arguments) or _('no arguments')
+        if not self.arguments:
+            return _('no arguments')
+        return ', '.join(argument.usage for argument in self.arguments)
 
     def bind(self, args: typing.Any) -> Bound:
         """Bind each value to its argument.

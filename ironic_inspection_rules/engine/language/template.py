@@ -30,8 +30,8 @@ _KNOWN = 256
 
 _NOTHING = frozenset((rendering.Missing, data_path.Absent))
 
-_NOT_READ = _('{%(field)s}: a table is read by its rows: {%(field)s | row}, '
-              'or {KEY | lookup(%(field)s)}')
+_NOT_READ = _('{%(field)s}: a table is read by its rows: {tables.%(table)s | '
+              'row}, or {KEY | lookup(tables.%(table)s)}')
 
 _TOO_LARGE = 1 << 14_000
 """The limit of whole numbers, somewhat below that of Python's ``str``."""
@@ -110,7 +110,8 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
         path = rendering.SecondName(path, field.steps, missing)
     if field.root == interpolation.TABLES and not (
             field.filters and field.filters[0].name == filter_syntax.ROW):
-        raise exceptions.OperationError(_NOT_READ % {'field': field.text})
+        raise exceptions.OperationError(
+            _NOT_READ % {'field': field.text, 'table': field.steps[0]})
     if field.filters:
         reads_table = field.root == interpolation.TABLES
         first, *others = field.filters

@@ -48,6 +48,9 @@ _DATA = re.compile(r'data(?:\.(inventory|plugin_data)|'
                    r'\[(inventory|plugin_data)\])(?=[.\[])')
 _NEGATIVE = re.compile(r'-[0-9]+')
 
+# The value before a filter is a path; a key of a table may not look so.
+_KEY_IN_TABLE = re.compile(r'[^|]*\| *lookup\( *tables\..*')
+
 # As people write names and expressions for a template engine to replace.
 _JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
                     r'(?:[|+~-][^{}]*)?\}\}|\{%')
@@ -61,6 +64,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             yield pointer, _('{%(field)s}: what follows a colon is a format; '
                              'write {%(meant)s}') % {
                                  'field': field.text, 'meant': meant}
+        elif field.root is None and _KEY_IN_TABLE.fullmatch(field.text):
+            yield pointer, _(
+                '{%s} is not a field: a key that is written out is given '
+                'as in {tables.NAME | row(\'KEY\')}') % field.text
         elif field.root is None:
             yield pointer, _(
                 '{%s} is not a field: write {name[key]} or {name.key}; '

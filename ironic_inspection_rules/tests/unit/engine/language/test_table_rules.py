@@ -315,6 +315,16 @@ class ValidationTestCase(base.TestCase):
                      "{inventory.x | map('lookup', tables.m)}"):
             self.assertFalse(self.refused(text), text)
 
+    def test_hint_is_a_field_that_can_be_written(self):
+        for text in ('{tables.machines}', '{tables.machines | length}',
+                     "{tables.machines | map(attribute='rack')}",
+                     '{tables.machines!s}'):
+            problems = validation.validate({
+                'uuid': str(uuid.uuid4()), 'actions': [phase.SET],
+                'conditions': [{'op': 'exists', 'args': [text]}]},
+                registry.installed())
+            self.assertIn(ROW, str(problems[0]))
+
     def test_vars_are_no_table(self):
         self.assertTrue(self.refused('{vars.t}', vars={'t': '{tables.m}'}))
 
