@@ -2,7 +2,7 @@
 
 """Tables that are put beside the rules: what becomes of the stored ones."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 from typing import Any
 
@@ -27,11 +27,13 @@ class Decided:
     """What becomes of the tables.
 
     ``steps`` are of stored tables and of given ones, ``tables`` all that are
-    in force afterwards.
+    in force afterwards, ``chunks`` those of given tables by name.
     """
 
     steps: Sequence[table_change.Step]
     tables: table.Tables
+    chunks: Mapping[str, Sequence[db_table.Stored]] = dataclasses.field(
+        default_factory=dict)
 
     def rows_to_store(self) -> list[dict[str, Any]]:
         """Return the tables that change, as :meth:`.Rule.change` has them."""
@@ -41,11 +43,12 @@ class Decided:
                 continue
             change: dict[str, Any] = {
                 'name': step.name, 'rows': step.difference.counts,
-                'definition': None, 'pairs': []}
+                'definition': None}
             if step.after is not None:
                 found = self.tables[step.name]
                 change['definition'] = table_store.described(found)
-                change['pairs'] = list(map(list, found.pairs))
+                change['size'] = len(found)
+                change['chunks'] = self.chunks[step.name]
             changes.append(change)
         return changes
 
@@ -70,17 +73,20 @@ def decide(given: Any, prune: bool, in_force: repository.Snapshot,
     else:
         wanted = _read(given, stored)
     steps = []
+    chunks = {}
     for name, found in wanted.items():
-        steps.append(_compare(name, stored.get(name), found))
+        step, chunks[name] = _compare(name, stored.get(name), found)
+        steps.append(step)
     after = dict(wanted)
     for name, kept in stored.items():
         if name in wanted:
             continue
         if prune:
-            steps.append(_compare(name, kept, None))
+            step, _none = _compare(name, kept, None)
+            steps.append(step)
         else:
             after[name] = kept.table
-    return Decided(steps, {**after, **built_in})
+    return Decided(steps, {**after, **built_in}, chunks)
 
 
 def _refuse_twins(given: Any, built_in: table.Tables) -> None:
@@ -107,28 +113,33 @@ def _read(given: Any, stored: Mapping[str, table_store.StoredTable]
 
 
 def _compare(name: str, before: table_store.StoredTable | None,
-             after: table.Table | None) -> table_change.Step:
-    """Compare a table with the stored one; equal chunks are not looked at."""
+             after: table.Table | None
+             ) -> tuple[table_change.Step, list[db_table.Stored]]:
+    """Compare a table with the stored one; equal chunks are not looked at.
+
+    :returns: the step, and the chunks of the table that is there after it.
+    """
     old = {} if before is None else before.chunks
-    new: dict[str, db_table.Chunk | None] = {}
+    chunks: list[db_table.Stored] = []
+    digests: set[str] = set()
+    new: list[db_table.Pair] = []
     for chunk in () if after is None else db_table.split(after.pairs):
+        is_stored = chunk.digest in old
+        digests.add(chunk.digest)
         # The text of a large table takes as much memory as its rows.
-        new[chunk.digest] = None if chunk.digest in old else chunk
-    moved = list(old) != list(new)
+        chunks.append([chunk.digest, None if is_stored else chunk.text])
+        if not is_stored:
+            new += chunk.pairs
+    moved = list(old) != [digest for digest, _text in chunks]
     if before is not None and after is not None:
         moved = moved or before.table.columns != after.columns
-    difference = table_change.compare(
-        _pairs(pairs for digest, pairs in old.items() if digest not in new),
-        _pairs(db_table.pairs_of(chunk) for chunk in new.values()
-               if chunk is not None))
-    return table_change.Step(
+    gone = [pair for digest, pairs in old.items() if digest not in digests
+            for pair in pairs]
+    step = table_change.Step(
         name, None if before is None else before.table.definition,
-        None if after is None else after.definition, difference, moved)
-
-
-def _pairs(chunks: Iterable[Iterable[Any]]) -> Iterable[Any]:
-    for pairs in chunks:
-        yield from pairs
+        None if after is None else after.definition,
+        table_change.compare(gone, new), moved)
+    return step, chunks
 
 
 def problems(fields: Mapping[str, Any] | model.Rule, tables: table.Tables

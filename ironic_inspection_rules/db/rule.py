@@ -82,7 +82,7 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
     :param base: the revision of the rule set that this was decided on.
     :param updated: column values to change, by UUID of the rule.
     :param tables: the ``name`` of each that changes, its ``definition``, None
-        to remove it, the ``pairs`` of key and row, and ``rows``, see
+        to remove it, its ``size``, ``chunks``, and ``rows``, see
         :meth:`.rule_set.Change.put_table`.
     :returns: the revision of the rule set, the same as before where nothing
         has changed.
@@ -103,7 +103,8 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
                 change.delete_table(table['name'], table['rows'])
             else:
                 change.put_table(table['name'], table['definition'],
-                                 table['pairs'], table['rows'])
+                                 table['size'], table['chunks'],
+                                 table['rows'])
     if change.outcomes:
         return base + 1
     return base

@@ -165,17 +165,18 @@ class Change:
         rule_statistics.forget(self.session, uuids)
 
     def put_table(self, name: str, definition: Mapping[str, Any],
-                  pairs: Sequence[table.Pair],
+                  size: int, chunks: Sequence[table.Stored],
                   rows: Mapping[str, int]) -> None:
         """Store a table.
 
         :param definition: all of it but its rows.
-        :param pairs: the key of each row, and the row.
+        :param size: the number of its rows.
+        :param chunks: all of its chunks, in order.
         :param rows: how many are ``new``, ``changed`` and ``gone``, for
             readers of the revision.
         """
         outcome = table.put(self.session, self.revision, name, definition,
-                            pairs)
+                            size, chunks)
         if outcome is not None:
             self._note_table(name, outcome, rows)
 

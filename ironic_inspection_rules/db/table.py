@@ -35,6 +35,8 @@ _MOST_ROWS = 512
 _MOST_CHARACTERS = 65536
 """Where a chunk ends at the latest, whatever its keys are."""
 
+_ENCODER = json.JSONEncoder(separators=(',', ':'))
+
 _BATCH = 200
 """How many rows of the database one statement reads or writes at most."""
 
@@ -44,6 +46,11 @@ class Chunk(NamedTuple):
 
     digest: str
     text: str
+    pairs: Sequence[Pair]
+
+
+Stored = Sequence[str | None]
+"""The digest of a chunk, and its text: None for one that is stored."""
 
 
 def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
@@ -52,32 +59,30 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
     What is stored depends on every step here: rows that are split in another
     way are stored once more.
     """
+    inside: list[Pair] = []
     texts: list[str] = []
     characters = 0
-    for key, row in pairs:
-        text = json.dumps([key, row], separators=(',', ':'))
+    for pair in pairs:
+        text = _ENCODER.encode(pair)
+        inside.append(pair)
         texts.append(text)
         characters += len(text)
-        ends = zlib.crc32(key.encode()) % _MEAN_ROWS == 0
+        ends = zlib.crc32(pair[0].encode()) % _MEAN_ROWS == 0
         if ends or len(texts) >= _MOST_ROWS or (
                 characters >= _MOST_CHARACTERS):
-            yield _chunk(texts)
+            yield _chunk(texts, inside)
+            inside = []
             texts = []
             characters = 0
     if texts:
-        yield _chunk(texts)
+        yield _chunk(texts, inside)
 
 
-def pairs_of(chunk: Chunk) -> list[Pair]:
-    """Return the rows of a chunk."""
-    pairs: list[Pair] = json.loads(chunk.text)
-    return pairs
-
-
-def _chunk(texts: Sequence[str]) -> Chunk:
+def _chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
     text = f'[{",".join(texts)}]'
     digest = hashlib.blake2b(text.encode(), digest_size=20).digest()
-    return Chunk(base64.urlsafe_b64encode(digest).decode().rstrip('='), text)
+    name = base64.urlsafe_b64encode(digest).decode().rstrip('=')
+    return Chunk(name, text, pairs)
 
 
 @transaction.retried
@@ -123,23 +128,26 @@ def read_chunks(name: str, digests: Sequence[str],
 
 
 def put(session: orm.Session, revision: int, name: str,
-        definition: Mapping[str, Any], pairs: Sequence[Pair]) -> str | None:
+        definition: Mapping[str, Any], size: int, chunks: Sequence[Stored]
+        ) -> str | None:
     """Store a table.
 
     :param definition: all of it but its rows.
+    :param size: the number of its rows.
+    :param chunks: all of its chunks, in order.
     :returns: ``created`` or ``updated``, None where nothing has changed.
     """
     before = session.execute(
         sa.select(_VERSIONS.c.definition).where(
             _VERSIONS.c.name == name, _VERSIONS.c.end_revision.is_(None))
     ).scalar_one_or_none()
-    has_changed = _put_chunks(session, revision, name, list(split(pairs)))
+    has_changed = _put_chunks(session, revision, name, chunks)
     if before == definition and not has_changed:
         return None
     _end(session, _VERSIONS, revision, _VERSIONS.c.name == name)
     session.execute(sa.insert(_VERSIONS), [{
         'name': name, 'first_revision': revision, 'end_revision': None,
-        'table_revision': revision, 'size': len(pairs),
+        'table_revision': revision, 'size': size,
         'definition': definition}])
     return 'created' if before is None else 'updated'
 
@@ -162,7 +170,7 @@ def forget(session: orm.Session, oldest: int) -> None:
 
 
 def _put_chunks(session: orm.Session, revision: int, name: str,
-                wanted: Sequence[Chunk]) -> bool:
+                wanted: Sequence[Stored]) -> bool:
     """Store the chunks of a table, and return whether any has changed."""
     present = session.execute(
         sa.select(_CHUNKS.c.id, _CHUNKS.c.position, _CHUNKS.c.digest)
@@ -172,7 +180,7 @@ def _put_chunks(session: orm.Session, revision: int, name: str,
     kept: set[int] = set()
     matcher = difflib.SequenceMatcher(
         None, [row.digest for row in present],
-        [chunk.digest for chunk in wanted], autojunk=False)
+        [digest for digest, _text in wanted], autojunk=False)
     for old, new, length in matcher.get_matching_blocks():
         for offset in range(length):
             positions[new + offset] = present[old + offset].position
@@ -185,18 +193,42 @@ def _put_chunks(session: orm.Session, revision: int, name: str,
         kept = set()
         positions = [None] * len(wanted)
         places = [float(number) for number in range(len(wanted))]
-    gone = [row.id for row in present if row.id not in kept]
-    for part in transaction.chunks(gone, _BATCH):
-        _end(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
     rows = [
         {'name': name, 'first_revision': revision, 'end_revision': None,
-         'position': place, 'digest': chunk.digest,
-         'data': zlib.compress(chunk.text.encode())}
-        for chunk, before, place in zip(wanted, positions, places,
-                                        strict=True) if before is None]
+         'position': place, 'digest': digest, 'text': text}
+        for (digest, text), before, place in zip(wanted, positions, places,
+                                                 strict=True)
+        if before is None]
+    gone = [row.id for row in present if row.id not in kept]
     for part in transaction.chunks(rows, _BATCH):
-        session.execute(sa.insert(_CHUNKS), part)
+        session.execute(sa.insert(_CHUNKS), _with_data(session, name, part))
+    for part in transaction.chunks(gone, _BATCH):
+        _end(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
     return True
+
+
+def _with_data(session: orm.Session, name: str,
+               rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of the database with data in place of texts.
+
+    Those without a text are stored at another place of the table.
+    """
+    stored = [row['digest'] for row in rows if row['text'] is None]
+    data = {}
+    if stored:
+        data = dict(session.execute(
+            sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
+                _CHUNKS.c.name == name, _CHUNKS.c.digest.in_(stored),
+                _CHUNKS.c.end_revision.is_(None))).tuples().all())
+    complete = []
+    for row in rows:
+        text = row.pop('text')
+        if text is None:
+            row['data'] = data[row['digest']]
+        else:
+            row['data'] = zlib.compress(text.encode())
+        complete.append(row)
+    return complete
 
 
 def _between(positions: Sequence[float | None]) -> list[float] | None:

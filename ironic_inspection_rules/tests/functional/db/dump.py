@@ -29,6 +29,7 @@ from ironic_inspection_rules.db import early_phase
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import table as db_table
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.objects import request as request_object
@@ -172,6 +173,11 @@ def make_rows() -> None:
     _make_runs()
 
 
+def _chunks(pairs: typing.Sequence[db_table.Pair]
+            ) -> list[db_table.Stored]:
+    return [[chunk.digest, chunk.text] for chunk in db_table.split(pairs)]
+
+
 def _make_rules() -> None:
     context = ironic_context.RequestContext(
         user_id='operator', project_id='project')
@@ -189,19 +195,20 @@ def _make_rules() -> None:
     gone = {'uuid': NODES[2].replace('4000', '4001'), 'phase': 'early',
             'mode': 'off', 'conditions': [],
             'actions': [{'op': 'log', 'args': ['\N{SNOWMAN} 1']}]}
+    pairs = [['A1', {'serial': 'a1', 'cpus': 4, 'pin': '\N{SNOWMAN}'}],
+             ['B2', {'serial': 'b2', 'cpus': None, 'pin': ''}]]
     table = {'name': 'machines', 'definition': {
         'key': '{serial | upper}', 'of': '{inventory.serial}',
         'types': {'cpus': 'integer'}, 'secret': ['pin'],
         'expect': {'cpus': '{inventory.cpu.count}'},
         'columns': ['serial', 'cpus', 'pin']},
-        'pairs': [['A1', {'serial': 'a1', 'cpus': 4, 'pin': '\N{SNOWMAN}'}],
-                  ['B2', {'serial': 'b2', 'cpus': None, 'pin': ''}]],
+        'size': 2, 'chunks': _chunks(pairs),
         'rows': {'new': 2, 'changed': 0, 'gone': 0}}
     revision = rules.change(context, 0, [plain, secret, gone], {}, [], 'first',
                             [table])
     rules.change(context, revision, [], {plain['uuid']: {'position': 9.5}},
                  [gone['uuid']], None, [{
-                     **table, 'pairs': table['pairs'][:1],
+                     **table, 'size': 1, 'chunks': _chunks(pairs[:1]),
                      'rows': {'new': 0, 'changed': 0, 'gone': 1}}])
     rule = rules.get_by_uuid(context, secret['uuid'])
     rule.priority = 5
