@@ -385,20 +385,26 @@ class _Reader:
         yield from self._read_rows(rows, key)
 
     def _read_columns(self, rows: typing.Any) -> typing.Iterator[Problem]:
+        """Check the names of columns, and the size of all rows."""
         size = 0
         for column in self._columns:
             yield from _column_name('/rows', column)
+        # Most rows have the same columns: the size of their names.
+        known: dict[tuple[typing.Any, ...], int] = {}
         for number, row in enumerate(rows):
             if not isinstance(row, dict):
                 yield Problem(f'/rows/{number}',
                               _('a row must be a mapping, not %s')
                               % suggestion.kind_of(row))
                 continue
-            for column, value in row.items():
-                if column not in self._columns:
-                    yield from _column_name(f'/rows/{number}', column)
-                    self._columns[column] = None
-                size += _size(column) + _size(value) + 6
+            names = tuple(row)
+            if names not in known:
+                for column in names:
+                    if column not in self._columns:
+                        yield from _column_name(f'/rows/{number}', column)
+                        self._columns[column] = None
+                known[names] = sum(_size(column) + 6 for column in names)
+            size += known[names] + sum(map(_size, row.values()))
             if len(self._columns) > MOST_COLUMNS:
                 yield Problem(f'/rows/{number}',
                               _('there are more than %d columns')
@@ -593,7 +599,9 @@ def _cells(place: str, row: Row, types: typing.Mapping[str, str],
                               _not_of_type(shown, kind))
                 continue
         if value.__class__ is str:
-            if _UNSTORABLE.search(value):
+            # Most text is ASCII, in which NUL is found fast.
+            if '\0' in value or (not value.isascii()
+                                 and _UNSTORABLE.search(value)):
                 yield Problem(place + data_path.pointer([column]),
                               _unstorable())
         elif value.__class__ is float:
