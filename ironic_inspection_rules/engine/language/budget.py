@@ -274,7 +274,8 @@ class PaidBy:
             view.budget = self._before
 
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+# Possessive: a quote that is never closed takes no memory to try again.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _OPEN = b'[{'
 _NO_BRACKETS = bytes(set(range(256)) - set(b'[]{}'))
 

@@ -3,6 +3,7 @@
 """A phase pays for what it does, and ends where nothing is left."""
 
 import json
+import tracemalloc
 
 import hypothesis
 from hypothesis import strategies as st
@@ -164,3 +165,14 @@ class NestingTestCase(base.TestCase):
     def test_what_is_opened_and_never_closed_counts(self):
         self.assertTrue(budget.is_deeper(b'["",' * 100_000, 99_999))
         self.assertFalse(budget.is_deeper(b'[],' * 100_000, 1))
+
+    def test_escapes_take_no_memory(self):
+        # One for each would take a hundred times the size of the text.
+        text = b'"' + b'\\n' * 500_000 + b'"'
+        tracemalloc.start()
+        try:
+            budget.is_deeper(text, 1)
+            _now, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        self.assertLess(peak, 4 * len(text))
