@@ -53,7 +53,8 @@ def convert(path: str, ops: registry.Registry,
     :raises: :class:`.exceptions.InvalidDocument` where the file cannot be
         read.
     """
-    written = file_rule.load(path)
+    read = document.load(path)
+    written = file_rule.rules(read)
     kinds = {rule.is_old for rule in written if isinstance(rule.entry, dict)}
     has_old = True in kinds
     header = [_('Converted from %s.') % path]
@@ -66,6 +67,9 @@ def convert(path: str, ops: registry.Registry,
     if has_old:
         header.extend(_IN_GENERAL)
     writer = _Writer(ops)
+    for table in read.tables or ():
+        header.append(_('Table %s is left out.') % table.name)
+        writer.lose_table(table)
     writer.write(_comments(header))
     old = _convert_old(written, ops)
     for rule in written:
@@ -102,6 +106,15 @@ class _Writer:
              problem: exceptions.Problem) -> None:
         """Note what the file does not carry over of a rule."""
         self._lost.append(_finding(rule, problem))
+
+    def lose_table(self, table: document.WrittenTable) -> None:
+        """Note that the file does not have a table."""
+        line, column = table.place()
+        self._lost.append(lint.Finding(
+            table.path, line, column, lint.WARNING, LOST,
+            _('table %s') % table.name,
+            _('tables are in no other language; put it beside the converted '
+              'rules')))
 
     def keep(self, rule: file_rule.WrittenRule) -> None:
         """Write a rule as it is."""

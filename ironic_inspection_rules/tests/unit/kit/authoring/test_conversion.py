@@ -338,6 +338,18 @@ class FileTestCase(files.FilesTestCase):
         self.path = self.write('rules.json', content)
         return converted_file.convert(self.path, registry.installed())
 
+    def test_tables_are_listed(self):
+        converted = converted_file.convert(
+            self.write('rules.yaml', """\
+rules: [{actions: [{op: log, args: {msg: a}}]}]
+tables:
+  machines: {key: a, rows: []}
+"""), registry.installed())
+        (lost,) = converted.lost
+        self.assertEqual(3, lost.line)
+        self.assertIn('machines', lost.rule)
+        self.assertIn('machines', converted.text)
+
     def test_the_head_names_those_whose_rules_they_are(self):
         old = {'description': 'old', 'actions': [ACTION]}
         new = {'description': 'new', 'actions': [
