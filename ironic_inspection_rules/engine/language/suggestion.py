@@ -15,8 +15,12 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
-_MOST_LISTED = 40  # Maximum number of known names in one message.
-_LONGEST = 80  # Maximum number of characters of an unknown name.
+_MOST_LISTED = 40
+"""Maximum number of known names in one message."""
+
+_LONGEST = 80
+"""Maximum number of characters of an unknown name, which users choose."""
+
 _ELSEWHERE = {
     'eq': ('=', '==', 'equal', 'equals', 'is', 'same'),
     'ne': ('!=', '<>', 'not-equal', 'differs'),
@@ -62,19 +66,26 @@ def nearest(name: str, known: typing.Iterable[str],
 
     :param cutoff: minimum similarity, 0 to 1.
     """
-    by_form = {_form(each): each for each in sorted(known, reverse=True)}
+    # Of names with the same form, the first in the alphabet is left.
+    by_form = {_form(known_name): known_name
+               for known_name in sorted(known, reverse=True)}
     name = name[:_LONGEST]
     form = _form(name)
     if form in by_form:
         return by_form[form]
+    # Words such as "==" have no letter, and so no form.
     for word in (name.strip().lower(), form):
         if _MEANINGS.get(word) in by_form.values():
             return _MEANINGS[word]
-    one_off = [each for each in by_form if _one_letter_off(form, each)]
+    # difflib counts common letters: to it, swapped letters are two errors.
+    one_off = [known_form for known_form in by_form
+               if _one_letter_off(form, known_form)]
     if len(one_off) == 1:
         return by_form[one_off[0]]
     near = difflib.get_close_matches(form, by_form, n=1, cutoff=cutoff)
-    return by_form[near[0]] if near else None
+    if not near:
+        return None
+    return by_form[near[0]]
 
 
 def slip(name: str, known: typing.Iterable[str]) -> str | None:
@@ -86,31 +97,47 @@ def slip(name: str, known: typing.Iterable[str]) -> str | None:
     :returns: None if there is none, or more than one.
     """
     name = name[:_LONGEST]
-    form = _form(name)
     known = list(known)
-    found = [each for each in known if _form(each) == form] or [
-        each for each in known if _one_letter_off(name, each)]
-    return found[0] if len(found) == 1 and name not in known else None
+    if name in known:
+        return None
+    form = _form(name)
+    candidates = [known_name for known_name in known
+                  if _form(known_name) == form]
+    if not candidates:
+        candidates = [known_name for known_name in known
+                      if _one_letter_off(name, known_name)]
+    if len(candidates) != 1:
+        return None
+    return candidates[0]
 
 
 def _one_letter_off(one: str, other: str) -> bool:
+    """Return whether one text is the other with at most one typing error."""
     short, long = sorted((one, other), key=len)
     same = len(os.path.commonprefix([short, long]))
-    head, tail = short[same:], long[same:]
-    return head == tail[1:] or head[1:] == tail[1:] or (
-        head[:2] == tail[1::-1] and head[2:] == tail[2:])
+    short_rest = short[same:]
+    long_rest = long[same:]
+    if short_rest == long_rest[1:]:
+        # A letter is omitted or inserted.
+        return True
+    if short_rest[1:] == long_rest[1:]:
+        # A letter is replaced.
+        return True
+    swapped = long_rest[1::-1] + long_rest[2:]
+    return short_rest == swapped
 
 
 def hint(name: str, known: typing.Iterable[str]) -> str:
     """Return a hint with the nearest known name, or a list of all.
 
-    :returns: a phrase without a full stop, empty if too many are known.
+    :returns: a phrase without a full stop; empty if no name is near, and
+        none or too many are known.
     """
     known = sorted(known)
     near = nearest(name, known)
     if near is not None:
         return _('did you mean "%s"?') % near
-    if not 0 < len(known) <= _MOST_LISTED:
+    if not known or len(known) > _MOST_LISTED:
         return ''
     return _('known: %s') % ', '.join(known)
 
@@ -130,29 +157,40 @@ def unknown_at(pointer: str, kind: str, name: str,
     :param kind: see :func:`unknown`.
     """
     detail = _('unknown %(kind)s "%(name)s"') % {
-        'kind': kind, 'name': shown(name)}
+        'kind': kind,
+        'name': shown(name),
+    }
     return exceptions.Problem(pointer, detail, hint(name, known) or None)
 
 
 def all_unknown(kind: str, names: typing.Iterable[str],
                 known: typing.Collection[str]) -> str:
     """Return the messages for all unknown names; empty if there are none."""
-    return exceptions.listed(
-        [name for name in names if name not in known],
-        lambda name: unknown(kind, name, known))
+    def message(name: str) -> str:
+        return unknown(kind, name, known)
+
+    unknown_names = [name for name in names if name not in known]
+    return exceptions.listed(unknown_names, message)
 
 
 def not_one_of(value: object, known: typing.Sequence[str]) -> str:
-    """Return the message for a value that is none of the known ones."""
+    """Return the message for a value that is not among the known ones."""
     return not_one_of_at('', value, known).sentence
 
 
 def not_one_of_at(pointer: str, value: object,
                   known: typing.Sequence[str]) -> exceptions.Problem:
-    """Return the problem of a value that is none of the known ones."""
+    """Return the problem of a value that is not among the known ones.
+
+    For a text, its hint is the nearest of them.
+    """
     detail = _('must be one of %(known)s, not %(value)s') % {
-        'known': ', '.join(known), 'value': quoted(value)}
-    near = nearest(value, known) if isinstance(value, str) else None
+        'known': ', '.join(known),
+        'value': quoted(value),
+    }
+    near = None
+    if isinstance(value, str):
+        near = nearest(value, known)
     if near is None:
         return exceptions.Problem(pointer, detail)
     return exceptions.Problem(pointer, detail,
@@ -160,7 +198,10 @@ def not_one_of_at(pointer: str, value: object,
 
 
 def quoted(value: object) -> str:
-    """Return a value for a message: text in quotes, lists by their type."""
+    """Return a value for a message: text in quotes, others as JSON.
+
+    Lists and mappings, which may be long, are named by their type only.
+    """
     if isinstance(value, str):
         return f'"{shown(value)}"'
     if value is None or isinstance(value, bool | int | float):
@@ -168,24 +209,32 @@ def quoted(value: object) -> str:
     return kind_of(value)
 
 
+# In this order: a bool is also an int.
 _KINDS: tuple[tuple[type | types.UnionType, str], ...] = (
-    (bool, _('a boolean')), (int | float, _('a number')), (str, _('text')),
-    (list | tuple, _('a list')), (dict, _('a mapping')),
-    (types.NoneType, _('null')))
+    (bool, _('a boolean')),
+    (int | float, _('a number')),
+    (str, _('text')),
+    (list | tuple, _('a list')),
+    (dict, _('a mapping')),
+    (types.NoneType, _('null')),
+)
 
 
 def kind_of(value: object) -> str:
-    """Return what a value of JSON is, with its article, for a message."""
-    for known, kind in _KINDS:
-        if isinstance(value, known):
+    """Return the type of a value of JSON, with its article, for a message."""
+    for python_type, kind in _KINDS:
+        if isinstance(value, python_type):
             return kind
     return _('no value of JSON')
 
 
 def shown(text: str) -> str:
-    """Cut a text that is too long for a message."""
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+    """Return a text, cut where it is too long for a message."""
+    if len(text) <= _LONGEST:
+        return text
+    return f'{text[:_LONGEST]}…'
 
 
 def _form(name: str) -> str:
+    """Return a name in lower case, with dashes for all punctuation."""
     return re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')
