@@ -6,6 +6,7 @@ A path is a tuple of tokens. It is written as an RFC 6901 pointer
 (``/extra/a~1b/0``), or in one of the older forms ``extra.a`` and ``extra/a``.
 """
 
+import math
 import re
 import typing
 
@@ -31,7 +32,11 @@ ABSENT = Absent()
 
 
 class Key(str):
-    """A token from a machine's data: always a key, never ``-``."""
+    """A token from a machine's data: always a key.
+
+    A machine's ``-`` is the name of an attribute; only that of a rule means
+    the end of a list (see :func:`appends`).
+    """
 
     __slots__ = ()
 
@@ -39,21 +44,27 @@ class Key(str):
 def parse(text: str) -> Path:
     """Read a path in any of its forms.
 
-    :raises: :class:`.exceptions.OperationError` if it is empty or has more
-        than 32 tokens.
+    :raises: :class:`.exceptions.OperationError` if its first token is empty
+        or it has more than :data:`MOST_TOKENS`.
     """
     if text.startswith('/'):
-        tokens = tuple(text[1:].split('/'))
+        tokens = text[1:].split('/')
         if '~' in text:
-            tokens = tuple(map(unescape, tokens))
+            tokens = [unescape(token) for token in tokens]
+    elif '/' in text:
+        tokens = text.split('/')
     else:
-        tokens = tuple(text.split('/' if '/' in text else '.'))
+        tokens = text.split('.')
     check(tokens, text)
-    return tokens
+    return tuple(tokens)
 
 
 def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
-    """Check the tokens of a path; raises as :func:`parse`."""
+    """Check the tokens of a path; raises as :func:`parse`.
+
+    :param tokens: strings or templates of strings.
+    :param text: the path as it is written, for the message.
+    """
     if '' in tokens[:1]:
         raise exceptions.OperationError(
             _('path "%s" does not name an attribute') % text)
@@ -64,18 +75,23 @@ def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
 
 def unescape(token: str) -> str:
     """Unescape a token of an RFC 6901 pointer."""
+    # In this order: "~01" is "~1", not "/".
     return token.replace('~1', '/').replace('~0', '~')
 
 
 def appends(token: str) -> bool:
-    """Return whether a token means the end of a list."""
+    """Return whether a token means the place behind the end of a list."""
     return token == APPEND and token.__class__ is str
 
 
 def pointer(tokens: typing.Iterable[typing.Any]) -> str:
     """Write tokens as an RFC 6901 pointer."""
-    return ''.join(['/' + str(token).replace('~', '~0').replace('/', '~1')
-                    for token in tokens])
+    text = ''
+    for token in tokens:
+        # In this order: the tilde of "~1" must not be escaped again.
+        escaped = str(token).replace('~', '~0').replace('/', '~1')
+        text += f'/{escaped}'
+    return text
 
 
 def get(data: typing.Any, path: Path) -> typing.Any:
@@ -93,15 +109,24 @@ def get(data: typing.Any, path: Path) -> typing.Any:
     return data
 
 
+def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
+    """Return what a mapping or a list holds, with the tokens."""
+    if isinstance(value, dict):
+        return [(str(key), child) for key, child in value.items()]
+    if isinstance(value, list):
+        return [(str(position), child) for position, child in enumerate(value)]
+    return []
+
+
 def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
-    """Yield a value and all values in it, each with its path."""
+    """Yield a value and all values in it with their paths, parents first."""
     ahead: list[tuple[Path, typing.Any]] = [((), value)]
     while ahead:
         path, value = ahead.pop()
         yield path, value
-        inner = (value.items() if isinstance(value, dict)
-                 else enumerate(value) if isinstance(value, list) else ())
-        ahead += reversed([((*path, str(key)), each) for key, each in inner])
+        # Reversed, as the last one is taken first.
+        for token, child in reversed(children(value)):
+            ahead.append(((*path, token), child))
 
 
 def replace_texts(value: typing.Any,
@@ -116,14 +141,20 @@ def replace_texts(value: typing.Any,
     if isinstance(value, list):
         return [replace_texts(item, make, keys) for item in value]
     if isinstance(value, dict):
-        return {replace_texts(key, make) if keys else key:
-                replace_texts(item, make, keys)
-                for key, item in value.items()}
+        replaced = {}
+        for key, item in value.items():
+            if keys:
+                key = replace_texts(key, make)
+            replaced[key] = replace_texts(item, make, keys)
+        return replaced
     return value
 
 
 def same(one: typing.Any, other: typing.Any) -> bool:
-    """Return whether two values are equal and of the same types throughout."""
+    """Return whether two values are equal and of the same types throughout.
+
+    To Python alone, 1, 1.0 and true are equal.
+    """
     pairs = [(one, other)]
     while pairs:
         one, other = pairs.pop()
@@ -151,26 +182,33 @@ def identity(value: typing.Any) -> typing.Hashable:
     parts: list[typing.Hashable] = []
     ahead = [value]
     while ahead:
-        each = ahead.pop()
-        if isinstance(each, dict):
-            keys = sorted(each, key=repr)
+        part = ahead.pop()
+        if isinstance(part, dict):
+            keys = sorted(part, key=repr)
             parts.append((dict, *keys))
-            ahead += [each[key] for key in keys]
-        elif isinstance(each, list):
-            parts.append((list, len(each)))
-            ahead += each
-        elif isinstance(each, float):
-            # NaN differs from itself; zeros of both signs are equal.
-            parts.append(object() if each != each
-                         else (float, repr(each + 0.0)))
+            ahead += [part[key] for key in keys]
+        elif isinstance(part, list):
+            parts.append((list, len(part)))
+            ahead += part
+        elif isinstance(part, str):
+            parts.append((type(part), part))
+        elif isinstance(part, float):
+            parts.append(_identity_of_float(part))
         else:
-            parts.append((type(each), each if isinstance(each, str)
-                          else repr(each)))
+            parts.append((type(part), repr(part)))
     return tuple(parts)
 
 
+def _identity_of_float(number: float) -> typing.Hashable:
+    if math.isnan(number):
+        # NaN differs from everything, also from itself.
+        return object()
+    # Zeros of both signs are equal: -0.0 + 0.0 is 0.0.
+    return float, repr(number + 0.0)
+
+
 def resolve(data: typing.Any, path: Path) -> Path:
-    """Return a path with the index of the last item in place of ``-``.
+    """Return a path with the index of the last item of a list for its ``-``.
 
     :param data: what the path begins in, after it was written to.
     """
@@ -187,4 +225,6 @@ def resolve(data: typing.Any, path: Path) -> Path:
 
 def index(token: str) -> int | None:
     """Read a token as the index of a list item, or return None."""
-    return int(token) if _INDEX.fullmatch(token) else None
+    if _INDEX.fullmatch(token) is None:
+        return None
+    return int(token)
