@@ -27,23 +27,41 @@ from ironic_inspection_rules.i18n import _
 
 _BLANK = re.compile(r'\s*')
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
-_NUMBER = re.compile(r'-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?'
-                     r'(?:[eE][+-]?[0-9]{1,3})?(?![A-Za-z0-9_.])')
-_STRING = re.compile(r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)\"""",
-                     re.DOTALL)
+
+# The numbers of digits have bounds, as Python takes long to read large
+# integers. No name or further digit may follow: 10.0.0.1 is no number.
+_NUMBER = re.compile(r'-?(?:0|[1-9][0-9]{0,29})'
+                     r'(?:\.[0-9]{1,30})?'
+                     r'(?:[eE][+-]?[0-9]{1,3})?'
+                     r'(?![A-Za-z0-9_.])')
+_INTEGER = re.compile(r'-?[0-9]+')
+
+# The first group is what single quotes hold, the second what double ones do.
+_STRING = re.compile(r"""'((?:\\.|[^'\\])*)'"""
+                     r'|'
+                     r'''"((?:\\.|[^"\\])*)"''', re.DOTALL)
 _ESCAPE = re.compile(r"""\\(['"\\nrt])""")
-_ESCAPED = {'n': '\n', 'r': '\r', 't': '\t'}
-_WORDS = {'true': True, 'false': False, 'null': None, 'none': None,
-          'True': True, 'False': False, 'Null': None, 'None': None}
+_CONTROL_CHARACTERS = {'n': '\n', 'r': '\r', 't': '\t'}
+
+_WORDS = {
+    'true': True, 'false': False, 'null': None, 'none': None,
+    'True': True, 'False': False, 'Null': None, 'None': None,
+}
+
 _DEEPEST = 8
+"""Maximum number of levels of lists and mappings in an argument."""
 
 ROW = 'row'
 """The filter that reads a table."""
 
 LOOKUP = ('lookup', 'mapping')
-"""The filter that takes a table, and the argument that is one."""
+"""The filter that takes a table, and its argument that is the table."""
 
 Path = typing.Callable[[str, int], tuple[typing.Any, int] | None]
+"""Reads the path at a position of a text.
+
+It returns the path and the position behind it, or None if there is none.
+"""
 
 
 class SyntaxProblem(Exception):
@@ -53,8 +71,8 @@ class SyntaxProblem(Exception):
 class Call(typing.NamedTuple):
     """One filter as it is written.
 
-    :param arguments: pairs of a name, or None, and a value; paths in it are
-        results of the function that reads paths.
+    :param arguments: pairs of a name, None for a positional argument, and a
+        value. Paths in the value are what the :data:`Path` function returned.
     """
 
     name: str
@@ -62,10 +80,10 @@ class Call(typing.NamedTuple):
 
 
 class Reader:
-    """Reads filters from text.
+    """Reads filters from text, a token at a time.
 
-    :param read_path: reads the path at a position of a text, and returns it
-        and where it ends, or None if there is none.
+    ``position`` is that of the next character. Methods named ``_take`` and
+    ``_match`` move it if the text goes on as they expect.
     """
 
     def __init__(self, text: str, read_path: Path) -> None:
@@ -81,23 +99,27 @@ class Reader:
         self.position = position
         calls = []
         while self._take('|'):
-            name = self._match(_NAME)
-            if name is None:
-                raise SyntaxProblem(_('the name of a filter is expected'))
-            arguments: list[tuple[str | None, typing.Any]] = []
-            if self._take('('):
-                while not self._take(')'):
-                    if arguments:
-                        self._expect(',')
-                    arguments.append(self._argument())
-            calls.append(Call(name[0], tuple(arguments)))
+            calls.append(self._filter())
         return tuple(calls)
+
+    def _filter(self) -> Call:
+        name = self._match(_NAME)
+        if name is None:
+            raise SyntaxProblem(_('the name of a filter is expected'))
+        arguments: list[tuple[str | None, typing.Any]] = []
+        if self._take('('):
+            while not self._take(')'):
+                if arguments:
+                    self._expect(',')
+                arguments.append(self._argument())
+        return Call(name[0], tuple(arguments))
 
     def _argument(self) -> tuple[str | None, typing.Any]:
         start = self.position
         name = self._match(_NAME)
         if name is not None and self._take('='):
             return name[0], self._value()
+        # The name is a word or begins a path: both are values.
         self.position = start
         return None, self._value()
 
@@ -105,27 +127,28 @@ class Reader:
         if depth > _DEEPEST:
             raise SyntaxProblem(_('nested deeper than %d levels') % _DEEPEST)
         if self._take('['):
-            items: list[typing.Any] = []
-            while not self._take(']'):
-                if items:
-                    self._expect(',')
-                items.append(self._value(depth + 1))
-            return items
+            return self._list(depth)
         if self._take('{'):
             return self._mapping(depth)
         string = self._match(_STRING)
         if string is not None:
             return _unescape(string)
         number = self._match(_NUMBER)
-        if number is None:
-            return self._word_or_path()
-        if re.fullmatch('-?[0-9]+', number[0]):
-            return int(number[0])
-        if not math.isfinite(float(number[0])):
-            raise SyntaxProblem(_('%s is no number') % number[0])
-        return float(number[0])
+        if number is not None:
+            return _number(number[0])
+        return self._word_or_path()
+
+    def _list(self, depth: int) -> list[typing.Any]:
+        """Read the rest of a list, after its opening bracket."""
+        items: list[typing.Any] = []
+        while not self._take(']'):
+            if items:
+                self._expect(',')
+            items.append(self._value(depth + 1))
+        return items
 
     def _mapping(self, depth: int) -> dict[str, typing.Any]:
+        """Read the rest of a mapping, after its opening brace."""
         mapping: dict[str, typing.Any] = {}
         while not self._take('}'):
             if mapping:
@@ -148,15 +171,17 @@ class Reader:
         return _WORDS[word[0]]
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        self.skip()
+        """Read what the pattern matches, if the text goes on so."""
+        self._skip_blanks()
         match = pattern.match(self._text, self.position)
         if match is not None:
             self.position = match.end()
         return match
 
     def _take(self, character: str) -> bool:
-        self.skip()
-        if self._text[self.position:self.position + 1] != character:
+        """Read a character, and return whether it was there."""
+        self._skip_blanks()
+        if not self._text.startswith(character, self.position):
             return False
         self.position += 1
         return True
@@ -165,13 +190,29 @@ class Reader:
         if not self._take(character):
             raise SyntaxProblem(_('"%s" is expected') % character)
 
-    def skip(self) -> None:
-        """Skip blanks."""
+    def _skip_blanks(self) -> None:
         blank = _BLANK.match(self._text, self.position)
         if blank is not None:
             self.position = blank.end()
 
 
+def _number(text: str) -> int | float:
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    number = float(text)
+    if not math.isfinite(number):
+        # The exponent is too large.
+        raise SyntaxProblem(_('%s is no number') % text)
+    return number
+
+
 def _unescape(string: re.Match[str]) -> str:
-    text = string[1] if string[1] is not None else string[2]
-    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+    """Return what a match of :data:`_STRING` stands for."""
+    text = string[1]
+    if text is None:
+        text = string[2]
+    return _ESCAPE.sub(_escaped_character, text)
+
+
+def _escaped_character(escape: re.Match[str]) -> str:
+    return _CONTROL_CHARACTERS.get(escape[1], escape[1])

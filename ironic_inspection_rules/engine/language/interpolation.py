@@ -39,21 +39,28 @@ ITEM = 'item'
 _PATH = re.compile(
     r'(?P<root>[A-Za-z_][A-Za-z0-9_]*)'
     r'(?P<steps>(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*)')
+
+# A key after a dot ends before what has a meaning between arguments.
 _PATH_IN_ARGUMENT = re.compile(
     r"""(?P<root>[A-Za-z_][A-Za-z0-9_]*)"""
     r"""(?P<steps>(?:\.[^\s.\[\]{}!:|,()='"]+|\[[^\]]{1,255}\])*)""")
-_END = re.compile(r'(?P<conversion>![sr])?(?::(?P<spec>[^{}]{0,40}))?\}')
+
 _STEP = re.compile(r'\.([^\s.\[\]{}!:|]+)|\[([^\]]+)\]')
-_TOKEN = re.compile(r'\{\{|\}\}')
+_END = re.compile(r'(?P<conversion>![sr])?(?::(?P<spec>[^{}]{0,40}))?\}')
+_ESCAPED_BRACE = re.compile(r'\{\{|\}\}')
 _BRACE = re.compile(r'[{}]')
+
+# A format such as ":99999" would make a short value a long text.
 _WIDE = re.compile(r'\d{5}')
 
 
 class Field(typing.NamedTuple):
     """One replacement field.
 
-    ``root`` is None if the text is not a path. ``problem`` says what is wrong
-    with its filters.
+    ``text`` is what stands between the braces. ``root`` is None if that is
+    not a path. ``conversion`` is ``s``, ``r`` or None, ``spec`` the format
+    after the colon. ``problem`` says what is wrong with its filters, None if
+    nothing is.
     """
 
     text: str
@@ -67,8 +74,8 @@ class Field(typing.NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Return whether it is only a path."""
-        return self.conversion is None and self.spec is None and (
-            not self.filters)
+        is_formatted = self.conversion is not None or self.spec is not None
+        return not is_formatted and not self.filters
 
     @property
     def is_table(self) -> bool:
@@ -77,7 +84,10 @@ class Field(typing.NamedTuple):
 
 
 def parse(text: str) -> list[str | Field]:
-    """Split text into literal pieces and fields; never raises."""
+    """Split text into literal pieces and fields; never raises.
+
+    Doubled braces are single ones in the literal pieces.
+    """
     return list(_parse(text))
 
 
@@ -87,13 +97,15 @@ def _parse(text: str) -> tuple[str | Field, ...]:
     pieces: list[str | Field] = []
     literal = ''
     position = 0
-    last = text.rfind('}')
+    last_closing = text.rfind('}')
     while position < len(text):
-        if _TOKEN.match(text, position):
+        if _ESCAPED_BRACE.match(text, position):
             literal += text[position]
             position += 2
             continue
-        if text[position] != '{' or position > last:
+        opens_field = text[position] == '{' and position < last_closing
+        if not opens_field:
+            # Literal text, or a lone brace: it ends before the next brace.
             brace = _BRACE.search(text, position + 1)
             end = brace.start() if brace else len(text)
             literal += text[position:end]
@@ -102,20 +114,28 @@ def _parse(text: str) -> tuple[str | Field, ...]:
         if literal:
             pieces.append(literal)
             literal = ''
-        field = field_at(text, position) or Field(
-            text[position + 1:text.index('}', position)], None)
+        field = field_at(text, position)
+        if field is None:
+            closing = text.index('}', position)
+            field = Field(text[position + 1:closing], root=None)
         pieces.append(field)
-        position += len(field.text) + 2
+        position += len(field.text) + len('{}')
     if literal:
         pieces.append(literal)
     return tuple(pieces)
 
 
 def sole_field(text: typing.Any) -> Field | None:
-    """Return the field if a text consists of one, else None."""
-    pieces = parse(text) if isinstance(text, str) else []
-    return pieces[0] if len(pieces) == 1 and isinstance(
-        pieces[0], Field) else None
+    """Return the field if a value is a text that consists of one, else None.
+
+    :param text: any value of a rule.
+    """
+    if not isinstance(text, str):
+        return None
+    pieces = parse(text)
+    if len(pieces) == 1 and isinstance(pieces[0], Field):
+        return pieces[0]
+    return None
 
 
 def escape(text: str) -> str:
@@ -124,40 +144,68 @@ def escape(text: str) -> str:
 
 
 def field_at(text: str, position: int) -> Field | None:
-    """Read the field at a position, or return None if there is none."""
+    """Read the field at a position, or return None if there is none.
+
+    :param position: that of its opening brace.
+    :returns: a field with a ``problem`` if it begins as one and has filters,
+        but not in their syntax.
+    """
     path = _PATH.match(text, position + 1)
     if path is None:
         return None
-    reader = filter_syntax.Reader(text, _argument)
+    reader = filter_syntax.Reader(text, _path_in_argument)
     try:
         filters = reader.read(path.end())
     except filter_syntax.SyntaxProblem as exc:
         return _with_problem(text, position, path, str(exc))
-    end = _END.match(text, reader.position if filters else path.end())
+    behind = path.end()
+    if filters:
+        # Blanks may follow a filter, but not a path alone.
+        behind = reader.position
+    end = _END.match(text, behind)
     if end is None or _WIDE.search(end['spec'] or ''):
         if filters:
             return _with_problem(text, position, path,
                                  _('"|" or the end of the field is expected'))
         return None
-    return Field(text[position + 1:end.end() - 1], path['root'], _steps(path),
-                 end['conversion'] and end['conversion'][1], end['spec'],
-                 filters)
+    conversion = None
+    if end['conversion']:
+        conversion = end['conversion'].removeprefix('!')
+    return Field(
+        text=text[position + 1:end.end() - 1],
+        root=path['root'],
+        steps=_steps(path),
+        conversion=conversion,
+        spec=end['spec'],
+        filters=filters)
 
 
 def _steps(path: re.Match[str]) -> data_path.Path:
-    return tuple(dotted or bracketed for dotted, bracketed
-                 in _STEP.findall(path['steps']))
+    steps = []
+    for dotted, bracketed in _STEP.findall(path['steps']):
+        steps.append(dotted or bracketed)
+    return tuple(steps)
 
 
 def _with_problem(text: str, position: int, path: re.Match[str],
                   problem: str) -> Field | None:
-    inside, closed, _rest = text[position + 1:].partition('}')
-    if not closed or path['root'] not in (*ROOTS, ITEM):
+    """Return what ends at the next brace as a field that cannot be read.
+
+    :returns: None if it does not begin with a known root: text such as
+        ``{a | b}`` may have nothing to do with fields.
+    """
+    inside, closing, _rest = text[position + 1:].partition('}')
+    if not closing or path['root'] not in (*ROOTS, ITEM):
         return None
     return Field(inside, path['root'], _steps(path), problem=problem)
 
 
-def _argument(text: str, position: int) -> tuple[Field, int] | None:
+def _path_in_argument(text: str, position: int) -> tuple[Field, int] | None:
+    """Read a path among the arguments of a filter.
+
+    :returns: the path as a field, and the position behind it. None if there
+        is no known root: it may be the name of a filter, or a mistake.
+    """
     path = _PATH_IN_ARGUMENT.match(text, position)
     if path is None or path['root'] not in (*ROOTS, ITEM):
         return None
@@ -173,24 +221,30 @@ def fill_item(text: str, item: typing.Any) -> str:
     filled = ''
     for piece in parse(text):
         if isinstance(piece, str):
+            # Parsing made single braces of doubled ones.
             filled += escape(piece)
             continue
         value = data_path.ABSENT
         if piece.root == ITEM and piece.is_plain:
             value = data_path.get(item, piece.steps)
         if value is data_path.ABSENT or isinstance(value, dict | list):
-            filled += f'{{{piece.text}}}'
+            filled += '{' + piece.text + '}'
         else:
             filled += str(value)
     return filled
 
 
 def fields(value: typing.Any) -> list[Field]:
-    """Return all fields anywhere in a value of strings, lists, mappings."""
+    """Return all fields in a value, also those in keys of mappings.
+
+    :param value: a value of a rule.
+    """
     if isinstance(value, str):
         return [piece for piece in parse(value) if isinstance(piece, Field)]
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]
+    found = []
     if isinstance(value, list | tuple):
-        return [field for item in value for field in fields(item)]
-    return []
+        for item in value:
+            found += fields(item)
+    return found
