@@ -30,6 +30,9 @@ from ironic_inspection_rules.i18n import _
 Missing = rendering.Missing
 Piece = str | interpolation.Field
 
+NO_CALL: typing.Any = ...
+"""The value of ``missing`` where a call with a missing field is not made."""
+
 _FREE = budget.SHORT
 
 _LONGEST_ITEM = 1024
@@ -39,15 +42,16 @@ _LONGEST_ITEM = 1024
 class Call:
     """An op, its literal arguments, and those that depend on data.
 
-    :param missing: the value of an argument with a missing field; by default
-        there is none, and the call is not made.
+    :param missing: the value of an argument with a missing field, or
+        :data:`NO_CALL`.
+    :param loop: the loop whose items the arguments may use.
     :raises: :class:`.exceptions.InvalidRule` if the arguments do not fit.
     """
 
     __slots__ = ('literals', 'op', 'varying')
 
     def __init__(self, op: registry.Op, args: typing.Any,
-                 missing: typing.Any = ...,
+                 missing: typing.Any = NO_CALL,
                  loop: engine_loop.Loop | None = None) -> None:
         self.op = op
         self.literals: dict[str, typing.Any] = {}
@@ -61,27 +65,45 @@ class Call:
             if not isinstance(compiled, rendering.Template):
                 self.literals[name] = arguments.convert(compiled, argument)
                 continue
-            if missing is not ...:
+            if missing is not NO_CALL:
                 compiled = rendering.OrElse(compiled, missing)
-            if argument.converts and argument.type not in _READ_FIRST and not (
-                    argument.type is value.__class__ is list):
-                compiled = _Converted(compiled, functools.partial(
-                    _convert, argument))
+            if _needs_conversion(argument, value):
+                compiled = _Converted(
+                    compiled, functools.partial(_convert, argument))
             self.varying[name] = compiled
 
     def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
         """Return the arguments that depend on the data, by name.
 
-        What the op is given is paid for here.
+        What the op is given is paid for here. Short text is free, and needs
+        no call.
+
+        :returns: a missing field if there is one.
         """
         rendered = {}
-        for name, value in self.varying.items():
-            made = rendered[name] = value.render(roots)
-            if made.__class__ is not str or len(made) > _FREE:
-                if made.__class__ is Missing:
-                    return made
-                roots.budget.give(made)
+        for name, argument in self.varying.items():
+            value = argument.render(roots)
+            if value.__class__ is not str or len(value) > _FREE:
+                if value.__class__ is Missing:
+                    return value
+                roots.budget.give(value)
+            rendered[name] = value
         return rendered
+
+
+def _needs_conversion(argument: arguments.Argument,
+                      written: typing.Any) -> bool:
+    """Return whether the rendered value of an argument has to be converted.
+
+    :param written: the argument as the rule has it.
+    """
+    if argument.type in _READ_FIRST:
+        # Its template makes a value of that type.
+        return False
+    if argument.type is list and isinstance(written, list):
+        # A list with fields stays a list.
+        return False
+    return argument.converts
 
 
 class _Converted(rendering.Made):
@@ -111,20 +133,11 @@ def compile_argument(op: registry.Op, name: str, value: typing.Any,
     if kind in _READ_FIRST and value is not None:
         return _READ_FIRST[kind](value, loop)
     compiled = template.compile_value(value)
-    return _name_missing(compiled) if name in getattr(
-        op.plugin, 'TELLS', ()) else compiled
-
-
-def _name_missing(value: typing.Any) -> typing.Any:
-    """Build a template in which each missing field reads ``(missing)``."""
-    if isinstance(value, rendering.List):
-        return rendering.List([_name_missing(item) for item in value.items])
-    if isinstance(value, rendering.Made) and value.make in (
-            template.join_text, rendering.zip_mapping):
-        return rendering.Made(_name_missing(value.source), value.make)
-    if isinstance(value, rendering.Template):
-        return rendering.OrElse(value, _('(missing)'))
-    return value
+    is_varying = isinstance(compiled, rendering.Template)
+    is_message = name in getattr(op.plugin, 'TELLS', ())
+    if is_varying and is_message:
+        return compiled.with_default(_('(missing)'))
+    return compiled
 
 
 def compile_pattern(text: typing.Any,
@@ -136,20 +149,35 @@ def compile_pattern(text: typing.Any,
     """
     if not isinstance(text, str):
         raise exceptions.OperationError(_('must be a regular expression'))
-    pieces = _split(text) if loop and '{item' in text else [text]
-    if loop is None or not any(
-            isinstance(piece, interpolation.Field) for piece in pieces):
+    if loop is None or '{item' not in text:
+        return pattern.Pattern(text)
+    pieces = _split(text)
+    if len(pieces) == 1:
         return pattern.Pattern(text)
     if loop.items is not None:
-        return loop.for_each(
-            pattern.Pattern(''.join(_written(piece, item) for piece in pieces))
-            for item in loop.items)
-    return _Pattern(
-        rendering.List([
-            piece if isinstance(piece, str)
-            else rendering.Made(template.join([piece]), _escape)
-            for piece in pieces]),
-        lambda texts: pattern.Pattern(''.join(texts), from_data=True))
+        return loop.for_each(_patterns(pieces, loop.items))
+    escaped: list[typing.Any] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            escaped.append(piece)
+        else:
+            item = template.compile_field(piece)
+            escaped.append(rendering.Made(item, _escape))
+    return _Pattern(rendering.List(escaped), _pattern_with_data)
+
+
+def _patterns(pieces: list[Piece], items: list[typing.Any]
+              ) -> typing.Iterator[pattern.Pattern]:
+    """Yield the expression for each item of a literal loop."""
+    for item in items:
+        text = ''
+        for piece in pieces:
+            text += _fill_piece(piece, item)
+        yield pattern.Pattern(text)
+
+
+def _pattern_with_data(texts: list[str]) -> pattern.Pattern:
+    return pattern.Pattern(''.join(texts), from_data=True)
 
 
 class _Pattern(rendering.Made):
@@ -161,7 +189,11 @@ class _Pattern(rendering.Made):
 
 
 def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
-    """Check the fields of a regular expression, and return a message."""
+    """Return the message for the first wrong field of a regular expression.
+
+    :param text: the argument as the rule has it.
+    :returns: None if no field is wrong.
+    """
     if not isinstance(text, str):
         return None
     for piece in _split(text, (*interpolation.ROOTS, interpolation.ITEM)):
@@ -177,26 +209,35 @@ def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
 
 def _split(text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
            ) -> list[Piece]:
-    pieces: list[Piece] = ['']
+    """Split an expression into literal pieces and fields, in turn.
+
+    Not as other text: braces have a meaning in an expression, as in
+    ``[0-9]{2}``, and a brace after a backslash has none.
+
+    :param roots: those of fields; other fields are literal.
+    """
+    pieces: list[Piece] = []
+    literal = ''
     position = 0
-    last = text.rfind('}')
+    last_closing = text.rfind('}')
     while position < len(text):
+        field = None
+        if text[position] == '{' and position < last_closing:
+            field = interpolation.field_at(text, position)
+        if field is not None and field.root in roots:
+            pieces += [literal, field]
+            literal = ''
+            position += len(field.text) + len('{}')
+            continue
         end = position + 1
         if text[position] == '\\':
             end += 1
-        field = None
-        if text[position] == '{' and position < last:
-            field = interpolation.field_at(text, position)
-        if field and field.root in roots:
-            pieces += [field, '']
-            end = position + len(field.text) + 2
-        else:
-            pieces[-1] = str(pieces[-1]) + text[position:end]
+        literal += text[position:end]
         position = end
-    return pieces
+    return [*pieces, literal]
 
 
-def _written(piece: Piece, item: typing.Any) -> str:
+def _fill_piece(piece: Piece, item: typing.Any) -> str:
     """Return a piece of an expression with an item of a literal loop."""
     if isinstance(piece, str):
         return piece
@@ -219,7 +260,7 @@ def _escape(value: typing.Any) -> str:
 
 def compile_path(text: typing.Any,
                  loop: engine_loop.Loop | None = None) -> typing.Any:
-    """Split a path.
+    """Split a path, and compile its tokens.
 
     :returns: a path, or a template of one if it has fields; anything but
         text is returned as it is.
@@ -228,53 +269,89 @@ def compile_path(text: typing.Any,
     if not isinstance(text, str):
         return text
     if loop and loop.items is not None:
-        written = [interpolation.fill_item(text, item) for item in loop.items]
-        if any(each != text for each in written):
-            return loop.for_each(map(compile_path, written))
-    tokens = [template.join([piece for piece in pieces if piece])
-              for pieces in split(interpolation.parse(text))]
+        # The rule itself has these items: they may be several tokens.
+        filled = [interpolation.fill_item(text, item) for item in loop.items]
+        if any(path != text for path in filled):
+            return loop.for_each(map(compile_path, filled))
+    tokens = []
+    for pieces in split(interpolation.parse(text)):
+        tokens.append(template.join([piece for piece in pieces if piece]))
     data_path.check(tokens, text)
     if not rendering.varies(tokens):
         return tuple(tokens)
-    return rendering.Made(
-        rendering.List([rendering.Made(token, _read_token) if isinstance(
-            token, rendering.Template) else token for token in tokens]),
-        _read_path)
+    parts = [_token_or_template(token) for token in tokens]
+    return rendering.Made(rendering.List(parts), _read_path)
 
 
 def split(pieces: list[Piece]) -> list[list[Piece]]:
-    """Split the pieces of a path into those of each token."""
-    texts = [piece for piece in pieces if isinstance(piece, str)]
-    is_pointer = texts[:1] == pieces[:1] and ''.join(texts[:1]).startswith('/')
-    separator = '/' if any('/' in text for text in texts) else '.'
+    """Split the pieces of a path into those of each token.
+
+    Separators are looked for in the literal pieces only: a field fills one
+    token.
+    """
+    is_pointer = False
+    if pieces and isinstance(pieces[0], str):
+        is_pointer = pieces[0].startswith('/')
+    separator = '.'
+    for piece in pieces:
+        if isinstance(piece, str) and '/' in piece:
+            separator = '/'
     tokens: list[list[Piece]] = [[]]
     for piece in pieces:
         if not isinstance(piece, str):
             tokens[-1].append(piece)
             continue
-        first, *others = piece.split(separator)
-        tokens[-1].append(first)
-        tokens += [[text] for text in others]
+        end_of_token, *next_tokens = piece.split(separator)
+        tokens[-1].append(end_of_token)
+        for text in next_tokens:
+            tokens.append([text])
     if is_pointer:
-        tokens = [[data_path.unescape(piece) if isinstance(piece, str)
-                   else piece for piece in token] for token in tokens[1:]]
+        # Nothing stands before the first slash.
+        return [_unescape(token) for token in tokens[1:]]
     return tokens
 
 
+def _unescape(token: list[Piece]) -> list[Piece]:
+    """Unescape the literal pieces of a token of an RFC 6901 pointer."""
+    unescaped: list[Piece] = []
+    for piece in token:
+        if isinstance(piece, str):
+            unescaped.append(data_path.unescape(piece))
+        else:
+            unescaped.append(piece)
+    return unescaped
+
+
+def _token_or_template(token: typing.Any) -> typing.Any:
+    if isinstance(token, rendering.Template):
+        return rendering.Made(token, _read_token)
+    return token
+
+
 def _read_path(tokens: list[str]) -> data_path.Path:
+    """Return the path of rendered tokens."""
     path = tuple(tokens)
     data_path.check(path, data_path.pointer(path))
     return path
 
 
 def _read_token(value: typing.Any) -> str:
+    """Return the token that a rendered value is.
+
+    :raises: :class:`.exceptions.OperationError` for a list or a mapping.
+    """
     if isinstance(value, dict | list):
         raise exceptions.OperationError(
             _('%s cannot be part of a path') % suggestion.kind_of(value))
     text = str(value)
-    return data_path.Key(text) if text == data_path.APPEND else text
+    if text == data_path.APPEND:
+        # A machine has an attribute of that name: it means no end of a list.
+        return data_path.Key(text)
+    return text
 
 
 _READ_FIRST: dict[typing.Any, typing.Callable[..., typing.Any]] = {
-    data_path.Path: compile_path, pattern.Pattern: compile_pattern}
+    data_path.Path: compile_path,
+    pattern.Pattern: compile_pattern,
+}
 """The types whose text is read before its fields are filled in."""

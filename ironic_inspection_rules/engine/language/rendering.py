@@ -30,6 +30,10 @@ class Template(abc.ABC):
         """Return the values that it is made of, templates and others."""
         return ()
 
+    def with_default(self, default: typing.Any) -> 'Template':
+        """Build the same with a default for each missing field in it."""
+        return OrElse(self, default)
+
     @abc.abstractmethod
     def render(self, roots: budget.View) -> typing.Any:
         """Return the value with the types it has in the data.
@@ -52,10 +56,13 @@ class OrElse(Template):
 
     def render(self, roots: budget.View) -> typing.Any:
         value = self.source.render(roots)
-        return self.other if isinstance(value, Missing) else value
+        if isinstance(value, Missing):
+            return self.other
+        return value
 
 
 Make = typing.Callable[[typing.Any], typing.Any]
+"""Makes a value of another."""
 
 _FREE = 255
 """Characters up to which text costs no operation."""
@@ -85,6 +92,15 @@ class Made(Template):
         return made
 
 
+class Composed(Made):
+    """A text or a mapping that is made of a list of its pieces."""
+
+    __slots__ = ()
+
+    def with_default(self, default: typing.Any) -> Template:
+        return Composed(self.source.with_default(default), self.make)
+
+
 class List(Template):
     """A list, some of whose items are templates.
 
@@ -106,12 +122,19 @@ class List(Template):
     def parts(self) -> typing.Iterable[typing.Any]:
         return self.items
 
+    def with_default(self, default: typing.Any) -> Template:
+        items = self.items.copy()
+        for index, item in self._templates:
+            items[index] = item.with_default(default)
+        return List(items)
+
     def render(self, roots: budget.View) -> list[typing.Any] | Missing:
         values = self.items.copy()
         for index, item in self._templates:
-            value = values[index] = item.render(roots)
+            value = item.render(roots)
             if value.__class__ is Missing and not self._lenient:
                 return value
+            values[index] = value
         return values
 
 
@@ -127,14 +150,25 @@ def mapping(keys: list[typing.Any], items: list[typing.Any],
     :param lenient: see :class:`List`; it is about the items.
     """
     if varies(keys + items):
-        return Made(List([List(keys), List(items, lenient)]), zip_mapping)
+        # Without a key there is no mapping, whatever is done about items.
+        keys_and_items = List([List(keys), List(items, lenient)])
+        return Composed(keys_and_items, _zip_mapping)
     return dict(zip(keys, items, strict=True))
 
 
-def zip_mapping(pair: list[list[typing.Any]]) -> dict[str, typing.Any]:
-    """Build a mapping of keys and items."""
-    keys, items = pair
+def _zip_mapping(keys_and_items: list[list[typing.Any]]
+                 ) -> dict[str, typing.Any]:
+    keys, items = keys_and_items
     return dict(zip(map(str, keys), items, strict=True))
+
+
+def text(pieces: list[typing.Any]) -> Template:
+    """Build the template of a text, some of whose pieces are templates."""
+    return Composed(List(pieces), _join_text)
+
+
+def _join_text(pieces: list[typing.Any]) -> str:
+    return ''.join(map(str, pieces))
 
 
 PORT_ROOTS = ('ports', 'port_groups')
@@ -151,9 +185,11 @@ there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Path(Template):
-    """The value at a path in plain data; rules spend their time here.
+    """The value at a path in plain data, without steps into lists.
 
-    Rendering it costs no budget and cannot fail.
+    Rendering it costs no budget and cannot fail. Rules spend most time here,
+    so the path is followed without a call or a question; a step that leads
+    nowhere raises an error.
     """
 
     root: str
@@ -167,12 +203,15 @@ class Path(Template):
             for step in self.steps:
                 value = value[step]
         except (LookupError, TypeError):
-            return value if value.__class__ is Missing else self.missing
+            if value.__class__ is Missing:
+                # One of the vars is made of a missing field: it is that one.
+                return value
+            return self.missing
         return value
 
 
 class ItemPath(Path):
-    """The same if steps may be indices of lists."""
+    """The value at a path some of whose steps may be indices of lists."""
 
     __slots__ = ()
 
@@ -189,39 +228,53 @@ class ItemPath(Path):
                     raise LookupError
                 value = value[position]
         except LookupError:
-            return value if value.__class__ is Missing else self.missing
+            if value.__class__ is Missing:
+                return value
+            return self.missing
         return value
 
 
 def path_to(root: str, steps: data_path.Path, missing: Missing) -> Path:
     """Build the template of the value at a path."""
-    numbered = any(data_path.index(step) is not None for step in steps)
-    return (ItemPath if numbered else Path)(root, steps, missing)
+    may_be_index = any(data_path.index(step) is not None for step in steps)
+    if may_be_index:
+        return ItemPath(root, steps, missing)
+    return Path(root, steps, missing)
 
 
 class SecondName(Template):
-    """The value at a path in plugin data, or at its second name."""
+    """The value at a path in plugin data, or at a second name of it.
 
-    __slots__ = ('_others', '_path')
+    An empty value at a second name counts as missing.
+    """
+
+    __slots__ = ('_alternatives', '_path')
 
     def __init__(self, path: Template, steps: data_path.Path,
                  missing: Missing) -> None:
         self._path = path
-        self._others = [path_to(other[0], (*other[1:], *steps[1:]),
-                                missing)
-                        for other in SECOND_NAMES[steps[0]]]
+        name, *below = steps
+        self._alternatives = []
+        for root, *parents in SECOND_NAMES[name]:
+            alternative = path_to(root, (*parents, *below), missing)
+            self._alternatives.append(alternative)
 
     def render(self, roots: budget.View) -> typing.Any:
         value = self._path.render(roots)
-        for other in self._others if isinstance(value, Missing) else ():
-            found = other.render(roots)
-            if found and not isinstance(found, Missing):
-                return found
+        if not isinstance(value, Missing):
+            return value
+        for path in self._alternatives:
+            alternative = path.render(roots)
+            if alternative and not isinstance(alternative, Missing):
+                return alternative
         return value
 
 
 class PortPath(Template):
-    """The value at a path in a port."""
+    """The value at a path in a port or port group.
+
+    The first step is an index, a MAC address or a UUID.
+    """
 
     __slots__ = ('_missing', '_name', '_path', '_root')
 
@@ -248,7 +301,7 @@ class PortPath(Template):
 class Item(Template):
     """The value at a path in the item of a loop.
 
-    Items of lenient lists may have missing fields in them.
+    Loops are lenient lists, so their items may have missing fields in them.
     """
 
     source: Template
@@ -267,7 +320,7 @@ class Item(Template):
 
 
 def missing_inside(value: typing.Any) -> typing.Any:
-    """Return a missing field from inside a value, else the value."""
+    """Return the missing field that is in a value, or the value."""
     parts = [value]
     while parts:
         part = parts.pop()
@@ -283,8 +336,10 @@ def missing_inside(value: typing.Any) -> typing.Any:
 def formatter(field: interpolation.Field) -> Make:
     """Build a function that formats the value of a field."""
     def write(value: typing.Any) -> str:
-        if field.conversion:
-            value = repr(value) if field.conversion == 'r' else str(value)
+        if field.conversion == 'r':
+            value = repr(value)
+        elif field.conversion == 's':
+            value = str(value)
         try:
             return format(value, field.spec or '')
         except (TypeError, ValueError, OverflowError) as exc:
@@ -297,14 +352,19 @@ def formatter(field: interpolation.Field) -> Make:
 
 def find_port(ports: list[dict[str, typing.Any]], name: str,
               allowance: budget.Budget) -> int | None:
-    """Find a port by its index, its MAC address in any case, or its UUID."""
+    """Find a port by its index, or its MAC address or UUID in any case.
+
+    :returns: its index, None if there is no such port.
+    """
     position = data_path.index(name)
     if position is not None and position < len(ports):
         return position
+    # One operation for sixteen ports: to look at a port takes little time.
     allowance.spend(len(ports) >> 4)
     wanted = name.lower()
     for index, port in enumerate(ports):
-        if wanted in (str(port.get('address')).lower(),
-                      str(port.get('uuid')).lower()):
+        address = str(port.get('address')).lower()
+        uuid = str(port.get('uuid')).lower()
+        if wanted in (address, uuid):
             return index
     return None

@@ -29,12 +29,16 @@ _KNOWN = 256
 """Maximum length of text whose template is cached."""
 
 _NOTHING = frozenset((rendering.Missing, data_path.Absent))
+"""The classes of what a filter is given and returns for a missing field."""
 
 _NOT_READ = _('{%(field)s}: a table is read by its rows: {tables.%(table)s | '
               'row}, or {KEY | lookup(tables.%(table)s)}')
 
 _TOO_LARGE = 1 << 14_000
-"""The limit of whole numbers, somewhat below that of Python's ``str``."""
+"""The limit of whole numbers, somewhat below that of Python's ``str``.
+
+Python writes no integer of more than 4300 digits, and this has 4215.
+"""
 
 
 def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
@@ -49,15 +53,22 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
     if isinstance(value, str):
         return _compile_text(value)
     if isinstance(value, dict):
-        keys = [_compile_text(key) if isinstance(key, str) else key
-                for key in value]
+        keys = [_compile_key(key) for key in value]
         items = [compile_value(item, lenient) for item in value.values()]
         return rendering.mapping(keys, items, lenient)
     if isinstance(value, list | tuple):
         items = [compile_value(item, lenient) for item in value]
-        return (rendering.List(items, lenient) if rendering.varies(items)
-                else items)
+        if rendering.varies(items):
+            return rendering.List(items, lenient)
+        return items
     return value
+
+
+def _compile_key(key: typing.Any) -> typing.Any:
+    # In a file, keys of mappings may be numbers.
+    if isinstance(key, str):
+        return _compile_text(key)
+    return key
 
 
 @text_cache.for_short(maxsize=4096, longest=_KNOWN)
@@ -68,20 +79,21 @@ def _compile_text(text: str) -> typing.Any:
 
 
 def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
-    """Build a template of pieces of text, or text if none is a field."""
-    compiled = [compile_field(piece)
-                if isinstance(piece, interpolation.Field) else piece
-                for piece in pieces]
+    """Build a template of pieces of text, or text if none is a field.
+
+    A single field keeps the type of its value.
+    """
+    compiled: list[typing.Any] = []
+    for piece in pieces:
+        if isinstance(piece, interpolation.Field):
+            compiled.append(compile_field(piece))
+        else:
+            compiled.append(piece)
     if not rendering.varies(compiled):
-        return ''.join(map(str, compiled))
+        return ''.join(compiled)
     if len(compiled) == 1:
         return compiled[0]
-    return rendering.Made(rendering.List(compiled), join_text)
-
-
-def join_text(pieces: list[typing.Any]) -> str:
-    """Join rendered pieces of text."""
-    return ''.join(map(str, pieces))
+    return rendering.text(compiled)
 
 
 def compile_field(field: interpolation.Field) -> rendering.Template:
@@ -93,42 +105,62 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
         raise exceptions.OperationError(
             _('field {%(field)s} cannot be read: %(problem)s')
             % {'field': field.text, 'problem': field.problem})
-    if field.root == interpolation.TABLES and len(field.steps) != 1:
+    if field.root == interpolation.TABLES:
+        _check_reads_row(field)
+    value = _compile_path(field)
+    if field.filters:
+        value = Filtered(value, _compile_filters(field),
+                         rendering.Missing(field.text))
+    if field.conversion is None and field.spec is None:
+        return value
+    return rendering.Made(value, rendering.formatter(field))
+
+
+def _check_reads_row(field: interpolation.Field) -> None:
+    """Check that a field over a table gives one of its rows.
+
+    :raises: :class:`.exceptions.OperationError` if it does not.
+    """
+    if len(field.steps) != 1:
         raise exceptions.OperationError(
             _('{%(field)s}: the root "%(root)s" is followed by the name of a '
               'table, and by nothing else')
             % {'field': field.text, 'root': field.root})
-    missing = rendering.Missing(field.text)
-    path: rendering.Template = rendering.path_to(field.root or '', field.steps,
-                                       missing)
-    if field.root == interpolation.ITEM:
-        path = rendering.Item(path)
-    elif field.root in rendering.PORT_ROOTS and field.steps:
-        path = rendering.PortPath(field.root, field.steps, missing)
-    elif field.root == 'plugin_data' and field.steps and (
-            field.steps[0] in rendering.SECOND_NAMES):
-        path = rendering.SecondName(path, field.steps, missing)
-    if field.root == interpolation.TABLES and not (
-            field.filters and field.filters[0].name == filter_syntax.ROW):
+    if not field.filters or field.filters[0].name != filter_syntax.ROW:
         raise exceptions.OperationError(
             _NOT_READ % {'field': field.text, 'table': field.steps[0]})
-    if field.filters:
-        reads_table = field.root == interpolation.TABLES
-        first, *others = field.filters
-        path = Filtered(path, (_compile_filter(first, reads_table),
-                               *map(_compile_filter, others)), missing)
-    if field.conversion is None and field.spec is None:
-        return path
-    return rendering.Made(path, rendering.formatter(field))
+
+
+def _compile_path(field: interpolation.Field) -> rendering.Template:
+    """Build the template of the value at the path of a field."""
+    missing = rendering.Missing(field.text)
+    if field.root in rendering.PORT_ROOTS and field.steps:
+        return rendering.PortPath(field.root, field.steps, missing)
+    path = rendering.path_to(field.root or '', field.steps, missing)
+    if field.root == interpolation.ITEM:
+        return rendering.Item(path)
+    if field.root == interpolation.PLUGIN_DATA and field.steps:
+        if field.steps[0] in rendering.SECOND_NAMES:
+            return rendering.SecondName(path, field.steps, missing)
+    return path
+
+
+def _compile_filters(field: interpolation.Field) -> tuple['_Step', ...]:
+    first, *others = field.filters
+    reads_table = field.root == interpolation.TABLES
+    steps = [_compile_filter(first, reads_table)]
+    for call in others:
+        steps.append(_compile_filter(call))
+    return tuple(steps)
 
 
 class _Step(typing.NamedTuple):
-    """One filter of several.
+    """One of the filters of a field.
 
-    ``takes_items``, ``rearranges``, ``pays`` and ``needs_view`` are those of
-    the filter.
-    ``apply`` takes the value and the arguments that ``varying`` has templates
-    of, by name.
+    ``accepts_missing``, ``takes_items``, ``rearranges``, ``pays`` and
+    ``needs_view`` are those of the filter: see :class:`.plugin.Filter`.
+    ``apply`` takes the value, and by name the arguments of which ``varying``
+    has the templates.
     """
 
     op: registry.Op
@@ -158,15 +190,10 @@ def _compile_filter(call: filter_syntax.Call,
             suggestion.unknown(_('filter'), call.name, known))
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
-    if op.plugin.TAKES_FILTER and call.arguments and (
-            call.arguments[0][0] is None):
-        (_none, name), *others = call.arguments
-        if not isinstance(name, str) or name not in known:
-            raise _error(op, _('there is no filter "%(name)s"; an attribute '
-                               "is given as attribute='%(name)s'")
-                         % {'name': suggestion.shown(name)})
-        varying[op.signature.arguments[0].name] = Applied(_compile_filter(
-            filter_syntax.Call(name, tuple(others))))
+    if op.plugin.TAKES_FILTER and _has_positional(call):
+        # {… | map("round", 2)}: the name of a filter and its arguments.
+        function = op.signature.arguments[0].name
+        varying[function] = _compile_inner_filter(op, call)
         call = filter_syntax.Call(call.name)
     bound, problems = op.signature.bind_call(call.arguments)
     if problems:
@@ -174,39 +201,86 @@ def _compile_filter(call: filter_syntax.Call,
     for name, written in bound.items():
         may_be_table = (call.name, name) == filter_syntax.LOOKUP
         compiled = _compile_argument(written, may_be_table)
-        if isinstance(compiled, rendering.Template):
-            if name in op.plugin.LITERAL or (
-                    op.signature.by_name[name].type is pattern.Pattern):
-                raise _error(op, _('%s must be written out in the rule')
-                             % name)
-            varying[name] = compiled
-        else:
+        if not isinstance(compiled, rendering.Template):
             literals[name] = _convert(op, name, compiled)
+            continue
+        if _is_literal(op, name):
+            raise _error(op, _('%s must be written out in the rule') % name)
+        varying[name] = compiled
     for name, problem in op.refused(literals, varying):
         raise _error(op, f'{name} {problem}')
+    return _Step(
+        op=op,
+        accepts_missing=op.plugin.ACCEPTS_MISSING,
+        takes_items=op.plugin.TAKES_ITEMS,
+        rearranges=op.plugin.REARRANGES,
+        pays=op.plugin.PAYS,
+        needs_view=op.plugin.NEEDS_VIEW,
+        apply=_prepare(op, literals, varying),
+        varying=varying)
+
+
+def _has_positional(call: filter_syntax.Call) -> bool:
+    """Return whether the first argument of a filter has no name."""
+    if not call.arguments:
+        return False
+    name, _value = call.arguments[0]
+    return name is None
+
+
+def _compile_inner_filter(op: registry.Op,
+                          call: filter_syntax.Call) -> 'Applied':
+    """Compile the filter that is the first argument of another.
+
+    :param op: the outer filter.
+    :param call: of the outer filter.
+    """
+    (_no_name, inner), *arguments_of_inner = call.arguments
+    if not isinstance(inner, str) or inner not in registry.filters():
+        raise _error(op, _('there is no filter "%(name)s"; an attribute '
+                           "is given as attribute='%(name)s'")
+                     % {'name': suggestion.shown(inner)})
+    return Applied(_compile_filter(
+        filter_syntax.Call(inner, tuple(arguments_of_inner))))
+
+
+def _is_literal(op: registry.Op, name: str) -> bool:
+    """Return whether an argument of a filter cannot depend on the data."""
+    if name in op.plugin.LITERAL:
+        return True
+    return op.signature.by_name[name].type is pattern.Pattern
+
+
+def _prepare(op: registry.Op, literals: dict[str, typing.Any],
+             varying: dict[str, rendering.Template]) -> registry.Function:
+    """Return the function of a filter with its literal arguments.
+
+    :raises: :class:`.exceptions.OperationError` if the filter refuses them.
+    """
     try:
-        apply: registry.Function
         if varying:
-            apply = functools.partial(op.run(op.plugin), **literals)
-        else:
-            apply = op.bind(literals)
+            return functools.partial(op.run(op.plugin), **literals)
+        return op.bind(literals)
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc
-    return _Step(op, op.plugin.ACCEPTS_MISSING, op.plugin.TAKES_ITEMS,
-                 op.plugin.REARRANGES, op.plugin.PAYS, op.plugin.NEEDS_VIEW,
-                 apply, varying)
 
 
 def filtered(value: typing.Any) -> list['Filtered']:
-    """Return all fields with filters in a value, from left to right."""
+    """Return all fields with filters in a value, from left to right.
+
+    :param value: a template, or any value of a rule, which has none.
+    """
     if isinstance(value, Filtered):
         return [value]
-    parts = value.parts if isinstance(value, rendering.Template) else ()
-    return [each for part in parts for each in filtered(part)]
+    fields: list[Filtered] = []
+    if isinstance(value, rendering.Template):
+        for part in value.parts:
+            fields += filtered(part)
+    return fields
 
 
 def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
-    """Convert an argument to its type.
+    """Convert an argument of a filter to its type.
 
     Null stands for the default, unless the argument takes any value.
     """
@@ -230,11 +304,15 @@ def _compile_argument(written: typing.Any,
                                      rendering.Missing(written.text))
         return compile_field(written)
     if isinstance(written, list):
-        items = list(map(_compile_argument, written))
-        return rendering.List(items) if rendering.varies(items) else items
+        items = [_compile_argument(item) for item in written]
+        if rendering.varies(items):
+            return rendering.List(items)
+        return items
     if isinstance(written, dict):
-        return rendering.mapping(
-            list(written), list(map(_compile_argument, written.values())))
+        # Keys are texts in quotes, which have no fields.
+        keys = list(written)
+        items = [_compile_argument(item) for item in written.values()]
+        return rendering.mapping(keys, items)
     return written
 
 
@@ -252,7 +330,9 @@ class Filtered(rendering.Template):
 
     def render(self, roots: budget.View) -> typing.Any:
         value = _apply(self.steps, self.source.render(roots), roots)
-        return self.missing if value is data_path.ABSENT else value
+        if value is data_path.ABSENT:
+            return self.missing
+        return value
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -267,12 +347,14 @@ class Applied(rendering.Template):
 
 def _apply(steps: tuple[_Step, ...], value: typing.Any,
            roots: budget.View) -> typing.Any:
-    """Apply filters to a value; the result may be ABSENT.
+    """Apply filters to a value; the result may be missing or ABSENT.
 
-    What each filter is given and returns is paid for here.
+    What each filter is given and returns is paid for here. Text of no more
+    than ``budget.SHORT`` characters is free, and needs no call.
     """
     allowance = roots.budget
     allowance.spend(len(steps))
+    # Unpacked at once: each attribute would take as long as many a filter.
     for (op, accepts_missing, takes_items, rearranges, pays, needs_view,
             apply, varying) in steps:
         if value.__class__ is not str or len(value) > budget.SHORT:
@@ -297,6 +379,7 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
                 value = apply(allowance, value) if pays else apply(value)
         except exceptions.BudgetExceeded:
             raise
+        # What a filter may raise for a value that it cannot take.
         except (exceptions.OperationError, TypeError, ValueError,
                 ArithmeticError, LookupError) as exc:
             raise _error(op, exceptions.reason_of(exc)) from exc
@@ -320,29 +403,35 @@ def _items(value: typing.Any, allowance: budget.Budget) -> list[typing.Any]:
 
 
 def _check_number(op: registry.Op, made: typing.Any) -> None:
-    if made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:
-        raise _error(op, _('the number has too many digits'))
-    elif made.__class__ is float and not math.isfinite(made):
-        raise _error(op, _('the number is not finite'))
+    """Check that what a filter returns can be written as JSON."""
+    if made.__class__ is int:
+        if not -_TOO_LARGE < made < _TOO_LARGE:
+            raise _error(op, _('the number has too many digits'))
+    elif made.__class__ is float:
+        if not math.isfinite(made):
+            raise _error(op, _('the number is not finite'))
 
 
 def _arguments(op: registry.Op, varying: dict[str, rendering.Template],
                roots: budget.View
                ) -> dict[str, typing.Any] | rendering.Missing:
-    given = {}
+    """Return the arguments of a filter that depend on the data, by name."""
+    rendered = {}
     for name, template in varying.items():
         argument = template.render(roots)
         if isinstance(argument, rendering.Missing):
             return argument
         if op.signature.by_name[name].type is data_path.Path:
-            # A machine's text is one step, whatever is in it.
+            # A machine's text is one step, whatever is in it: it cannot
+            # lead to another place than the rule means.
             token = str(argument)
             roots.budget.take(token)
-            given[name] = (token,)
+            rendered[name] = (token,)
             continue
         roots.budget.give(argument)
-        read = _convert(op, name, argument)
-        if isinstance(read, pattern.Replacement):
-            read = read._replace(expands=False)
-        given[name] = read
-    return given
+        converted = _convert(op, name, argument)
+        if isinstance(converted, pattern.Replacement):
+            # Nor does a backslash of a machine name a group.
+            converted = converted._replace(expands=False)
+        rendered[name] = converted
+    return rendered
