@@ -18,7 +18,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import table as table_object
-from ironic_inspection_rules.rule_set import table_store
 
 _RESOURCE = f'{view.RESOURCE}/revisions'
 
@@ -57,16 +56,29 @@ def get_one(revision: str) -> Answer:
         {name: rule[name]
          for name in (*model.WRITABLE, 'revision', 'created_at')}
         for rule in map(stored_rule.of_revision, found['rules'])]
-    # Without their rows, of which there may be many.
-    tables = [
-        {'name': described['name'], 'size': described['size'],
-         'revision': described['revision'],
-         **table_store.definition_of(
-             described['name'], described['definition']).as_dict()}
-        for described in table_object.RuleTable.list_plain(
-            api.request.context, found['revision'])]
     return {**found, 'links': _links(found['revision']), 'rules': rules,
-            'tables': tables}
+            'tables': _shown_tables(found['revision'])}
+
+
+def _shown_tables(revision: int) -> list[Answer]:
+    """Return the tables of a revision without their secret columns."""
+    in_force = start.rules().refresh(api.request.context).tables
+    tables = _tables(revision)
+    shown = []
+    for described in table_object.RuleTable.list_plain(
+            api.request.context, revision):
+        name = described['name']
+        definition = tables[name].definition
+        # What is a secret today may not have been one.
+        secret = {*definition.secret}
+        if name in in_force:
+            secret.update(in_force[name].definition.secret)
+        shown.append({
+            'name': name, 'size': described['size'],
+            'revision': described['revision'], **definition.as_dict(),
+            'rows': [table.shown_row(row, secret)
+                     for row in tables[name].rows]})
+    return shown
 
 
 def restore(revision: str) -> Answer:

@@ -2,13 +2,14 @@
 
 """The tables of the rule set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib import parse as urlparse
 
 from ironic_inspection_rules.kit.client import http
 
 _TABLES = '/inspection_tables'
+_DEFINITION = ('key', 'of', 'types', 'secret', 'expect')
 
 
 def inspection_tables(baremetal) -> list[dict[str, Any]]:
@@ -56,11 +57,20 @@ def exported(baremetal) -> dict[str, Any]:
             continue
         rows = [found['row'] for found
                 in inspection_table_rows(baremetal, described['name'])]
-        tables[described['name']] = {
-            **{name: described[name] for name in (
-                'key', 'of', 'types', 'secret', 'expect')
-               if described[name]}, 'rows': rows}
+        tables[described['name']] = as_written(described, rows)
     return tables
+
+
+def as_written(described: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+               ) -> dict[str, Any]:
+    """Return a table as a rule file has it.
+
+    :param described: its definition, as the API shows it.
+    :param rows: those of its columns that are not secret.
+    """
+    definition = {name: described[name] for name in _DEFINITION
+                  if described[name]}
+    return {**definition, 'rows': list(rows)}
 
 
 def _path(name: str) -> str:

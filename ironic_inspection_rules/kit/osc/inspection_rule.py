@@ -172,14 +172,13 @@ class ExportInspectionRules(command.Command):
                 baremetal, details=True) if not rule['built_in']]
             tables = inspection_table.exported(baremetal)
         else:
-            tables = {}
             shown = rule_set.get_inspection_rule_revision(
                 baremetal, parsed_args.revision)
             rules = shown['rules']
-            for described in shown['tables']:
-                self.app.stderr.write(
-                    _('Without the table %s, whose rows only "restore" brings '
-                      'back\n') % described['name'])
+            tables = {
+                described['name']: inspection_table.as_written(
+                    described, described['rows'])
+                for described in shown['tables']}
         # Null operations are left unchanged by "apply".
         readable = [{name: rule[name] for name in model.WRITABLE}
                     for rule in rules]

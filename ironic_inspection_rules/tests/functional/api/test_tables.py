@@ -329,7 +329,15 @@ class RevisionTestCase(Base):
         shown = self.call('GET', '/revisions/1')
         self.assertEqual([('machines', 2)], [
             (found['name'], found['size']) for found in shown['tables']])
+        self.assertEqual(exported()['rows'], shown['tables'][0]['rows'])
         self.assertEqual([], self.call('GET', '/revisions/2')['tables'])
+
+    def test_revision_hides_what_is_a_secret_today(self):
+        racks = {'key': 'serial', 'rows': [{'serial': 'a1', 'rack': 'r1'}]}
+        self.put(rules=[], tables={'machines': racks})
+        self.put(rules=[], tables={'machines': {**racks, 'secret': ['rack']}})
+        shown = self.call('GET', '/revisions/3')['tables']
+        self.assertEqual([{'serial': 'a1'}], shown[0]['rows'])
 
 
 class ShowTestCase(Base):

@@ -57,9 +57,10 @@ class TableCommandsTestCase(test_rule_set.CommandsTestCase):
         table = start.rules().refresh(self.context).tables['machines']
         return [row.get('pin') for row in table.rows]
 
-    def export(self, name='exported.yaml'):
+    def export(self, name='exported.yaml', *options):
         path = str(pathlib.Path(self.write('rules.yaml', '')).with_name(name))
-        self.run_command(inspection_rule.ExportInspectionRules, path)
+        self.run_command(inspection_rule.ExportInspectionRules, path,
+                         *options)
         with open(path, encoding='utf-8') as stream:
             text = stream.read()
         self.assertNotIn(PIN, text)
@@ -89,6 +90,13 @@ class PlanTestCase(TableCommandsTestCase):
         (_columns, rows), _printed = self.run_command(
             rule_set.ListRevisions)
         self.assertEqual([2, 1], [row[0] for row in rows])
+
+    def test_export_of_a_revision_has_its_tables(self):
+        self.apply(FILE)
+        _path, before = self.export()
+        self.apply('{rules: [], tables: {}}', '--prune')
+        _path, text = self.export('old.yaml', '--revision', '1')
+        self.assertEqual(before, text)
 
     def test_tables_stay_unless_pruned(self):
         self.apply(FILE)
