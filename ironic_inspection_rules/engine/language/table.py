@@ -687,6 +687,10 @@ def _machine_templates(definition: TableDefinition
                                    'field such as {inventory.cpu.count}'))
         for field in reads.fields(text):
             if field.root in _OF_MACHINE:
+                if place != '/of' and disclosure.is_secret(field.steps):
+                    yield Problem(place, _(
+                        '{%s} is a secret of the machine, which cannot be '
+                        'compared') % suggestion.shown(field.text))
                 continue
             if field.root is None:
                 yield Problem(place, _('{%s} is no path')

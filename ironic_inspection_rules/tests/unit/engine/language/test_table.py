@@ -140,6 +140,16 @@ class ProblemsTestCase(base.TestCase):
             self.assertIn('/tables/m/expect/serial', self.refused(
                 of_rows([{'serial': 'a'}], expect={'serial': text})))
 
+    def test_secrets_of_a_machine_are_not_compared(self):
+        for text in ('{node.driver_info.ipmi_password}',
+                     '{node.driver_info[redfish_password] | trim}',
+                     '{inventory.x | default(plugin_data.api_key)}'):
+            self.assertEqual(['/tables/m/expect/serial'], list(self.refused(
+                of_rows([{'serial': 'a'}], expect={'serial': text}))))
+        table.table_from('m', of_rows(
+            [{'serial': 'a'}], of='{node.driver_info.ipmi_password}',
+            expect={'serial': '{node.driver_info.ipmi_address}'}))
+
     def test_filters_are_checked(self):
         found = self.refused(of_rows(
             [{'serial': 'a'}], key='{serial | uper}',
