@@ -8,11 +8,13 @@ test are what only validation knows.
 
 from collections.abc import Iterable, Iterator, Mapping
 import re
+import types
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import action
 from ironic_inspection_rules.engine.language import arguments
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import pattern
@@ -71,11 +73,13 @@ def _defined(name: str) -> Schema:
     return {'$ref': f'#/definitions/{name}'}
 
 
-def schema(ops: registry.Registry, built_in: bool = False) -> Schema:
+def schema(ops: registry.Registry, built_in: bool = False,
+           tables: table.Tables = types.MappingProxyType({})) -> Schema:
     """Return the schema of files.
 
     :param built_in: whether the files hold built-in rules, which may have
         names for UUIDs and any priority.
+    :param tables: those whose columns editors complete.
     """
     rule = _defined('rule')
     is_rule = {'if': {'type': 'object', 'required': ['actions']}, 'then': rule}
@@ -95,13 +99,15 @@ def schema(ops: registry.Registry, built_in: bool = False) -> Schema:
                 **dict.fromkeys((*rule_form.REQUEST, *rule_form.ANSWER), True),
                 rule_form.TABLES: {
                     'type': ['object', 'null'],
+                    'properties': {name: _known_table(found)
+                                   for name, found in tables.items()},
                     'additionalProperties': _defined('table')},
                 **dict.fromkeys(rule_form.LISTS, {
                     'type': ['array', 'null'], 'items': rule})}},
             'else': {'type': 'object', 'minProperties': 1,
                      'additionalProperties': _defined('named')}}},
         'definitions': {
-            'rule': _rule(built_in),
+            'rule': _rule(built_in, tables),
             'table': _table(),
             'named': {**is_rule, 'else': {
                 'not': {'type': 'object'},
@@ -141,9 +147,40 @@ def _table() -> Schema:
                 'additionalProperties': field}}}
 
 
-def _rule(built_in: bool) -> Schema:
+def _known_table(found: table.Table) -> Schema:
+    """Return the schema of a table whose columns are known.
+
+    Others are no errors here: a file of rows may have got more since then.
+    """
+    columns = sorted(found.known_columns)
+    named: Schema = {'properties': dict.fromkeys(columns, True)}
+    return {'allOf': [_defined('table')], 'properties': {
+        'key': {'examples': columns},
+        'types': named,
+        'secret': {'items': {'examples': columns}},
+        'expect': named}}
+
+
+def _fields_of(tables: table.Tables) -> list[str]:
+    """Return the fields that read the row of a machine, and its columns."""
+    fields = []
+    for name, found in tables.items():
+        row = f'{interpolation.TABLES}.{name} | row'
+        if not found.has_of:
+            row += '(KEY)'
+        fields.append(f'{{{row}}}')
+        for column in sorted(found.known_columns):
+            path = data_path.pointer([column])
+            fields.append(f"{{{row} | get('{path}')}}")
+    return fields
+
+
+def _rule(built_in: bool, tables: table.Tables) -> Schema:
     found = form.rule(built_in)
     fields = dict(found['properties'])
+    if tables:
+        fields[model.VARS] = {**fields[model.VARS], 'additionalProperties': {
+            'examples': _fields_of(tables)}}
     if built_in:
         fields['uuid'] = {'type': ['string', 'null']}
     for name, what in (('conditions', 'condition'), ('actions', 'action')):

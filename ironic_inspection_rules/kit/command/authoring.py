@@ -22,6 +22,7 @@ from ironic_inspection_rules.kit.report import sarif
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_file import table_file
 
 
@@ -164,11 +165,18 @@ class Schema(arguments.Command):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
+            'files', metavar='<file>', nargs='*',
+            help=_('File of rules with tables, or a folder with such files: '
+                   'editors then complete the names of their columns'))
+        parser.add_argument(
             '--built-in', action='store_true',
             help=_('Of files with built-in rules, which may have names for '
                    'UUIDs and any priority'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        self.app.stdout.write(json.dumps(schema.schema(
-            registry.installed(), parsed_args.built_in), indent=1) + '\n')
+        files = file_set.load_all(parsed_args.files)
+        tables = table_file.build(files.tables)
+        made = schema.schema(registry.installed(), parsed_args.built_in,
+                             tables)
+        self.app.stdout.write(json.dumps(made, indent=1) + '\n')
         return 0

@@ -2,6 +2,7 @@
 
 """The schema of rules says what validation says."""
 
+import json
 import re
 
 import hypothesis
@@ -10,6 +11,8 @@ import jsonschema
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import schema as form
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.kit.authoring import schema
 from ironic_inspection_rules.rule_file import document as rule_document
@@ -205,6 +208,28 @@ class SchemaTestCase(base.TestCase):
                       {**table, 'sekret': ['pin']}, {**table, 'rows': [1]}):
             data = {'rules': [GOOD], 'tables': {'m': wrong}}
             self.assertNotEqual([], self.messages(data), data)
+
+    def test_columns_of_known_tables_are_completed(self):
+        found = table.tables_from({
+            'machines': {'key': 'serial', 'of': '{inventory.serial}',
+                         'secret': ['pin'],
+                         'rows': [{'serial': 'A1', 'a.b/c': 1}]},
+            'other': {'key': 'n', 'rows': []}})
+        made = schema.schema(registry.installed(), tables=found)
+        text = json.dumps(made)
+        for field in ('{tables.machines | row}', '{tables.other | row(KEY)}'):
+            self.assertIn(field, text)
+        fields = made['definitions']['rule']['properties']['vars'][
+            'additionalProperties']['examples']
+        for field in fields:
+            template.compile_value(field.replace('KEY', "'x'"))
+        for column in ('a.b/c', 'pin', 'serial'):
+            self.assertIn(json.dumps(column), text)
+        jsonschema.Draft7Validator.check_schema(made)
+        self.assertEqual([], list(jsonschema.Draft7Validator(
+            made).iter_errors({'rules': [GOOD], 'tables': {'machines': {
+                'key': 'serial', 'file': 'x.csv',
+                'types': {'new': 'integer'}}}})))
 
     def test_the_early_phase_has_fewer_actions_and_no_scope(self):
         action = {'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}}
