@@ -67,7 +67,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         elif field.root is None and _KEY_IN_TABLE.fullmatch(field.text):
             yield pointer, _(
                 '{%s} is not a field: a key that is written out is given '
-                'as in {tables.NAME | row(\'KEY\')}') % field.text
+                "as in {tables.NAME | row('KEY')}") % field.text
         elif field.root is None:
             yield pointer, _(
                 '{%s} is not a field: write {name[key]} or {name.key}; '

@@ -155,7 +155,7 @@ class RowTestCase(base.TestCase):
                 (ROW, True), ('{vars.row}', True), ('{vars}', True),
                 ("{tables.machines | row('B2')}", True),
                 ('{vars.row | default({})}', True),
-                ("{plugin_data.serial | upper | lookup(tables.machines)}",
+                ('{plugin_data.serial | upper | lookup(tables.machines)}',
                  True),
                 ('{plugin_data.other}', False)):
             for op in ('exists', 'is-empty', '!one-of'):
@@ -259,7 +259,8 @@ class SecretTestCase(base.TestCase):
                     ('{vars.row.rack}', 'r1'), ('x {vars.row.rack}', 'x r1'),
                     ("{tables.machines | row | get('rack') | upper}", 'R1'),
                     ('{vars.row.more}', {'unit': 7}),
-                    ("{vars.row | get('rack')}", 'r1'), ('{vars.text}', 'a r1'),
+                    ("{vars.row | get('rack')}", 'r1'),
+                    ('{vars.text}', 'a r1'),
                     ('{vars.row | length}', 4), ('{vars.again.rack}', 'r1'),
                     ("{vars.rows | map(attribute='rack')}", ['r1'])):
                 made, error = self.of_rule(value, option, vars={
