@@ -76,6 +76,42 @@ class TableDefinition:
                 'secret': list(self.secret), 'expect': dict(self.expect)}
 
 
+class KeyTemplate:
+    """The template of a key, of a row or of a machine.
+
+    :param pieces: literal text and fields.
+    :raises: :class:`.exceptions.OperationError` if a field cannot be read.
+    """
+
+    __slots__ = ('_parts',)
+
+    def __init__(self, pieces: typing.Iterable[str | interpolation.Field]
+                 ) -> None:
+        self._parts = [
+            template.compile_field(piece)
+            if isinstance(piece, interpolation.Field) else piece
+            for piece in pieces]
+
+    def text(self, roots: budget.View) -> str | None:
+        """Return the key.
+
+        :returns: None if a field of it is missing or null, or all of it is
+            empty: a key of several columns has no text in place of one.
+        :raises: :class:`.exceptions.OperationError` if it cannot be computed,
+            or a field is a list or a mapping.
+        """
+        texts = []
+        for part in self._parts:
+            value = rendered(part, roots)
+            text = '' if value == '' else key_text(value)
+            if text is None:
+                return None
+            texts.append(text)
+        joined = ''.join(texts)
+        roots.budget.take(joined)
+        return joined or None
+
+
 class Table:
     """A table whose definition and rows were checked.
 
@@ -101,8 +137,9 @@ class Table:
         self._masked = masked
         self._secret = frozenset(definition.secret)
         self._key = _key_template(definition, None)
-        self._of = (None if definition.of is None
-                    else template.compile_value(definition.of))
+        self._of: KeyTemplate | None = None
+        if definition.of is not None:
+            self._of = KeyTemplate(interpolation.parse(definition.of))
 
     def __repr__(self) -> str:
         # Reasons and errors show it, never its rows.
@@ -175,8 +212,8 @@ class Table:
         # A machine may send any mapping.
         allowance = budget.Budget(_OF_KEY)
         try:
-            key = key_text(rendered(self._key, budget.View(
-                {interpolation.ITEM: value}, allowance)))
+            key = self._key.text(budget.View({interpolation.ITEM: value},
+                                             allowance))
         except exceptions.OperationError:
             return None
         if key is None or self.row(key) != value:
@@ -194,7 +231,7 @@ class Table:
         if self._of is None:
             return None
         try:
-            return key_text(rendered(self._of, roots))
+            return self._of.text(roots)
         except exceptions.BudgetExceeded:
             raise
         except exceptions.OperationError:
@@ -376,11 +413,11 @@ class _Reader:
         if rows or self._columns:
             known = {*self._columns, *self._definition.secret}
             yield from self._check_names(known)
+        key: KeyTemplate | None = None
         try:
             key = _key_template(self._definition, known)
         except exceptions.InvalidTables as exc:
             yield from exc.problems
-            key = None
         yield from _machine_templates(self._definition)
         yield from self._read_rows(rows, key)
 
@@ -436,8 +473,8 @@ class _Reader:
                               _('unknown column "%s"') % column,
                               _('did you mean "%s"?') % near)
 
-    def _read_rows(self, rows: list[dict[str, typing.Any]], key: typing.Any
-                   ) -> typing.Iterator[Problem]:
+    def _read_rows(self, rows: list[dict[str, typing.Any]],
+                   key: KeyTemplate | None) -> typing.Iterator[Problem]:
         types = self._definition.types
         secret = frozenset(self._definition.secret)
         numbers: dict[str, int] = {}
@@ -447,8 +484,7 @@ class _Reader:
             if key is None:
                 continue
             try:
-                text = key_text(rendered(
-                    key, budget.View({interpolation.ITEM: row})))
+                text = key.text(budget.View({interpolation.ITEM: row}))
             except exceptions.OperationError as exc:
                 yield Problem(place, _('the key cannot be read: %s') % exc)
                 continue
@@ -628,7 +664,7 @@ def _nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _key_template(definition: TableDefinition,
-                  known: typing.Collection[str] | None) -> typing.Any:
+                  known: typing.Collection[str] | None) -> KeyTemplate:
     """Compile the key to a template over ``item``, which is a row.
 
     :param known: the columns; None if nobody knows them.
@@ -664,7 +700,7 @@ def _key_template(definition: TableDefinition,
     if problems:
         raise exceptions.InvalidTables(problems)
     try:
-        return template.join(pieces)
+        return KeyTemplate(pieces)
     except exceptions.OperationError as exc:
         raise exceptions.InvalidTables([Problem('/key', str(exc))]) from exc
 

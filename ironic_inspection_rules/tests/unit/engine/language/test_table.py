@@ -46,6 +46,28 @@ class TableTestCase(base.TestCase):
             [{'switch': 'sw1', 'port': 3}], key='{switch} {port}'))
         self.assertEqual(['sw1 3'], list(found.keys))
 
+    def test_key_of_several_columns_needs_all_of_them(self):
+        for row in ({'switch': 'sw1', 'port': None}, {'switch': 'sw1'},
+                    {'switch': 'sw1', 'port': [1]}):
+            rows = [{'switch': 'sw0', 'port': 1}, row]
+            error = self.assertRaises(
+                exceptions.InvalidTables, table.table_from, 'm',
+                of_rows(rows, key='{switch} {port}'))
+            self.assertEqual(['/tables/m/rows/1'],
+                             [each.pointer for each in error.problems])
+
+    def test_machine_needs_all_of_such_a_key(self):
+        found = table.table_from('m', of_rows(
+            [{'serial': 'sw1 7'}, {'serial': 'sw1 None'}, {'serial': 'sw1 '},
+             {'serial': 'sw1 []'}],
+            of='{inventory.switch} {inventory.port}'))
+        for port, key in ((7, 'sw1 7'), (None, None), ('', 'sw1 '), ([], None),
+                          ({}, None)):
+            self.assertEqual(key, found.key_of_machine(budget.View(
+                {'inventory': {'switch': 'sw1', 'port': port}})), port)
+        self.assertIsNone(found.key_of_machine(budget.View(
+            {'inventory': {'switch': 'sw1'}})))
+
     def test_name_of_a_column_is_a_key_whatever_its_characters(self):
         found = table.table_from('m', of_rows(
             [{'Serial Number': 'x'}], key='Serial Number'))
