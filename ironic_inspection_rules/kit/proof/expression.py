@@ -235,6 +235,10 @@ def _of_table(written: interpolation.Field, scope: Scope
     if unknown is not None or expected is None or (
             expected.definition.of is None):
         return unknown or values.NOTHING, nothing
+    if interpolation.sole_field(expected.definition.of) is None:
+        # A null in such a key is no text, as it would be elsewhere.
+        return values.unknown('a row by a key of several fields',
+                              written.text, scope.fingerprint), nothing
     key = evaluate(expected.definition.of, scope)
     return (expected_row.of_key(expected, key, scope.machine),
             written.filters[1:])
