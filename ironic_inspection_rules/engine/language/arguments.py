@@ -24,15 +24,23 @@ from ironic_inspection_rules.i18n import _
 
 REQUIRED = inspect.Parameter.empty
 
-Bound = tuple[dict[str, typing.Any], list[exceptions.Problem]]
-"""Arguments by name, and their problems."""
+
+class Bound(typing.NamedTuple):
+    """The arguments that a rule gives an op, by name, and their problems.
+
+    Pointers of problems are relative to ``args`` of the operation.
+    """
+
+    values: dict[str, typing.Any]
+    problems: list[exceptions.Problem]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Argument:
     """One declared argument.
 
-    ``variadic``: it takes any number of positional values, as one list.
+    ``variadic``: it takes any number of positional values, as one list; it
+    is required as well, as nothing can be declared as its default.
     """
 
     name: str
@@ -41,12 +49,7 @@ class Argument:
     variadic: bool = False
     keyword_only: bool = False
 
-    @property
-    def required(self) -> bool:
-        return self.default is REQUIRED
-
-    @property
-    def usage(self) -> str:
+    def __str__(self) -> str:
         """Return how it is given, as readers of messages see it."""
         if self.variadic:
             return f'*{self.name}'
@@ -57,10 +60,16 @@ class Argument:
         return f'{self.name}={self.default!r}'
 
     @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+    @property
     def converts(self) -> bool:
         """Return whether :func:`convert` may change or refuse a value."""
-        return self.type in TYPES or (
-            self.default is not REQUIRED and self.default is not None)
+        if self.type in TYPES:
+            return True
+        # Null becomes the default, which is null itself if it is None.
+        return self.default is not REQUIRED and self.default is not None
 
 
 class Signature:
@@ -87,39 +96,44 @@ class Signature:
     def __str__(self) -> str:
         if not self.arguments:
             return _('no arguments')
-        return ', '.join(argument.usage for argument in self.arguments)
+        return ', '.join(map(str, self.arguments))
 
     def bind(self, args: typing.Any) -> Bound:
-        """Bind each value to its argument.
+        """Bind the values that a rule gives to the arguments.
 
         :param args: list, mapping, or None for no arguments.
-        :returns: the arguments that could be bound, and all problems with
-            pointers relative to ``args``.
+        :returns: the arguments that could be bound, and all problems.
         """
-        bound: dict[str, typing.Any] = {}
-        problems: list[exceptions.Problem] = []
-        if isinstance(args, list | tuple):
-            bound, problems = self._bind_list(list(args))
+        if args is None:
+            bound = Bound({}, [])
+        elif isinstance(args, list | tuple):
+            bound = self._bind_list(list(args))
         elif isinstance(args, dict):
-            for name, value in args.items():
-                if name in self.by_name:
-                    bound[name] = value
-                else:
-                    problems.append(self._unknown(name))
-        elif args is not None:
-            return {}, [exceptions.Problem(
-                '', _('arguments must be a list or a mapping'))]
-        problems += [
-            exceptions.Problem(
-                '', _('argument "%s" is missing') % argument.name,
-                self._expected)
-            for argument in self.arguments
-            if argument.required and argument.name not in bound]
-        return bound, problems
+            bound = self._bind_mapping(args)
+        else:
+            problem = exceptions.Problem(
+                '', _('arguments must be a list or a mapping'))
+            return Bound({}, [problem])
+        for argument in self.arguments:
+            if argument.required and argument.name not in bound.values:
+                bound.problems.append(exceptions.Problem(
+                    '', _('argument "%s" is missing') % argument.name,
+                    self._expected))
+        return bound
 
     @property
     def _expected(self) -> str:
         return _('expected: %s') % self
+
+    def _bind_mapping(self, args: dict[typing.Any, typing.Any]) -> Bound:
+        values = {}
+        problems = []
+        for name, value in args.items():
+            if name in self.by_name:
+                values[name] = value
+            else:
+                problems.append(self._unknown(name))
+        return Bound(values, problems)
 
     def _unknown(self, name: typing.Any) -> exceptions.Problem:
         """Return the problem of an argument that is not declared."""
@@ -136,48 +150,74 @@ class Signature:
         positional = [argument for argument in self.arguments
                       if not argument.keyword_only]
         if positional and positional[0].variadic:
-            if len(args) == 1 and isinstance(args[0], list):
-                args = args[0]
-            return ({positional[0].name: args} if args else {}), []
-        return {argument.name: value for argument, value
-                in zip(positional, args, strict=False)}, [
-            exceptions.Problem(f'/{index}', _('one argument too many'),
-                               self._expected)
-            for index in range(len(positional), len(args))]
+            return self._bind_variadic(positional[0], args)
+        values = {}
+        for argument, value in zip(positional, args, strict=False):
+            values[argument.name] = value
+        problems = []
+        for index in range(len(positional), len(args)):
+            problems.append(exceptions.Problem(
+                f'/{index}', _('one argument too many'), self._expected))
+        return Bound(values, problems)
+
+    @staticmethod
+    def _bind_variadic(argument: Argument, values: list[typing.Any]) -> Bound:
+        """Bind values to an argument that takes any number of them.
+
+        A single list counts as its items.
+        """
+        if len(values) == 1 and isinstance(values[0], list):
+            values = values[0]
+        if not values:
+            # So that the argument is missing.
+            return Bound({}, [])
+        return Bound({argument.name: values}, [])
 
     def bind_call(self, given: typing.Sequence[
             tuple[str | None, typing.Any]]) -> Bound:
         """Bind the positional and named values of a filter.
 
-        :param given: pairs of a name, or None, and a value.
+        :param given: pairs of a name, None for a positional value, and a
+            value.
         """
         positional = [value for name, value in given if not name]
-        pairs = [*zip(self.by_name, positional, strict=False),
-                 *((name, value) for name, value in given if name)]
-        bound, problems = self.bind(dict(pairs))
+        named = [(name, value) for name, value in given if name]
+        pairs = [*zip(self.by_name, positional, strict=False), *named]
+        bound = self.bind(dict(pairs))
         if len(positional) > len(self.by_name):
-            problems.append(exceptions.Problem(
+            bound.problems.append(exceptions.Problem(
                 '', _('too many arguments'), self._expected))
         counts = collections.Counter(name for name, _value in pairs)
-        return bound, problems + [
-            exceptions.Problem('', _('argument "%s" is given twice') % name)
-            for name, count in counts.items() if count > 1]
+        for name, count in counts.items():
+            if count > 1:
+                bound.problems.append(exceptions.Problem(
+                    '', _('argument "%s" is given twice') % name))
+        return bound
 
 
 def _declare(parameter: inspect.Parameter) -> Argument:
-    if parameter.kind in (inspect.Parameter.VAR_KEYWORD,
-                          inspect.Parameter.POSITIONAL_ONLY):
+    """Return the argument that a parameter declares.
+
+    :raises: :class:`.exceptions.PluginError` if it cannot be given by name.
+    """
+    kind = parameter.kind
+    if kind in (inspect.Parameter.VAR_KEYWORD,
+                inspect.Parameter.POSITIONAL_ONLY):
         raise exceptions.PluginError(
             _('parameter "%s" cannot be given by name') % parameter.name)
     annotation = parameter.annotation
-    variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    variadic = kind is inspect.Parameter.VAR_POSITIONAL
     if variadic:
+        # The annotation is that of an item.
         annotation = list
+    elif annotation is inspect.Parameter.empty:
+        annotation = typing.Any
     return Argument(
         name=parameter.name,
-        type=typing.Any if annotation is REQUIRED else annotation,
-        default=parameter.default, variadic=variadic,
-        keyword_only=parameter.kind is inspect.Parameter.KEYWORD_ONLY)
+        type=annotation,
+        default=parameter.default,
+        variadic=variadic,
+        keyword_only=kind is inspect.Parameter.KEYWORD_ONLY)
 
 
 def convert(value: typing.Any, argument: Argument) -> typing.Any:
@@ -185,7 +225,8 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
 
     Conversion to bool, int, float and str is lenient: ``"yes"`` is a true
     bool, ``"5"`` an int. A list must be one. A path and a pattern are read
-    from text. Values of other types are returned as they are.
+    from text. A value for an argument of another type is returned as it is,
+    and null stands for the default if there is one.
 
     :raises: :class:`.exceptions.OperationError` if it cannot be converted.
     """
@@ -203,43 +244,78 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
                'value': suggestion.kind_of(value)}) from exc
 
 
-def _of(value: typing.Any, types: typing.Any) -> typing.Any:
+def _require(types: typing.Any, value: typing.Any) -> typing.Any:
+    """Return a value of one of the types; raise TypeError for another."""
     if not isinstance(value, types):
         raise TypeError
     return value
 
 
 def _read_bool(value: typing.Any) -> bool:
-    value = _of(value, str | int | float)
+    value = _require(str | int | float, value)
     if isinstance(value, float) and value.is_integer():
         # JSON has one number for 1 and 1.0.
         value = int(value)
     return bool(strutils.bool_from_string(value, strict=True))
 
 
-_NUMBERS = {int: re.compile(schema.WHOLE_NUMBER),
-            float: re.compile(schema.NUMBER)}
+_NUMBERS = {
+    int: re.compile(schema.WHOLE_NUMBER),
+    float: re.compile(schema.NUMBER),
+}
 
 
 def read_number(value: typing.Any, kind: type) -> typing.Any:
     """Read a finite number, also from text.
 
-    Python also takes ``1_0``, digits of any script, and ``inf``.
-
-    :raises: TypeError, ValueError or OverflowError if it is none.
+    :param kind: int or float; an int is made of a float without its fraction.
+    :raises: TypeError, ValueError or OverflowError if it is not a number.
     """
     if isinstance(value, bool):
         raise TypeError
+    # Python itself also takes "1_0", digits of any script, and "inf".
     if isinstance(value, str) and not _NUMBERS[kind].fullmatch(value):
         raise ValueError
     number = kind(value)
+    # Not math.isfinite: it fails for integers that are too large for a float.
+    # False for NaN.
     if not abs(number) < math.inf:
         raise ValueError
     return number
 
 
+def _read_int(value: typing.Any) -> int:
+    return int(read_number(value, int))
+
+
+def _read_float(value: typing.Any) -> float:
+    return float(read_number(value, float))
+
+
 def _read_text(value: typing.Any) -> str:
-    return str(_of(value, str | int | float))
+    return str(_require(str | int | float, value))
+
+
+def _read_list(value: typing.Any) -> list[typing.Any]:
+    return typing.cast(list[typing.Any], _require(list, value))
+
+
+def _read_path(value: typing.Any) -> data_path.Path:
+    if isinstance(value, tuple):
+        return value
+    return data_path.parse(_read_text(value))
+
+
+def _read_pattern(value: typing.Any) -> pattern.Pattern:
+    if isinstance(value, pattern.Pattern):
+        return value
+    return pattern.Pattern(_require(str, value))
+
+
+def _read_replacement(value: typing.Any) -> pattern.Replacement:
+    if isinstance(value, pattern.Replacement):
+        return value
+    return pattern.Replacement(_read_text(value))
 
 
 class Type(typing.NamedTuple):
@@ -257,26 +333,34 @@ class Type(typing.NamedTuple):
 
 _PLAIN: schema.Schema = {'type': ['string', 'number', 'boolean']}
 
+_TRUTH_TEXT = rf'\s*(?:{schema.TRUTHS}|{schema.FALSEHOODS})\s*'
+
+# The first token is not empty; a dot separates tokens where no slash does.
+_PATH_TEXT = r'^(?:/[^/]|[^/.]|\.[^/]*/)'
+
 TYPES: dict[typing.Any, Type] = {
     bool: Type('bool', _read_bool, [
-        {'type': 'boolean'}, {'enum': [0, 1]},
-        schema.whole(rf'\s*(?:{schema.TRUTHS}|{schema.FALSEHOODS})\s*')]),
-    int: Type('int', lambda value: read_number(value, int), [
-        {'type': 'number'}, schema.whole(schema.WHOLE_NUMBER)]),
-    float: Type('float', lambda value: read_number(value, float), [
-        {'type': 'number'}, schema.whole(schema.NUMBER)]),
+        {'type': 'boolean'},
+        {'enum': [0, 1]},
+        schema.whole(_TRUTH_TEXT),
+    ]),
+    int: Type('int', _read_int, [
+        {'type': 'number'},
+        schema.whole(schema.WHOLE_NUMBER),
+    ]),
+    float: Type('float', _read_float, [
+        {'type': 'number'},
+        schema.whole(schema.NUMBER),
+    ]),
     str: Type('str', _read_text, [_PLAIN]),
-    list: Type('list', lambda value: _of(value, list), [{'type': 'array'}]),
-    data_path.Path: Type(_('path'), lambda value: (
-        value if isinstance(value, tuple)
-        else data_path.parse(_read_text(value))), [
-        {'type': 'string', 'pattern': r'^(?:/[^/]|[^/.]|\.[^/]*/)'},
-        {'type': ['number', 'boolean']}]),
-    pattern.Pattern: Type(_('regular expression'), lambda value: (
-        value if isinstance(value, pattern.Pattern)
-        else pattern.Pattern(_of(value, str))), [{'type': 'string'}]),
-    pattern.Replacement: Type(_('text'), lambda value: (
-        value if isinstance(value, pattern.Replacement)
-        else pattern.Replacement(_read_text(value))), [_PLAIN]),
+    list: Type('list', _read_list, [{'type': 'array'}]),
+    data_path.Path: Type(_('path'), _read_path, [
+        {'type': 'string', 'pattern': _PATH_TEXT},
+        {'type': ['number', 'boolean']},
+    ]),
+    pattern.Pattern: Type(_('regular expression'), _read_pattern, [
+        {'type': 'string'},
+    ]),
+    pattern.Replacement: Type(_('text'), _read_replacement, [_PLAIN]),
 }
 """The types to which arguments are converted."""

@@ -30,10 +30,15 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 
-_LOOK_EVERY = 64  # Operations between two looks at the clock.
+_LOOK_EVERY = 64
+"""Operations between two looks at the clock, which take longer than one."""
 
 SHORT = 63
-"""Characters or items up to which a value is free."""
+"""Characters or items up to which a value is free.
+
+Who calls an op or a filter compares with it first: a call that charges
+nothing would take longer than most conditions.
+"""
 
 _CONTAINERS = frozenset((dict, list))
 _SIZED = frozenset((dict, list, str))
@@ -61,12 +66,18 @@ MAIN = Limits()
 EARLY = Limits(time=2.0, operations=100_000)
 
 BY_PHASE: typing.Mapping[str, Limits] = {
-    phase: EARLY if phase == model.EARLY else MAIN for phase in model.PHASES}
+    model.EARLY: EARLY,
+    model.PREPROCESS: MAIN,
+    model.MAIN: MAIN,
+}
 """The default limits of each phase."""
 
 
 class Budget:
-    """What is left of the limits of a phase."""
+    """What is left of the limits of a phase.
+
+    The time runs from when it is made.
+    """
 
     __slots__ = ('_deadline', '_left', '_look_below', '_room', 'limits')
 
@@ -80,8 +91,10 @@ class Budget:
     def spend(self, operations: int = 1) -> None:
         """Pay for operations.
 
-        :raises: :class:`.exceptions.BudgetExceeded` if too few are left.
+        :raises: :class:`.exceptions.BudgetExceeded` if too few are left, or
+            time is up.
         """
+        # Most calls end after one comparison: this is called for everything.
         self._left -= operations
         if self._left < self._look_below:
             self._look()
@@ -109,6 +122,8 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
         self.check_time()
+        # The deadline may have come since, and no time limit is a limit of
+        # zero or less.
         return max(self._deadline - time.monotonic(), 0.001)
 
     def enter_loop(self, items: int) -> None:
@@ -124,16 +139,18 @@ class Budget:
     def give(self, value: typing.Any) -> None:
         """Pay for a value that something is called with.
 
-        An operation for every 64 characters or items; what the items hold is
-        not looked at, so it may take long to work on a short list.
+        It costs an operation for every 64 characters or items.
 
-        :raises: :class:`.exceptions.BudgetExceeded` if too little is left.
+        :raises: :class:`.exceptions.BudgetExceeded` if too few are left, or
+            time is up.
         """
         kind = value.__class__
         if kind in _SIZED:
             if len(value) > SHORT:
                 self.spend(len(value) >> 6)
             if kind is not str:
+                # What the items hold is not charged, so it may take long to
+                # work on a short list.
                 self.check_time()
 
     def take(self, value: typing.Any, of_parts: bool = False) -> None:
@@ -142,7 +159,7 @@ class Budget:
         :param of_parts: whether a container is only made of parts that were
             charged before; then its items are charged, and nothing in them.
         :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
-            nested too deeply, or too little is left.
+            nested too deeply, too few operations are left, or time is up.
         """
         kind = value.__class__
         if kind is str:
@@ -154,9 +171,11 @@ class Budget:
                 self.make_value(value)
 
     def make_text(self, length: int) -> None:
-        """Pay for text of so many characters.
+        """Pay for a text that is made, an operation for 256 characters.
 
-        :raises: :class:`.exceptions.BudgetExceeded` if it is too long.
+        :param length: in characters.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too long, too
+            few operations are left, or time is up.
         """
         if length > self.limits.size:
             raise exceptions.BudgetExceeded(
@@ -166,8 +185,8 @@ class Budget:
     def make_value(self, value: typing.Any) -> None:
         """Pay for a value that is made of others, and may repeat them.
 
-        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
-            nested too deeply.
+        :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
+            if it is too large.
         """
         if self.measure(value) > self.limits.size:
             raise exceptions.BudgetExceeded(
@@ -178,11 +197,12 @@ class Budget:
         """Pay for a value that is written to a path.
 
         :param before: the value that it replaces.
-        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
-            nested too deeply.
+        :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
+            if all that the phase has written is too large.
         """
         size = self.measure(value, len(path)) + sum(map(len, path))
-        if before.__class__ in (str, dict, list):
+        if before.__class__ in _SIZED:
+            # What is replaced gives its room back.
             size -= self.measure(before)
         self._room -= size
         if self._room < 0:
@@ -195,24 +215,28 @@ class Budget:
 
         :param depth: how many levels the value is nested in.
         :raises: :class:`.exceptions.BudgetExceeded` if it is nested too
-            deeply, or if there are too few operations left to look at it.
+            deeply, if there are too few operations left to look at it, or
+            if time is up.
         """
         if depth > self.limits.depth:
             raise self._too_deep()
         if value.__class__ is str:
             return len(value)
-        if value.__class__ not in (dict, list):
+        if value.__class__ not in _CONTAINERS:
             return 8
         size = 0
+        # Level by level, not by recursion: Ironic's threads have little
+        # stack, and what is too deep shall be found before it is walked.
         level = [value]
         while level:
             depth += 1
             if depth > self.limits.depth:
                 raise self._too_deep()
-            inner: list[typing.Any] = []
+            next_level: list[typing.Any] = []
             for container in level:
                 # Paid first: the same container may be in many places.
                 self.spend(1 + (len(container) >> 2))
+                # Brackets, and a separator and a blank for every item.
                 size += 2 + 2 * len(container)
                 items: collections.abc.Iterable[typing.Any] = container
                 if container.__class__ is dict:
@@ -221,11 +245,11 @@ class Budget:
                 for item in items:
                     if item.__class__ is str:
                         size += len(item)
-                    elif item.__class__ in (dict, list):
-                        inner.append(item)
+                    elif item.__class__ in _CONTAINERS:
+                        next_level.append(item)
                     else:
                         size += 4
-            level = inner
+            level = next_level
         return size
 
     def _too_deep(self) -> exceptions.BudgetExceeded:
@@ -247,7 +271,7 @@ class View(dict[str, typing.Any]):
         self.budget = budget
 
     def paid_by(self, budget: Budget) -> 'PaidBy':
-        """Replace the budget while the context lasts."""
+        """Return a context in which the view has another budget."""
         return PaidBy(budget, self)
 
 
@@ -274,9 +298,10 @@ class PaidBy:
             view.budget = self._before
 
 
-# Possessive: a quote that is never closed takes no memory to try again.
+# The closing quote may be missing in what is no JSON. Possessive: such a quote
+# takes no memory to try again.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_OPEN = b'[{'
+_OPENING = b'[{'
 _NO_BRACKETS = bytes(set(range(256)) - set(b'[]{}'))
 
 
@@ -288,9 +313,14 @@ def is_deeper(text: bytes, limit: int) -> bool:
 
     :param text: JSON in UTF-8.
     """
+    without_strings = _STRING.sub(b'', text)
+    brackets = without_strings.translate(None, _NO_BRACKETS)
     depth = 0
-    for bracket in _STRING.sub(b'', text).translate(None, _NO_BRACKETS):
-        depth += 1 if bracket in _OPEN else -1
+    for bracket in brackets:
+        if bracket in _OPENING:
+            depth += 1
+        else:
+            depth -= 1
         if depth > limit:
             return True
     return False
