@@ -2,6 +2,7 @@
 
 """Compiled actions."""
 
+import functools
 import typing
 
 from oslo_utils import strutils
@@ -28,8 +29,23 @@ Target = plugin.Target
 Asked = typing.Callable[[int, bool, budget.View], None]
 """Takes the number of a condition of an action, its result, and the data."""
 
-CLEANUP = 'cleanup'  # The argument with the value that is set to undo it.
+CLEANUP = 'cleanup'
+"""The argument with the value that is set to undo an action."""
+
 _NO_ITEMS = reasons.Idle(reasons.EMPTY_LOOP, engine_loop.NO_ITEMS)
+_NO_MATCH = reasons.Idle(reasons.WHEN, _('its conditions do not hold'))
+_NO_MATCHING_ITEM = reasons.Idle(reasons.WHEN,
+                                 _('its conditions hold for no item'))
+
+_Step = typing.Callable[[Target, budget.View], reasons.Idle | None]
+"""Carries an action out, or undoes it, for the item that is in the data.
+
+It returns why it did not, None if it did.
+"""
+
+
+def _tell_nobody(_number: int, _holds: bool, _roots: budget.View) -> None:
+    pass
 
 
 class Action:
@@ -39,6 +55,7 @@ class Action:
     (blueprint 000 "Plugins"). ``when`` are its conditions.
 
     :param operation: an action that passed validation.
+    :param when: its compiled conditions.
     :param own_vars: the ``vars`` of its rule as they are written.
     """
 
@@ -64,96 +81,57 @@ class Action:
         if self.reverts:
             self._undo = _undo(op, operation.get('args'), loop)
             self._take_back = op.run(op.plugin.revert, 'revert')
-        self._items = None if loop is None else (
-            engine_loop.compile_items(operation['loop']))
+        self._items: engine_loop.Items | None = None
+        if loop is not None:
+            self._items = engine_loop.compile_items(operation['loop'])
 
     def apply(self, target: Target, roots: budget.View,
-              asked: Asked = lambda number, holds, roots: None
-              ) -> reasons.Idle | None:
+              asked: Asked = _tell_nobody) -> reasons.Idle | None:
         """Carry the action out on the target where its conditions hold.
 
         :param asked: called for each of its conditions that is checked.
         :returns: why it was carried out for no item, None if it was for one.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
-        if self._items is None and not self.when:
-            self._apply_once(target, roots)
-            return None
-        holds_once = False
-
-        def step(target: Target, roots: budget.View) -> None:
-            nonlocal holds_once
-            for number, condition in enumerate(self.when):
-                holds = engine_condition.check_part(condition, roots)
-                asked(number, holds, roots)
-                if not holds:
-                    return
-            holds_once = True
-            self._apply_once(target, roots)
-
-        items = self._items and self._items(roots)
+        step: _Step = self._apply_once
+        if self.when:
+            step = functools.partial(self._apply_if_matching, asked=asked)
+        if self._items is None:
+            return step(target, roots)
+        items = self._items(roots)
         if isinstance(items, rendering.Missing):
             raise exceptions.MissingField(items.field)
-        if items is not None and not items:
-            return _NO_ITEMS
-        self._for_each(items, step if self.when else self._apply_once,
-                       target, roots)
-        if self.when and not holds_once:
-            return reasons.Idle(
-                reasons.WHEN, _('its conditions do not hold') if items is None
-                else _('its conditions hold for no item'))
-        return None
+        return _for_each(items, step, target, roots)
 
     def revert(self, target: Target,
                roots: budget.View) -> reasons.Idle | None:
         """Undo the action on the target, unless a field is missing.
 
         :returns: why it was undone for no item, None if it was for one.
+        :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
-        missing: rendering.Missing | None = None
-        undone = False
-
-        def step(target: Target, roots: budget.View) -> None:
-            nonlocal missing, undone
-            rendered = self._undo.render(roots)
-            if isinstance(rendered, rendering.Missing):
-                missing = rendered
-                return
-            undone = True
-            self._refuse_masked(target, roots, undoes=True)
-            self._take_back(target, *self._call.op.context(roots),
-                            **self._undo.literals, **rendered)
-
-        items = self._items and self._items(roots)
+        if self._items is None:
+            return self._revert_once(target, roots)
+        items = self._items(roots)
         if isinstance(items, rendering.Missing):
-            missing = items
-        elif items is not None and not items:
-            return _NO_ITEMS
-        else:
-            self._for_each(items, step, target, roots)
-        if missing is not None and not undone:
-            error = exceptions.MissingField(missing.field)
-            return reasons.Idle(reasons.ERROR, str(error))
+            return _idle_without(items)
+        return _for_each(items, self._revert_once, target, roots)
+
+    def _apply_if_matching(self, target: Target, roots: budget.View,
+                           asked: Asked) -> reasons.Idle | None:
+        for number, condition in enumerate(self.when):
+            holds = engine_condition.check_part(condition, roots)
+            asked(number, holds, roots)
+            if not holds:
+                if self._items is None:
+                    return _NO_MATCH
+                return _NO_MATCHING_ITEM
+        self._apply_once(target, roots)
         return None
 
-    @staticmethod
-    def _for_each(items: list[typing.Any] | None,
-                  step: typing.Callable[[Target, budget.View], None],
-                  target: Target, roots: budget.View) -> None:
-        if items is None:
-            step(target, roots)
-            return
-        # The steps may change the list of the loop itself: a loop over
-        # {node.extra.disks} that appends to /extra/disks would not end.
-        # Shared values are copied before they change, so the items stay.
-        target.release(items)
-        with engine_loop.iterate(items, roots) as each:
-            for _item in each:
-                step(target, roots)
-
     def _apply_once(self, target: Target, roots: budget.View) -> None:
-        # A masked value may be of no use for a filter or an argument, which
-        # would be another error.
+        # Before the fields are rendered: a filter or an argument may refuse
+        # "******", and the error would not name the secret.
         self._refuse_masked(target, roots)
         rendered = self._call.render(roots)
         if isinstance(rendered, rendering.Missing):
@@ -161,12 +139,23 @@ class Action:
         self._carry_out(target, *self._call.op.context(roots),
                         **self._call.literals, **rendered)
 
+    def _revert_once(self, target: Target,
+                     roots: budget.View) -> reasons.Idle | None:
+        rendered = self._undo.render(roots)
+        if isinstance(rendered, rendering.Missing):
+            return _idle_without(rendered)
+        self._refuse_masked(target, roots, undoes=True)
+        self._take_back(target, *self._call.op.context(roots),
+                        **self._undo.literals, **rendered)
+        return None
+
     def _refuse_masked(self, target: Target, roots: budget.View,
                        undoes: bool = False) -> None:
         """Check that no masked value is written or part of a path."""
         if roots is target.roots and not masked_field.hides_columns(roots):
+            # The rule sees all secrets.
             return
-        # Most rules of a set never act on a machine.
+        # Found when first needed: most rules of a set never act on a machine.
         if self._masked is None:
             self._masked = {}
         if undoes not in self._masked:
@@ -174,22 +163,63 @@ class Action:
         self._masked[undoes].refuse(roots, target.roots)
 
     def _find_fields(self, undoes: bool) -> masked_field.MaskedFields:
-        """Find the fields in arguments that are no messages for people."""
+        """Find the fields in arguments that are no messages for people.
+
+        :param undoes: only those in arguments that undoing the action takes.
+        """
         op = self._call.op
-        bound, _problems = op.signature.bind(self._operation.get('args'))
-        written = {name: value for name, value in bound.items()
-                   if name not in op.plugin.TELLS | op.plugin.LITERAL
-                   and (not undoes or name in self._undo.varying)}
+        bound = op.signature.bind(self._operation.get('args'))
+        left_out = op.plugin.TELLS | op.plugin.LITERAL
+        written = {}
+        for name, value in bound.values.items():
+            if name in left_out:
+                continue
+            if undoes and name not in self._undo.varying:
+                continue
+            written[name] = value
         return masked_field.MaskedFields(written, self._own_vars,
                                          self._operation.get('loop'),
                                          template.compile_field,
                                          template.compile_value)
 
 
+def _for_each(items: list[typing.Any], step: _Step, target: Target,
+              roots: budget.View) -> reasons.Idle | None:
+    """Take a step for each item.
+
+    :returns: why it was taken for no item; None if it was for one.
+    """
+    if not items:
+        return _NO_ITEMS
+    # The steps may change the list of the loop itself: a loop over
+    # {node.extra.disks} that appends to /extra/disks would not end.
+    # Shared values are copied before they change, so the items stay.
+    target.release(items)
+    is_taken = False
+    last_idle = None
+    with engine_loop.iterate(items, roots) as items_in_turn:
+        for _item in items_in_turn:
+            idle = step(target, roots)
+            if idle is None:
+                is_taken = True
+            else:
+                last_idle = idle
+    if is_taken:
+        return None
+    return last_idle
+
+
+def _idle_without(missing: rendering.Missing) -> reasons.Idle:
+    """Return why an action is not undone whose field is missing."""
+    error = exceptions.MissingField(missing.field)
+    return reasons.Idle(reasons.ERROR, str(error))
+
+
 def reverts(operation: Operation, op: registry.Op) -> bool:
     """Return whether an action is undone if its rule does not match.
 
-    It is if it has ``revert`` or a cleanup value.
+    If it does not say so itself with ``revert``, it is if it has a cleanup
+    value.
     """
     if operation.get('revert') is None:
         return has_cleanup(operation, op)
@@ -198,18 +228,20 @@ def reverts(operation: Operation, op: registry.Op) -> bool:
 
 def has_cleanup(operation: Operation, op: registry.Op) -> bool:
     """Return whether an action has a cleanup value."""
-    bound, _problems = op.signature.bind(operation.get('args'))
-    return bound.get(CLEANUP) is not None
+    bound = op.signature.bind(operation.get('args'))
+    return bound.values.get(CLEANUP) is not None
 
 
 def _undo(op: registry.Op, args: typing.Any,
           loop: engine_loop.Loop | None) -> engine_call.Call:
-    """Build the call that undoes an action, with the arguments it takes."""
+    """Build the call that undoes an action.
+
+    It has those of the arguments that the method ``revert`` takes.
+    """
     call = engine_call.Call(op, args, loop=loop)
-    names = arguments.Signature(
-        op.plugin.revert,
-        skip=1 + bool(op.plugin.NEEDS_VIEW) + bool(op.plugin.PAYS)).by_name
-    for given in (call.literals, call.varying):
-        for name in given.keys() - names.keys():
-            del given[name]
+    target_and_context = 1 + bool(op.plugin.NEEDS_VIEW) + bool(op.plugin.PAYS)
+    signature = arguments.Signature(op.plugin.revert, target_and_context)
+    for values in (call.literals, call.varying):
+        for name in values.keys() - signature.by_name.keys():
+            del values[name]
     return call

@@ -25,6 +25,8 @@ from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 
+Operation = engine_condition.Operation
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class CompiledRule:
@@ -65,14 +67,9 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         :class:`.exceptions.UnknownOp`.
     """
     masked = disclosure.hides_secrets(rule, mask_secrets)
-    conditions = tuple(_compile_condition(each, ops)
-                       for each in rule.conditions)
-    actions = tuple(
-        engine_action.Action(each, ops, tuple(
-            _compile_condition(condition, ops,
-                               engine_loop.Loop.of(each.get('loop')))
-            for condition in each.get('when') or ()), rule.vars)
-        for each in rule.actions)
+    conditions = _compile_conditions(rule.conditions, ops)
+    actions = tuple(_compile_action(operation, ops, rule.vars)
+                    for operation in rule.actions)
     content = [rule.conditions, rule.actions, rule.vars]
     unexplained = not (explained and disclosure.gives_reasons(rule))
     decides_first = any(condition.decides_first for condition in conditions)
@@ -94,22 +91,41 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         tables=seen_tables)
 
 
-def _compile_condition(operation: engine_condition.Operation,
-                       ops: registry.Registry,
-                       outer: engine_loop.Loop | None = None
-                       ) -> engine_condition.Condition:
-    """Compile a condition.
+def _compile_action(operation: Operation,
+                    ops: registry.Registry,
+                    own_vars: typing.Mapping[str, typing.Any]
+                    ) -> engine_action.Action:
+    """Compile an action and its conditions, which are in its loop.
 
-    :param outer: the loop of the group or action that it is part of.
+    :param own_vars: the ``vars`` of its rule as they are written.
     """
+    loop = engine_loop.Loop.of(operation.get('loop'))
+    when = _compile_conditions(operation.get('when') or (), ops, loop)
+    return engine_action.Action(operation, ops, when, own_vars)
+
+
+def _compile_conditions(operations: typing.Iterable[Operation],
+                        ops: registry.Registry,
+                        outer: engine_loop.Loop | None = None
+                        ) -> tuple[engine_condition.Condition, ...]:
+    """Compile conditions.
+
+    :param outer: the loop of the group or action that they are part of.
+    """
+    return tuple(_compile_condition(operation, ops, outer)
+                 for operation in operations)
+
+
+def _compile_condition(operation: Operation, ops: registry.Registry,
+                       outer: engine_loop.Loop | None
+                       ) -> engine_condition.Condition:
     name, inverted = model.split_op(operation['op'])
     op = ops.condition(name)
     loop = engine_loop.Loop.of(operation.get('loop'), outer)
     condition: engine_condition.Condition
     if isinstance(op.plugin, plugin.Group):
-        condition = engine_condition.Group(op, operation, inverted, tuple(
-            _compile_condition(each, ops, loop)
-            for each in operation['conditions']))
+        parts = _compile_conditions(operation['conditions'], ops, loop)
+        condition = engine_condition.Group(op, operation, inverted, parts)
     else:
         condition = single_condition.Single(op, operation, inverted, loop)
     if operation.get('loop') is not None:

@@ -21,15 +21,17 @@ from ironic_inspection_rules.i18n import _
 Missing = rendering.Missing
 Operation = typing.Mapping[str, typing.Any]
 
-_MOST_ITEMS = 3  # Items of a loop in a reason.
+_MOST_ITEMS = 3
+"""Maximum number of items of a loop in a reason."""
 
 
 class Condition(abc.ABC):
     """A condition of a rule.
 
-    ``operation`` is what the author of the rule wrote, ``written_op`` the op
-    in it. ``needs_view``: it may read any of the data. ``decides_first``: its
-    rule is decided before the first action of any rule.
+    ``op`` is the plugin. ``operation`` is what the author of the rule wrote,
+    ``written_op`` the op in it. ``needs_view``: it may read any of the data.
+    ``decides_first``: its rule is decided before the first action of any
+    rule.
     """
 
     __slots__ = ('decides_first', 'needs_view', 'op', 'operation',
@@ -89,47 +91,63 @@ class Group(Condition):
         """
         results: list[bool] = []
 
-        def ask() -> typing.Iterator[bool]:
+        def results_in_turn() -> typing.Iterator[bool]:
             for part in self.parts:
-                results.append(check_part(part, roots))
-                yield results[-1]
+                result = check_part(part, roots)
+                results.append(result)
+                yield result
 
-        self._decide(ask())
+        self._decide(results_in_turn())
         if len(results) == len(self.parts):
-            # Find out whether the plugin would ask for one more.
-            more = iter([*results, False])
-            self._decide(more)
-            if next(more, None) is None:
+            # The last part decides alone if it ended the questions, and all
+            # of them do if the plugin would have asked for one more.
+            one_more = iter([*results, False])
+            self._decide(one_more)
+            asked_for_more = next(one_more, None) is None
+            if asked_for_more:
                 return dict(enumerate(results))
         return {len(results) - 1: results[-1]}
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
-        return '; '.join(
-            _('condition %(number)d of %(count)d: %(op)s %(result)s '
-              '(%(reason)s)') % {
-                'number': number + 1, 'count': len(self.parts),
-                'op': self.parts[number].written_op,
-                'result': _('holds') if result else _('does not hold'),
-                'reason': self.parts[number].reason(view, shown)}
-            for number, result in self.deciding(view).items())
+        reasons_of_parts = []
+        for number, result in self.deciding(view).items():
+            part = self.parts[number]
+            reason = part.reason(view, shown)
+            reasons_of_parts.append(
+                _('condition %(number)d of %(count)d: %(op)s %(result)s '
+                  '(%(reason)s)') % {
+                      'number': number + 1,
+                      'count': len(self.parts),
+                      'op': part.written_op,
+                      'result': _('holds') if result else _('does not hold'),
+                      'reason': reason})
+        return '; '.join(reasons_of_parts)
 
 
 def check_part(part: Condition, roots: budget.View) -> bool:
-    """Check a condition in a group or of an action; errors name its op."""
+    """Check a condition in a group or of an action.
+
+    :raises: :class:`.exceptions.BudgetExceeded`, or
+        :class:`.exceptions.OperationError` that names the op of the part.
+    """
     roots.budget.spend()
     try:
         return part.check(roots)
     except exceptions.BudgetExceeded:
         raise
-    # The error of the group or action would name that only.
+    # Without this, the error would name the op of the group or action only.
     except Exception as exc:
         raise exceptions.OperationError(_('%(op)s: %(error)s') % {
-            'op': part.operation['op'],
+            'op': part.written_op,
             'error': exceptions.reason_of(exc)}) from exc
 
 
 class Looped(Condition):
-    """A condition that is checked for each item of a loop."""
+    """A condition that is checked for each item of a loop.
+
+    ``condition`` is that for one item, ``items`` the function that returns
+    the items for data by root name.
+    """
 
     __slots__ = ('_multiple', 'condition', 'items')
 
@@ -145,22 +163,29 @@ class Looped(Condition):
         return self.find(roots).result
 
     def find(self, roots: budget.View) -> 'Found':
-        """Check the items until one decides."""
+        """Check the items until one decides.
+
+        A loop without items, or over a missing field, does not hold.
+        """
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
             return Found(False, items)
-        first, asked = 0, items
+        first = 0
+        checked = items
         if self._multiple == 'first':
-            asked = items[:1]
+            checked = items[:1]
         elif self._multiple == 'last':
-            first, asked = len(items) - 1, items[-1:]
+            first = len(items) - 1
+            checked = items[-1:]
+        # One item that does not hold decides "all", one that holds the rest.
         decisive = self._multiple != 'all'
-        with engine_loop.iterate(asked, roots, first) as each:
-            for number, _item in enumerate(each, first):
+        with engine_loop.iterate(checked, roots, first) as items_in_turn:
+            for number, _item in enumerate(items_in_turn, first):
                 if self.condition.check(roots) is decisive:
                     return Found(decisive, items, number)
-        return Found(not decisive, items,
-                     first if len(asked) < len(items) else None)
+        if len(checked) < len(items):
+            return Found(not decisive, items, first)
+        return Found(not decisive, items)
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
         found = self.find(view)
@@ -169,24 +194,27 @@ class Looped(Condition):
         if not found.items:
             return engine_loop.NO_ITEMS
         count = len(found.items)
+        shown_items: list[typing.Any] | Missing = found.items
+        if shown is not view:
+            shown_items = self.items(shown)
+        if isinstance(shown_items, Missing) or len(shown_items) != count:
+            # Masked data have no such list: the items are part of a secret.
+            return _('the items are hidden')
         numbers = range(min(count, _MOST_ITEMS))
         if found.decisive is not None:
             numbers = range(found.decisive, found.decisive + 1)
-        items = found.items if shown is view else self.items(shown)
-        if isinstance(items, Missing) or len(items) != count:
-            return _('the items are hidden')
         parts = []
         for number in numbers:
-            each = slice(number, number + 1)
-            with (engine_loop.iterate(found.items[each], view, number) as seen,
-                  engine_loop.iterate(items[each], shown, number) as masked):
-                # Each makes the item known in its data.
+            item = found.items[number]
+            shown_item = shown_items[number]
+            with (engine_loop.iterate([item], view, number) as seen,
+                  engine_loop.iterate([shown_item], shown, number) as masked):
+                # A step of an iterator puts the item into its data.
                 next(seen)
                 next(masked)
-                parts.append(
-                    _('item %(number)d of %(count)d: %(reason)s') % {
-                        'number': number + 1, 'count': count,
-                        'reason': self.condition.reason(view, shown)})
+                reason = self.condition.reason(view, shown)
+            parts.append(_('item %(number)d of %(count)d: %(reason)s') % {
+                'number': number + 1, 'count': count, 'reason': reason})
         if found.decisive is None and count > _MOST_ITEMS:
             parts.append(_('%d more') % (count - _MOST_ITEMS))
         return '; '.join(parts)
@@ -195,8 +223,9 @@ class Looped(Condition):
 class Found(typing.NamedTuple):
     """The result of a loop.
 
-    ``decisive`` is the number of the item that decided it, None if all of
-    them did.
+    ``items`` are all items of the loop, or its missing field. ``decisive``
+    is the number of the item that decided it, from 0; None if all of them
+    did.
     """
 
     result: bool

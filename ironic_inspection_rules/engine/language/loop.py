@@ -21,8 +21,10 @@ INDEX = '#item'
 NO_ITEMS = _('the loop has no items')
 
 _MOST_WRITTEN = 1000
+"""Maximum number of items whose paths or patterns are compiled one by one."""
 
 Items = typing.Callable[[budget.View], list[typing.Any] | rendering.Missing]
+"""Returns the items of a loop for data by root name."""
 
 
 def compile_items(loop: typing.Any) -> Items:
@@ -32,13 +34,17 @@ def compile_items(loop: typing.Any) -> Items:
         field evaluates to one of the two (spec 003 "Consistent arguments
         for conditions and actions"). Null is a loop without items.
     :returns: a function of the data by root name, which returns a list of
-        items, or :class:`.template.Missing`.
+        items, or :class:`.rendering.Missing`.
     """
     compiled = template.compile_value(loop, lenient=True)
-    if not isinstance(compiled, rendering.Template):
-        items = _as_list(compiled)
-        return lambda roots: items
-    return rendering.Made(compiled, _as_list).render
+    if isinstance(compiled, rendering.Template):
+        return rendering.Made(compiled, _as_list).render
+    items = _as_list(compiled)
+
+    def literal_items(_roots: budget.View) -> list[typing.Any]:
+        return items
+
+    return literal_items
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,22 +68,27 @@ class Loop:
             return outer
         if outer is not None and interpolation.fields(loop):
             return cls(None)
+        if isinstance(loop, list):
+            return cls(loop)
         if isinstance(loop, dict):
             return cls([loop])
-        return cls(loop if isinstance(loop, list) else None)
+        return cls(None)
 
     def for_each(self, arguments: typing.Iterable[typing.Any]
                  ) -> rendering.Template:
-        """Build a template of an argument that is given for each item.
+        """Build a template of an argument with a value for each item.
 
+        :param arguments: its values or templates, in the order of the items.
+            They may be compiled while they are read.
         :raises: :class:`.exceptions.OperationError` if there are too many.
         """
-        most = list(itertools.islice(arguments, _MOST_WRITTEN + 1))
-        if len(most) > _MOST_WRITTEN:
+        # Not all of them are compiled to find that there are too many.
+        compiled = list(itertools.islice(arguments, _MOST_WRITTEN + 1))
+        if len(compiled) > _MOST_WRITTEN:
             raise exceptions.OperationError(
                 _('more than %d items cannot be part of a path or of a '
                   'regular expression') % _MOST_WRITTEN)
-        return _ForEach(most)
+        return _ForEach(compiled)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -96,16 +107,23 @@ class _ForEach(rendering.Template):
 @contextlib.contextmanager
 def iterate(items: list[typing.Any], roots: budget.View,
             first: int = 0) -> typing.Iterator[typing.Iterator[typing.Any]]:
-    """Iterate over the items, and set the root ``item`` to each in turn.
+    """Open a context whose iterator sets the root ``item`` to each item.
 
-    The previous ``item`` is restored when the context ends.
+    The ``item`` of an outer loop is restored when the context ends, also by
+    an error in it.
+
+    :param first: the number of the first of the items in the loop.
+    :raises: :class:`.exceptions.BudgetExceeded` if there are too many items,
+        or the iterator goes on without budget.
     """
-    outer = {name: roots[name] for name in (interpolation.ITEM, INDEX)
-             if name in roots}
+    outer = {}
+    for name in (interpolation.ITEM, INDEX):
+        if name in roots:
+            outer[name] = roots[name]
     allowance = roots.budget
     allowance.enter_loop(len(items))
 
-    def each() -> typing.Iterator[typing.Any]:
+    def items_in_turn() -> typing.Iterator[typing.Any]:
         for index, item in enumerate(items, first):
             allowance.spend()
             roots[interpolation.ITEM] = item
@@ -113,7 +131,7 @@ def iterate(items: list[typing.Any], roots: budget.View,
             yield item
 
     try:
-        yield each()
+        yield items_in_turn()
     finally:
         for name in (interpolation.ITEM, INDEX):
             roots.pop(name, None)

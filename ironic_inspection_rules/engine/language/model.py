@@ -40,6 +40,11 @@ Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
 def _field(text: str, default: typing.Any = dataclasses.MISSING,
            **more: typing.Any) -> typing.Any:
+    """Declare a field of a rule.
+
+    :param text: its help.
+    :param more: other metadata.
+    """
     metadata = {'help': text, **more}
     if default == {}:
         return dataclasses.field(default_factory=dict, metadata=metadata)
@@ -56,7 +61,7 @@ class Rule:
     ``choices``, or ``read_only`` if the author does not set it.
 
     ``conditions`` and ``actions`` hold operations exactly as their author
-    wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``. ``vars``
+    wrote them: ``{'op': str, 'args': list | dict, 'loop': …}``. ``vars``
     are values by name, computed in their order before the conditions.
     ``revision`` is that of the rule set when the rule was last changed; a
     built-in rule has none.
@@ -95,14 +100,15 @@ class Rule:
         :param fields: by name; a field that is absent or None gets the
             default, and other keys are ignored.
         """
-        given = ((field.name, fields.get(field.name))
-                 for field in dataclasses.fields(cls))
-        known: dict[str, typing.Any] = {
-            name: value for name, value in given if value is not None}
+        values: dict[str, typing.Any] = {}
+        for field in dataclasses.fields(cls):
+            value = fields.get(field.name)
+            if value is not None:
+                values[field.name] = value
         for name in OPERATIONS:
-            if name in known:
-                known[name] = tuple(known[name])
-        return cls(**known)
+            if name in values:
+                values[name] = tuple(values[name])
+        return cls(**values)
 
     def to_mapping(self) -> dict[str, typing.Any]:
         """Return the fields of :data:`WRITABLE` as plain JSON data."""
@@ -117,25 +123,41 @@ SETTABLE = {field.name: field for field in dataclasses.fields(Rule)
             if not field.metadata.get('read_only')}
 """The fields that the author of a rule sets, by name."""
 WRITABLE = tuple(SETTABLE)
-SHOWN = (*(name for name in FIELDS if name not in WRITABLE),
-         'created_at', 'updated_at', 'links')
+_READ_ONLY = tuple(name for name in FIELDS if name not in WRITABLE)
+SHOWN = (*_READ_ONLY, 'created_at', 'updated_at', 'links')
 """The fields that are shown but cannot be set."""
 
-DEFAULTS: typing.Mapping[str, typing.Any] = {
-    field.name: [] if field.name in OPERATIONS
-    else {} if field.name == VARS else field.default
-    for field in SETTABLE.values()
-    if field.name not in ('uuid', 'actions')}
+
+def _defaults() -> dict[str, typing.Any]:
+    defaults: dict[str, typing.Any] = {}
+    for field in SETTABLE.values():
+        if field.name in OPERATIONS:
+            defaults[field.name] = []
+        elif field.name == VARS:
+            defaults[field.name] = {}
+        else:
+            defaults[field.name] = field.default
+    # The API makes the UUID, and a rule without actions is refused.
+    del defaults['uuid']
+    del defaults['actions']
+    return defaults
+
+
+DEFAULTS: typing.Mapping[str, typing.Any] = _defaults()
 """The defaults of settable fields, as plain JSON data."""
 
 
 def same(name: str, one: typing.Any, other: typing.Any) -> bool:
     """Return whether two values of a field are the same: 1 is not true.
 
-    Vars are computed in their order, so in another one they are others.
+    :param name: of the field.
     """
-    return path.same(one, other) and (name != VARS or list(one or ()) == list(
-        other or ()))
+    if not path.same(one, other):
+        return False
+    if name == VARS:
+        # They are computed in their order, and may use those before them.
+        return list(one or ()) == list(other or ())
+    return True
 
 
 def split_op(op: str) -> tuple[str, bool]:
@@ -146,5 +168,6 @@ def split_op(op: str) -> tuple[str, bool]:
     """
     op = op.strip()
     if op.startswith('!'):
-        return op[1:].lstrip(), True
+        name = op.removeprefix('!').lstrip()
+        return name, True
     return op, False

@@ -29,8 +29,8 @@ Problem = exceptions.Problem
 _ACTION = schema.Shape(schema.ACTION, _('key'))
 _CONDITION = schema.Shape(schema.CONDITION, _('key'))
 _GROUP = schema.Shape(schema.GROUP, _('key'))
-_KEYS = frozenset(name for each in (schema.ACTION, schema.CONDITION)
-                  for name in each['properties'])
+_KEYS = frozenset((*schema.ACTION['properties'],
+                   *schema.CONDITION['properties']))
 
 
 def check_all(
@@ -38,84 +38,132 @@ def check_all(
         check: typing.Callable[[dict[str, typing.Any]],
                                typing.Iterable[Problem]]
 ) -> typing.Iterator[Problem]:
-    """Return the problems of a list of conditions or actions."""
+    """Yield the problems of a list of conditions or actions.
+
+    What is not a list or a mapping is left to the schema.
+
+    :param rule: a rule, or an operation with conditions.
+    :param name: the key of the list.
+    :param check: yields the problems of an operation, with pointers relative
+        to it.
+    """
     operations = rule.get(name)
     if not isinstance(operations, list | tuple):
         return
     for index, operation in enumerate(operations):
-        for problem in check(operation) if isinstance(operation, dict) else ():
+        if not isinstance(operation, dict):
+            continue
+        for problem in check(operation):
             yield problem.below(f'/{name}/{index}')
 
 
 def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
                     early: bool, outer: engine_loop.Loop | None = None,
                     depth: int = 0) -> typing.Iterator[Problem]:
-    """Return the problems of a condition."""
-    op = condition.get('op')
-    name, _inverted = model.split_op(op if isinstance(op, str) else '')
-    is_group = name in ops.conditions and isinstance(
-        ops.conditions[name].plugin, plugin.Group)
-    yield from _check_keys(_GROUP if is_group else _CONDITION, condition,
-                           ops.conditions.get(name))
+    """Yield the problems of a condition.
+
+    :param early: whether it is of a rule of the early phase.
+    :param outer: the loop of the group or action that it is part of.
+    :param depth: how many groups it is in.
+    """
+    name, _inverted = model.split_op(_op_of(condition))
+    op = ops.conditions.get(name)
+    is_group = op is not None and isinstance(op.plugin, plugin.Group)
+    shape = _CONDITION
+    if is_group:
+        shape = _GROUP
+    yield from _check_keys(shape, condition, op)
     yield from _check_loop(condition)
     loop = engine_loop.Loop.of(condition.get('loop'), outer)
-    if is_group and depth == schema.DEEPEST_GROUP:
+
+    def check_part(part: dict[str, typing.Any]) -> typing.Iterator[Problem]:
+        return check_condition(part, ops, early, loop, depth + 1)
+
+    if not is_group:
+        yield from _check_call(condition, name, ops.conditions, early, loop)
+    elif depth == schema.DEEPEST_GROUP:
         yield Problem('', _('groups are nested deeper than %d levels')
                       % schema.DEEPEST_GROUP)
-    elif is_group:
-        yield from check_all(condition, 'conditions', lambda each: (
-            check_condition(each, ops, early, loop, depth + 1)))
-    elif isinstance(op, str):
-        yield from _check_call(condition, name, ops.conditions, early, loop)
+    else:
+        yield from check_all(condition, 'conditions', check_part)
 
 
 def check_action(action: dict[str, typing.Any], ops: registry.Registry,
                  early: bool) -> typing.Iterator[Problem]:
-    """Return the problems of an action."""
-    op = action.get('op')
-    found = list(_check_keys(_ACTION, action, ops.actions.get(
-        op.strip() if isinstance(op, str) else '')))
-    yield from found
+    """Yield the problems of an action.
+
+    :param early: whether it is of a rule of the early phase.
+    """
+    name = _op_of(action).strip()
+    op = ops.actions.get(name)
+    problems_of_keys = list(_check_keys(_ACTION, action, op))
+    yield from problems_of_keys
     yield from _check_loop(action)
     loop = engine_loop.Loop.of(action.get('loop'))
-    yield from check_all(action, 'when',
-                         lambda each: check_condition(each, ops, early, loop))
-    if isinstance(op, str):
-        name = op.strip()
-        yield from _check_call(action, name, ops.actions, early, loop)
-        known = ops.actions.get(name)
-        if known and early and not known.plugin.SUPPORTS_EARLY:
-            yield Problem('/op', _needs_node(name))
-        if known and engine_action.has_cleanup(action, known) and not (
-                engine_action.reverts(action, known)
-                or any(each.pointer == '/revert' for each in found)):
-            yield Problem('/revert', _('must not be false beside "%s"')
-                          % engine_action.CLEANUP)
-        if known and known.plugin.revert is None and (
-                strutils.bool_from_string(action.get('revert'))):
+
+    def check_when(condition: dict[str, typing.Any]
+                   ) -> typing.Iterator[Problem]:
+        return check_condition(condition, ops, early, loop)
+
+    yield from check_all(action, 'when', check_when)
+    yield from _check_call(action, name, ops.actions, early, loop)
+    if op is None:
+        return
+    if early and not op.plugin.SUPPORTS_EARLY:
+        yield Problem('/op', _needs_node(name))
+    is_revert_wrong = any(problem.pointer == '/revert'
+                          for problem in problems_of_keys)
+    if not is_revert_wrong:
+        yield from _check_cleanup(action, op)
+    if op.plugin.revert is None:
+        if strutils.bool_from_string(action.get('revert')):
             yield Problem('/revert', _('"%s" cannot be undone') % name)
+
+
+def _check_cleanup(action: dict[str, typing.Any],
+                   op: registry.Op) -> typing.Iterator[Problem]:
+    """Yield the problem of a cleanup value that is never set."""
+    has_cleanup = engine_action.has_cleanup(action, op)
+    if has_cleanup and not engine_action.reverts(action, op):
+        yield Problem('/revert', _('must not be false beside "%s"')
+                      % engine_action.CLEANUP)
+
+
+def _op_of(operation: dict[str, typing.Any]) -> str:
+    """Return the op of an operation; empty if it is not a text.
+
+    The schema refuses what is not a text.
+    """
+    op = operation.get('op')
+    if isinstance(op, str):
+        return op
+    return ''
 
 
 def _check_keys(shape: schema.Shape, operation: dict[str, typing.Any],
                 op: registry.Op | None) -> typing.Iterator[Problem]:
-    """Return the problems of the keys of an operation."""
-    arguments_ = op.signature.by_name if op else {}
+    """Yield the problems of the keys of an operation.
+
+    :param op: None if it is unknown.
+    """
+    names_of_arguments = op.signature.by_name if op else {}
     for problem in shape.problems(operation):
         name = problem.pointer.removeprefix('/')
-        if name in arguments_ and name not in _KEYS:
+        if name in names_of_arguments and name not in _KEYS:
             problem = Problem(problem.pointer, _(
                 '"%s" is an argument: write it into "args"') % name)
         yield problem
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
+    """Yield the problems of the loop of an operation."""
     loop = operation.get('loop')
     try:
         template.compile_value(loop)
     except exceptions.OperationError as exc:
         yield Problem('/loop', str(exc))
     if not isinstance(loop, str) or not interpolation.fields(loop):
-        # The schema says what is no loop at all.
+        # The schema refuses other values and text without a field.
         return
     field = interpolation.sole_field(loop)
     if field is None or field.conversion or field.spec:
@@ -126,40 +174,40 @@ def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
 def _check_call(operation: dict[str, typing.Any], name: str,
                 ops: typing.Mapping[str, registry.Op], early: bool,
                 loop: engine_loop.Loop | None) -> typing.Iterator[Problem]:
+    """Yield the problems of the op and the arguments of an operation."""
+    if not isinstance(operation.get('op'), str):
+        return
     op = ops.get(name)
     if op is None:
         yield suggestion.unknown_at('/op', _('op'), name, ops)
         return
     args = operation.get('args')
-    bound, problems = op.signature.bind(args)
+    bound = op.signature.bind(args)
+    problems = bound.problems
     literals = {}
-    for argument, value in bound.items():
+    for argument, value in bound.values.items():
         pointer = _argument_pointer(args, op.signature, argument)
         if op.signature.by_name[argument].type is pattern.Pattern:
-            refused = engine_call.problem(value, loop)
-            if refused:
-                problems.append(Problem(pointer, refused))
+            message = engine_call.problem(value, loop)
+            if message:
+                problems.append(Problem(pointer, message))
         try:
             literals.update(_literal(op, argument, value, loop))
         except exceptions.OperationError as exc:
             problems.append(Problem(pointer, str(exc)))
     try:
         for argument, message in op.problems(literals):
-            problems.append(Problem(
-                _argument_pointer(args, op.signature, argument), message))
-        needing = op.of_node({**bound, **literals}) if early else []
-        for argument in needing:
-            problems.append(Problem(
-                _argument_pointer(args, op.signature, argument),
-                _needs_node(argument)))
+            pointer = _argument_pointer(args, op.signature, argument)
+            problems.append(Problem(pointer, message))
+        if early:
+            for argument in op.of_node({**bound.values, **literals}):
+                pointer = _argument_pointer(args, op.signature, argument)
+                problems.append(Problem(pointer, _needs_node(argument)))
     except exceptions.PluginFailed as exc:
-        problems.append(Problem('', _says(op, exc)))
+        problems.append(Problem('', _('"%(op)s": %(error)s') % {
+            'op': op.name, 'error': exc}))
     for problem in problems:
         yield problem.below('/args')
-
-
-def _says(op: registry.Op, error: Exception) -> str:
-    return _('"%(op)s": %(error)s') % {'op': op.name, 'error': error}
 
 
 def _literal(op: registry.Op, name: str, value: typing.Any,
@@ -167,15 +215,13 @@ def _literal(op: registry.Op, name: str, value: typing.Any,
     """Return an argument by name, or nothing if it depends on the data.
 
     Of a variadic argument it is the values that do not.
+
+    :raises: :class:`.exceptions.OperationError` if it is not usable.
     """
     argument = op.signature.by_name[name]
     compiled = engine_call.compile_argument(op, name, value, loop)
-    before = argument.type is data_path.Path and isinstance(value, str) and (
-        re.search(schema.NEGATIVE_INDEX, value))
-    if before:
-        raise exceptions.OperationError(
-            _('a list has no item "%s"; "-" is the place behind its last one')
-            % (before[1] or before[2]))
+    if argument.type is data_path.Path and isinstance(value, str):
+        _refuse_negative_index(value)
     if not isinstance(compiled, rendering.Template):
         return {name: arguments.convert(compiled, argument)}
     if not argument.variadic:
@@ -183,9 +229,25 @@ def _literal(op: registry.Op, name: str, value: typing.Any,
             # It stays a list or mapping, whatever its fields are.
             arguments.convert(value, argument)
         return {}
-    return {name: [each for each in compiled.items
-                   if not isinstance(each, rendering.Template)]
-            } if isinstance(compiled, rendering.List) else {}
+    if not isinstance(compiled, rendering.List):
+        return {}
+    literal_values = [item for item in compiled.items
+                      if not isinstance(item, rendering.Template)]
+    return {name: literal_values}
+
+
+def _refuse_negative_index(path: str) -> None:
+    """Check that a path has no token such as ``-1``.
+
+    Other languages count from the end of a list so.
+    """
+    match = re.search(schema.NEGATIVE_INDEX, path)
+    if match is not None:
+        # A group for each of the two forms of a path.
+        token = match[1] or match[2]
+        raise exceptions.OperationError(
+            _('a list has no item "%s"; "-" is the place behind its last one')
+            % token)
 
 
 def _needs_node(name: str) -> str:
@@ -194,10 +256,20 @@ def _needs_node(name: str) -> str:
 
 def _argument_pointer(args: typing.Any, signature: arguments.Signature,
                       name: str) -> str:
+    """Return the pointer to an argument in ``args``.
+
+    :returns: empty, which is all of ``args``, for an argument that has no
+        single place there.
+    """
     if isinstance(args, dict):
-        return data_path.pointer([name]) if name in args else ''
-    names = [argument.name for argument in signature.arguments]
-    if signature.by_name[name].variadic or names[0] != name and (
-            signature.arguments[0].variadic):
+        if name in args:
+            return data_path.pointer([name])
         return ''
+    first = signature.arguments[0]
+    if first.variadic:
+        # All values of a list are those of this argument.
+        return ''
+    if signature.by_name[name].variadic:
+        return ''
+    names = [argument.name for argument in signature.arguments]
     return f'/{names.index(name)}'
