@@ -18,8 +18,10 @@ from ironic_inspection_rules.engine.language import reads
 _GIVES_LISTS = frozenset((
     'dict2items', 'keys', 'reject', 'rejectattr', 'select', 'selectattr',
     'sort', 'unique', 'values'))
+"""Filters that return a list of parts of their value as they are."""
+
 _GIVES_ITEMS = frozenset(('default', 'first', 'get', 'last', 'max', 'min'))
-"""Filters that return parts of their value as they are."""
+"""Filters that return one part of their value as it is."""
 
 _SPLITS_TEXT = frozenset((
     'first', 'last', 'max', 'min', 'reject', 'select', 'sort', 'unique'))
@@ -52,14 +54,19 @@ class Origin(typing.NamedTuple):
 
     @property
     def key(self) -> typing.Hashable:
-        """What tells it from others; arguments of filters may be mappings."""
+        """What tells it from others."""
+        # Not the field itself, which has no hash if an argument of a filter
+        # is a list or a mapping.
         return self.field.text, self.steps, self.rest, self.is_kept
 
 
 class _Value(typing.NamedTuple):
     """A value of the rule whose origins are sought.
 
-    :param steps: the path in it to what is sought.
+    :param written: the value as the author of the rule wrote it.
+    :param steps: the path in it to the part whose origins are sought.
+    :param is_kept: whether that part is what the rule reads, not something
+        that a filter has made of it.
     :param usable: how many of the ``vars`` it may use: those before it.
     :param is_item: whether it may be a list of items with the path in each.
     """
@@ -92,8 +99,8 @@ class Origins:
         :param root: ``vars`` or ``item``.
         :param steps: the path to the value below it.
         """
-        return tuple(found for found in self._all(root, steps)
-                     if found.root != model.VARS)
+        return tuple(origin for origin in self._all(root, steps)
+                     if origin.root != model.VARS)
 
     def of_tables(self, root: str, steps: data_path.Path
                   ) -> tuple[Origin, ...]:
@@ -101,56 +108,75 @@ class Origins:
 
         The parameters are those of :meth:`of`.
         """
-        return tuple(found for found in self._all(root, steps)
-                     if reads.reads_table(found.field))
+        return tuple(origin for origin in self._all(root, steps)
+                     if reads.reads_table(origin.field))
 
     def _all(self, root: str, steps: data_path.Path
              ) -> typing.Collection[Origin]:
-        count = len(self._vars)
-        if root == model.VARS:
-            ahead = self._of_vars(steps, True, count)
-        elif isinstance(self._loop, list):
-            ahead = [_Value(item, steps, True, count)
-                     for item in self._loop]
-        else:
-            ahead = [_Value(self._loop, steps, True, count,
-                            is_item=isinstance(self._loop, str))]
-        found: dict[typing.Hashable, Origin] = {}
-        # One of the vars may be used by many that are used by many more.
-        known: set[typing.Hashable] = set()
+        """Return the origins of a value, also those in ``vars``."""
+        ahead = self._values_at(root, steps)
+        origins: dict[typing.Hashable, Origin] = {}
+        # One of the vars may be used by many that are used by many more: to
+        # follow each use of it would take exponential time.
+        followed: set[typing.Hashable] = set()
         while ahead:
             value = ahead.pop()
             for text, rest in _texts(value):
                 for origin in _of_text(value, text, rest):
-                    found[origin.key] = origin
+                    origins[origin.key] = origin
                     if origin.root != model.VARS:
                         continue
-                    if (origin.key, value.usable) not in known:
-                        known.add((origin.key, value.usable))
+                    use = (origin.key, value.usable)
+                    if use not in followed:
+                        followed.add(use)
                         ahead += self._of_vars(origin.steps, origin.is_kept,
                                                value.usable)
-        return found.values()
+        return origins.values()
+
+    def _values_at(self, root: str, steps: data_path.Path) -> list[_Value]:
+        """Return the values of the rule at a path of ``vars`` or ``item``."""
+        count = len(self._vars)
+        if root == model.VARS:
+            return self._of_vars(steps, True, count)
+        if isinstance(self._loop, list):
+            return [_Value(item, steps, True, count) for item in self._loop]
+        # A text gives a list in the data, a mapping is the item itself.
+        is_item = isinstance(self._loop, str)
+        return [_Value(self._loop, steps, True, count, is_item)]
 
     def _of_vars(self, steps: data_path.Path, is_kept: bool,
                  usable: int) -> list[_Value]:
-        """Return the values at a path in the first ``vars``."""
+        """Return the values at a path in the first ``vars``.
+
+        :param steps: empty for all of them.
+        :param usable: how many of the ``vars`` are the first.
+        """
         names = steps[:1] or tuple(self._vars)
-        return [_Value(self._vars[name], steps[1:], is_kept,
-                       self._numbers[name])
-                for name in names
-                if self._numbers.get(name, usable) < usable]
+        values = []
+        for name in names:
+            # A name that is unknown, or comes later, is a missing field.
+            number = self._numbers.get(name, usable)
+            if number < usable:
+                values.append(_Value(self._vars[name], steps[1:], is_kept,
+                                     number))
+        return values
 
 
 def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
-    """Yield the texts at the path in a value, each with what is left of it."""
-    written, steps = value.written, value.steps
+    """Yield the texts at the path in a value.
+
+    :returns: texts, and the path in what is made of the text.
+    """
+    written = value.written
+    steps = value.steps
     while steps and isinstance(written, dict | list):
         inner = data_path.get(written, steps[:1])
         if inner is data_path.ABSENT:
             # A name may be made of fields: the value is one of all these.
             steps = ()
             break
-        written, steps = inner, steps[1:]
+        written = inner
+        steps = steps[1:]
     ahead = [written]
     while ahead:
         part = ahead.pop()
@@ -164,9 +190,9 @@ def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
 
 def _of_text(value: _Value, text: str,
              rest: data_path.Path) -> typing.Iterator[Origin]:
-    """Yield what is read for what is at a path in the value of a text.
+    """Yield the origins of a part of what a text gives, also in ``vars``.
 
-    :returns: origins, also those in ``vars``.
+    :param rest: the path of the part.
     """
     sole = interpolation.sole_field(text)
     is_kept = value.is_kept and sole is not None and _keeps(sole)
@@ -174,14 +200,16 @@ def _of_text(value: _Value, text: str,
         if not field.root or field.root == interpolation.ITEM:
             continue
         if field is sole and value.is_kept and gives_row(field):
-            yield Origin(field, field.steps, rest, False, True)
+            yield Origin(field, field.steps, rest, is_kept=False, is_row=True)
         elif not is_kept or field is not sole:
-            # It is not the value, or is an argument of a filter.
-            yield Origin(field, field.steps, (), is_kept)
+            # It is part of a text, or an argument of a filter.
+            yield Origin(field, field.steps, is_kept=is_kept)
         elif value.is_item or not field.is_plain:
+            # Which item of the list, or which part a filter gives, only the
+            # data tell.
             yield Origin(field, field.steps, rest, is_kept)
         else:
-            yield Origin(field, (*field.steps, *rest), (), is_kept)
+            yield Origin(field, (*field.steps, *rest), is_kept=is_kept)
 
 
 def gives_row(field: interpolation.Field) -> bool:
@@ -198,24 +226,26 @@ def table_of(field: interpolation.Field, call: filter_syntax.Call
     :param call: one of the filters of the field.
     """
     if call.name == filter_syntax.ROW:
-        is_of_table = field.root == interpolation.TABLES and field.steps
-        return field.steps[0] if is_of_table else None
-    if call.name == filter_syntax.LOOKUP[0]:
-        for argument, value in call.arguments[:1]:
-            if argument in (None, filter_syntax.LOOKUP[1]) and isinstance(
-                    value, interpolation.Field) and value.is_table:
-                return value.steps[0]
+        if field.root == interpolation.TABLES and field.steps:
+            return field.steps[0]
+        return None
+    lookup, name_of_mapping = filter_syntax.LOOKUP
+    if call.name == lookup and call.arguments:
+        argument, value = call.arguments[0]
+        if argument not in (None, name_of_mapping):
+            return None
+        if isinstance(value, interpolation.Field) and value.is_table:
+            return value.steps[0]
     return None
 
 
 def _keeps(field: interpolation.Field) -> bool:
-    """Return whether a field gives parts of its value as they are.
-
-    Whether the value itself is a text only the data tell.
-    """
+    """Return whether a field gives parts of its value as they are."""
+    # Whether the value of the path itself is a text only the data tell.
     may_be_text = False
     for call in field.filters:
         if may_be_text and call.name in _SPLITS_TEXT:
+            # A character of "******" does not look masked.
             return False
         if call.name in _GIVES_LISTS or _steps_into(call):
             may_be_text = False
@@ -227,5 +257,6 @@ def _keeps(field: interpolation.Field) -> bool:
 
 
 def _steps_into(call: filter_syntax.Call) -> bool:
-    return call.name == 'map' and [
-        name for name, _value in call.arguments] == ['attribute']
+    """Return whether a filter is ``map(attribute=…)`` without a default."""
+    names = [name for name, _value in call.arguments]
+    return call.name == 'map' and names == ['attribute']

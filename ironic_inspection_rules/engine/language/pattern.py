@@ -28,19 +28,30 @@ _MOST_STEPS = 1_000_000
 _SHORT = 64
 """Characters up to which a quick match needs no look at the clock."""
 
+# The alternatives before the last skip braces that have a meaning.
 _BRACES = re.compile(
-    r'\\N\{[^}]*\}|\\.|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]*)\}|(?P<lone>\{)',
+    r'\\N\{[^}]*\}'  # a character by its name
+    r'|\\.'  # an escaped character
+    r'|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]*)\}'  # numbers of repetitions
+    r'|(?P<lone>\{)',
     re.DOTALL)
 
+# The alternatives before the named groups skip what looks like one of them.
 _CHOICES = re.compile(
-    r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?'
-    r'|(?P<nested>\)[*+?{])|(?P<repeat>[*+?{])|(?P<branch>\|)', re.DOTALL)
+    r'\\.'  # an escaped character
+    r'|\[\^?\]?(?:\\.|[^\]\\])*\]'  # a class of characters
+    r'|\(\?'  # the beginning of a group with a meaning of its own
+    r'|(?P<nested>\)[*+?{])'
+    r'|(?P<repeat>[*+?{])'
+    r'|(?P<branch>\|)',
+    re.DOTALL)
 
 # Blanks without a meaning and comments could be mistaken for other parts.
 _VERBOSE = re.compile(r'\(\?(?:[a-zA-Z]*x|#)')
 
 
 Matcher = typing.Callable[[budget.Budget, typing.Any], bool]
+"""Returns whether a value matches; the budget pays for long texts."""
 
 
 class Replacement(typing.NamedTuple):
@@ -66,6 +77,8 @@ class Pattern:
 
     def __init__(self, text: str, from_data: bool = False) -> None:
         self.text = text
+        # ``_limited`` compiles with the slower library when it is needed;
+        # texts up to ``_quick`` characters are matched without a limit.
         if from_data:
             self._limited = functools.partial(_compile_with_limit, text)
             self._quick = -1
@@ -88,7 +101,9 @@ class Pattern:
         :param method: of a compiled pattern: ``search``, ``match``,
             ``fullmatch``.
         :returns: a match of ``re`` or ``regex``, or None.
-        :raises: :class:`.exceptions.OperationError` if it takes too long.
+        :raises: :class:`.exceptions.OperationError` if it takes too long, or
+            :class:`.exceptions.BudgetExceeded` if the time of the phase is
+            up.
         """
         length = len(text)
         if length <= self._quick:
@@ -101,22 +116,26 @@ class Pattern:
                 allowance: budget.Budget) -> str:
         """Replace each match in a text, as ``re.sub`` does.
 
-        The size of the result is paid for before it is built.
-
         :raises: :class:`.exceptions.OperationError` if it takes too long, or
-            the replacement does not fit the expression.
+            the replacement does not fit the expression;
+            :class:`.exceptions.BudgetExceeded` if the result would be too
+            long, or the time of the phase is up.
         """
-        length = 0
+        longest_result = 0
 
         def expand(match: typing.Any) -> str:
-            nonlocal length
-            longest = max(len(group or '') for group
-                          in (match[0], *match.groups()))
-            length += len(replacement.text)
+            """Return what takes the place of a match."""
+            nonlocal longest_result
+            groups = (match[0], *match.groups())
+            longest_group = max(len(group or '') for group in groups)
+            longest_result += len(replacement.text)
             if replacement.expands:
-                length += longest * replacement.text.count('\\')
-            if length > allowance.limits.size:
-                allowance.make_text(length)
+                # A backslash stands for one group at most.
+                references = replacement.text.count('\\')
+                longest_result += longest_group * references
+            if longest_result > allowance.limits.size:
+                # This raises, before a text that large is built.
+                allowance.make_text(longest_result)
             if not replacement.expands:
                 return replacement.text
             return typing.cast(str, match.expand(replacement.text))
@@ -124,8 +143,8 @@ class Pattern:
         try:
             if len(text) <= min(self._quick, _SHORT):
                 return self._compiled.sub(expand, text)
-            return typing.cast(str, self._in_time(
-                allowance, 'sub', expand, text))
+            replaced = self._in_time(allowance, 'sub', expand, text)
+            return typing.cast(str, replaced)
         except (re.error, regex_library.error, IndexError) as exc:
             raise exceptions.OperationError(
                 _('invalid replacement: %s') % exc) from exc
@@ -136,29 +155,39 @@ class Pattern:
         :raises: :class:`.exceptions.OperationError` if it does not.
         """
         try:
+            # With the empty alternative it matches, and so is expanded.
             re.sub(f'{self.text}|', replacement.text, '')
         except (re.error, IndexError) as exc:
             raise exceptions.OperationError(
                 _('invalid replacement: %s') % exc) from exc
 
     def has_group(self, group: typing.Any) -> bool:
-        """Return whether it has a group of this number or name."""
+        """Return whether it has a group of this number or name.
+
+        Only for an expression of a rule: one from data is not compiled.
+        """
         if isinstance(group, str):
             return group in self._compiled.groupindex
         return isinstance(group, int) and 0 <= group <= self._compiled.groups
 
     def matcher(self, method: str) -> Matcher:
-        """Build a function that checks whether a value matches, as text."""
-        longest = min(self._quick, _SHORT)
+        """Build a function that checks whether a value matches, as text.
+
+        Null does not match.
+
+        :param method: as of :meth:`find`.
+        """
+        # What :meth:`find` does for a short text, without the call.
+        longest_quick = min(self._quick, _SHORT)
         match: typing.Any = None
-        if longest >= 0:
+        if longest_quick >= 0:
             match = getattr(self._compiled, method)
 
         def holds(allowance: budget.Budget, value: typing.Any) -> bool:
             if value is None:
                 return False
             text = value if value.__class__ is str else str(value)
-            if len(text) <= longest:
+            if len(text) <= longest_quick:
                 return match(text) is not None
             return self.find(method, text, allowance) is not None
 
@@ -166,10 +195,13 @@ class Pattern:
 
     def _in_time(self, allowance: budget.Budget, method: str,
                  *args: typing.Any) -> typing.Any:
-        most = min(TIME_LIMIT, allowance.remaining())
+        """Call a method of the pattern of ``regex`` with a time limit."""
+        limit = min(TIME_LIMIT, allowance.remaining())
+        call = getattr(self._limited(), method)
         try:
-            return getattr(self._limited(), method)(*args, timeout=most)
+            return call(*args, timeout=limit)
         except TimeoutError as exc:
+            # The limit may have been that of the phase.
             allowance.check_time()
             raise exceptions.OperationError(
                 _('the regular expression takes longer than %s seconds on '
@@ -179,30 +211,40 @@ class Pattern:
 def _longest_quick_text(compiled: re.Pattern[str]) -> int:
     """Return up to which length of text the pattern needs no time limit.
 
-    Each repetition can begin and end anywhere in the text, and each branch
-    doubles the ways to match. Nested repetitions have no useful bound.
-
     :returns: characters; -1 for a time limit in any case.
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
         return -1
-    found = [match.lastgroup for match in _CHOICES.finditer(compiled.pattern)]
-    if 'nested' in found:
+    choices = [match.lastgroup
+               for match in _CHOICES.finditer(compiled.pattern)]
+    if 'nested' in choices:
+        # Repetitions in repetitions have no useful bound.
         return -1
-    steps = _MOST_STEPS >> found.count('branch')
-    return int(steps ** (1 / (1 + found.count('repeat')))) - 1
+    # A match, and every repetition in it, can end at any of the length + 1
+    # places of the text, and a branch doubles the ways to match. So with n
+    # repetitions there are (length + 1) ** (n + 1) * 2 ** branches ways.
+    ways_of_places = _MOST_STEPS >> choices.count('branch')
+    exponent = 1 + choices.count('repeat')
+    places = int(ways_of_places ** (1 / exponent))
+    return places - 1
 
 
 def _compile_with_limit(pattern: str) -> typing.Any:
     """Compile a pattern of ``re`` with ``regex``, which has more syntax.
 
-    Unpaired braces are escaped, which would be fuzzy matching, and so is
-    ``[[:``, which would be a POSIX class.
+    What has no meaning in ``re`` is escaped: a brace without numbers of
+    repetitions would be fuzzy matching, and ``[[:`` a POSIX class.
     """
-    escaped = _BRACES.sub(
-        lambda match: rf'\{match[0]}' if match['lone'] else match[0],
-        pattern).replace('[:', r'[\:')
+    escaped = _BRACES.sub(_escape_lone_brace, pattern)
+    escaped = escaped.replace('[:', r'[\:')
+    # The library would keep it whatever its length; see _compile_known.
     return regex_library.compile(escaped, cache_pattern=False)
+
+
+def _escape_lone_brace(match: re.Match[str]) -> str:
+    if match['lone']:
+        return r'\{'
+    return match[0]
 
 
 # Only for patterns of rules, whose authors are authenticated.

@@ -9,22 +9,25 @@ only in entries.
 import functools
 import typing
 
-_Known = typing.TypeVar('_Known')
+_Result = typing.TypeVar('_Result')
+_Function = typing.Callable[[str], _Result]
 
 
-def for_short(maxsize: int, longest: int) -> typing.Callable[
-        [typing.Callable[[str], _Known]], typing.Callable[[str], _Known]]:
+def for_short(maxsize: int, longest: int
+              ) -> typing.Callable[[_Function[_Result]], _Function[_Result]]:
     """Build a decorator that caches the results of a function of a text.
 
-    :param longest: maximum length of the texts in the cache.
+    :param maxsize: maximum number of texts in the cache.
+    :param longest: maximum length of a text in the cache, in characters.
     """
-    def decorate(function: typing.Callable[[str], _Known]
-                 ) -> typing.Callable[[str], _Known]:
-        known = functools.lru_cache(maxsize=maxsize)(function)
+    def decorate(function: _Function[_Result]) -> _Function[_Result]:
+        cached = functools.lru_cache(maxsize=maxsize)(function)
 
         @functools.wraps(function)
-        def call(text: str) -> _Known:
-            return known(text) if len(text) <= longest else function(text)
+        def call(text: str) -> _Result:
+            if len(text) <= longest:
+                return cached(text)
+            return function(text)
 
         return call
 
