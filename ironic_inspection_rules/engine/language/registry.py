@@ -55,8 +55,12 @@ class Op(typing.NamedTuple):
 
     def context(self, view: budget.View) -> list[typing.Any]:
         """Return the values that precede the arguments of its calls."""
-        paid = [view.budget] if self.plugin.PAYS else []
-        return [view, *paid] if self.plugin.NEEDS_VIEW else paid
+        values: list[typing.Any] = []
+        if self.plugin.NEEDS_VIEW:
+            values.append(view)
+        if self.plugin.PAYS:
+            values.append(view.budget)
+        return values
 
     @property
     def code(self) -> str:
@@ -81,8 +85,9 @@ class Op(typing.NamedTuple):
                 raise
             # Code of strangers may raise anything.
             except Exception as exc:
-                code = self.code if method == _CALL else (
-                    f'{self.code}.{method}')
+                code = self.code
+                if method != _CALL:
+                    code = f'{code}.{method}'
                 raise exceptions.PluginFailed(self.name, code, exc) from exc
         return call
 
@@ -121,24 +126,31 @@ class Op(typing.NamedTuple):
         return None
 
     def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
-        """Return the problems of arguments, by their names.
+        """Return the problems of arguments: pairs of a name and a message.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
-        def ask() -> list[tuple[str, str]]:
-            return [(self.signature.by_name[name].name, problem)
-                    for name, problem in self.plugin.problems(arguments)]
-        return self.guarded(ask, 'problems')()
+        def problems() -> list[tuple[str, str]]:
+            pairs = []
+            for name, problem in self.plugin.problems(arguments):
+                # A name that is none of an argument is an error of the
+                # plugin, as all that it does wrong in here.
+                argument = self.signature.by_name[name]
+                pairs.append((argument.name, problem))
+            return pairs
+
+        return self.guarded(problems, 'problems')()
 
     def of_node(self, arguments: plugin.Arguments) -> list[str]:
         """Return the names of the arguments that need a node.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
-        def ask() -> list[str]:
+        def names() -> list[str]:
             return [self.signature.by_name[name].name
                     for name in self.plugin.of_node(arguments)]
-        return self.guarded(ask, 'of_node')()
+
+        return self.guarded(names, 'of_node')()
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool) -> list[Fact]:
@@ -146,30 +158,33 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
-        def ask() -> list[Fact]:
-            return [Fact(*fact) for fact
-                    in self.plugin.facts(arguments, inverted)]
-        return self.guarded(ask, 'facts')()
+        def facts() -> list[Fact]:
+            # A plugin may yield plain tuples.
+            return [Fact(*fact)
+                    for fact in self.plugin.facts(arguments, inverted)]
+
+        return self.guarded(facts, 'facts')()
 
     def writes(self, arguments: plugin.Arguments) -> list[Write]:
         """Return what an action writes.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
-        def ask() -> list[Write]:
-            return [Write(*write) for write
-                    in self.plugin.writes(arguments)]
-        return self.guarded(ask, 'writes')()
+        def writes() -> list[Write]:
+            return [Write(*write) for write in self.plugin.writes(arguments)]
+
+        return self.guarded(writes, 'writes')()
 
     def cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
         """Return the schemas of ``value`` for each kind of ``path``.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
-        def ask() -> list[tuple[str, plugin.Schema, plugin.Schema]]:
-            return [(path, value, cleanup) for path, value, cleanup
-                    in self.plugin.cases()]
-        return self.guarded(ask, 'cases')()
+        def cases() -> list[tuple[str, plugin.Schema, plugin.Schema]]:
+            return [(path, value, cleanup)
+                    for path, value, cleanup in self.plugin.cases()]
+
+        return self.guarded(cases, 'cases')()
 
     def refused(self, literals: plugin.Arguments,
                 varying: plugin.Arguments) -> plugin.Problems:
@@ -177,15 +192,18 @@ class Op(typing.NamedTuple):
 
         :param literals: arguments without replacement fields, by name.
         :param varying: the other arguments, as templates.
+        :raises: :class:`.exceptions.PluginFailed`.
         """
         for name, schemas in self.plugin.SCHEMAS.items():
             if name in literals:
                 shape = schema.Shape(schema.either(*schemas), name)
                 for problem in shape.problems(literals[name]):
                     yield name, problem.sentence
-        known = {**varying, **literals} if self.plugin.TAKES_FILTER else (
-            literals)
-        yield from self.problems(known)
+        arguments = literals
+        if self.plugin.TAKES_FILTER:
+            # The filter that it takes is a function of a value, not text.
+            arguments = {**varying, **literals}
+        yield from self.problems(arguments)
 
 
 def _place(error: BaseException) -> str:
@@ -210,10 +228,15 @@ class Registry:
 
     def __init__(self, conditions: typing.Mapping[str, plugin.Condition],
                  actions: typing.Mapping[str, plugin.Action]) -> None:
-        self.conditions = {name: _register(name, each, plugin.Condition, 0)
-                           for name, each in conditions.items()}
-        self.actions = {name: _register(name, each, plugin.Action, 1)
-                        for name, each in actions.items()}
+        # The engine itself gives an action its target, and a filter (below)
+        # the value, before the arguments of a rule.
+        self.conditions = {}
+        for name, condition in conditions.items():
+            self.conditions[name] = _register(name, condition,
+                                              plugin.Condition, 0)
+        self.actions = {}
+        for name, action in actions.items():
+            self.actions[name] = _register(name, action, plugin.Action, 1)
 
     def condition(self, name: str) -> Op:
         """Return a condition.
@@ -251,11 +274,16 @@ def filters() -> typing.Mapping[str, Op]:
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
-    return {name: _register(name, each, plugin.Filter, 1)
-            for name, each in _load(FILTERS).items()}
+    return {name: _register(name, loaded, plugin.Filter, 1)
+            for name, loaded in _load(FILTERS).items()}
 
 
 def _load(group: str) -> dict[str, typing.Any]:
+    """Return the plugins of a group of entry points by name.
+
+    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    """
+    # stevedore itself logs an error and goes on without the plugin.
     def failed(manager: typing.Any, entry_point: importlib.metadata.EntryPoint,
                error: BaseException) -> None:
         raise exceptions.PluginError(
@@ -280,8 +308,18 @@ def _load(group: str) -> dict[str, typing.Any]:
 
 def _register(name: str, loaded: typing.Any, base: typing.Any,
               skip: int) -> Op:
+    """Return the op of a plugin.
+
+    :param loaded: a class, or an instance of one.
+    :param base: the base class that plugins of this kind have.
+    :param skip: number of leading parameters that the engine supplies itself
+        to plugins of this kind.
+    :raises: :class:`.exceptions.PluginError` naming the plugin.
+    """
     try:
-        instance = loaded() if inspect.isclass(loaded) else loaded
+        instance = loaded
+        if inspect.isclass(loaded):
+            instance = loaded()
         if not isinstance(instance, base):
             raise exceptions.PluginError(
                 _('it is no %(base)s; the page %(page)s of the documentation '
@@ -311,5 +349,5 @@ def _check_schemas(op: Op) -> None:
         if name not in op.signature.by_name:
             raise exceptions.PluginError(
                 _('SCHEMAS: there is no argument "%s"') % name)
-        for each in schemas:
-            schema.check(each)
+        for of_argument in schemas:
+            schema.check(of_argument)

@@ -44,10 +44,19 @@ UUID = (r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END)
 
 def words(known: Iterable[str]) -> str:
     """Return a pattern of words in any case."""
-    patterns = (''.join(f'[{letter.upper()}{letter.lower()}]'
-                        if letter.isalpha() else re.escape(letter)
-                        for letter in word) for word in known)
+    patterns = [_in_any_case(word) for word in known]
     return f'(?:{"|".join(patterns)})'
+
+
+def _in_any_case(word: str) -> str:
+    # ECMAScript knows no "(?i)" inside of a pattern.
+    pattern = ''
+    for character in word:
+        if character.isalpha():
+            pattern += f'[{character.upper()}{character.lower()}]'
+        else:
+            pattern += re.escape(character)
+    return pattern
 
 
 def whole(pattern: str) -> Schema:
@@ -62,7 +71,9 @@ def names(known: Iterable[str]) -> str:
 
 def either(*schemas: Schema) -> Schema:
     """Return the schema of what meets at least one schema."""
-    return {'anyOf': list(schemas)} if len(schemas) > 1 else schemas[0]
+    if len(schemas) == 1:
+        return schemas[0]
+    return {'anyOf': list(schemas)}
 
 
 NULL: Schema = {'type': 'null'}
@@ -77,11 +88,22 @@ WHOLE_NUMBER = r'\s*[+-]?[0-9]{1,1000}\s*'
 NUMBER = (r'\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)'
           r'(?:[eE][+-]?[0-9]+)?\s*')
 
+# Draft 7 has "contains" for lists only. An object has such a value if it is
+# not true that all of its values, or names, are none.
+_HAS_VARYING_VALUE: Schema = {
+    'type': 'object',
+    'not': {'additionalProperties': {'not': VARIES}},
+}
+_HAS_VARYING_NAME: Schema = {
+    'type': 'object',
+    'not': {'propertyNames': {'not': {'pattern': FIELD}}},
+}
 VARYING: Schema = {'anyOf': [
     VARIES_TEXT,
     {'type': 'array', 'contains': VARIES},
-    {'type': 'object', 'not': {'additionalProperties': {'not': VARIES}}},
-    {'type': 'object', 'not': {'propertyNames': {'not': {'pattern': FIELD}}}}]}
+    _HAS_VARYING_VALUE,
+    _HAS_VARYING_NAME,
+]}
 """The definition that :data:`VARIES` refers to."""
 
 MAX_TEXT = 255
@@ -96,29 +118,70 @@ UNSTORABLE = _('must not hold the characters NUL and U+D800 to U+DFFF')
 """The message for text that databases refuse."""
 
 _TEXT: Schema = {
-    'type': ['string', 'null'], 'maxLength': MAX_TEXT,
-    'pattern': rf'^[^\u0000]*{END}', 'patternErrorMessage': UNSTORABLE,
-    'errorMessage': _('must be a string of at most %d characters') % MAX_TEXT}
-_TRUTH: Schema = {**either({'type': 'boolean'},
-                           whole(words((*strutils.TRUE_STRINGS,
-                                        *strutils.FALSE_STRINGS))), NULL),
-                  'errorMessage': _('must be true or false')}
-_OPERATION: Schema = {'type': 'object', 'errorMessage': _('must be a mapping')}
-_OPERATIONS: Schema = {'type': ['array', 'null'], 'items': _OPERATION,
-                       'errorMessage': _('must be a list')}
+    'type': ['string', 'null'],
+    'maxLength': MAX_TEXT,
+    'pattern': rf'^[^\u0000]*{END}',
+    'patternErrorMessage': UNSTORABLE,
+    'errorMessage': _('must be a string of at most %d characters') % MAX_TEXT,
+}
 
-_PRIORITY_OF: dict[bool, Schema] = {
-    False: {**either({'type': 'integer', 'minimum': PRIORITIES[0],
-                      'maximum': PRIORITIES[-1]}, whole(_PRIORITY), NULL),
-            'errorMessage': _('must be an integer from 0 to %d')
-            % PRIORITIES[-1]},
-    True: {**either({'type': 'integer'}, whole(WHOLE_NUMBER), NULL),
-           'errorMessage': _('must be an integer')}}
+_TRUTH_TEXT = words((*strutils.TRUE_STRINGS, *strutils.FALSE_STRINGS))
+_TRUTH: Schema = {
+    **either({'type': 'boolean'}, whole(_TRUTH_TEXT), NULL),
+    'errorMessage': _('must be true or false'),
+}
+
+_OPERATION: Schema = {
+    'type': 'object',
+    'errorMessage': _('must be a mapping'),
+}
+_OPERATIONS: Schema = {
+    'type': ['array', 'null'],
+    'items': _OPERATION,
+    'errorMessage': _('must be a list'),
+}
+
+_ANY_INTEGER: Schema = {'type': 'integer'}
+_INTEGER_IN_RANGE: Schema = {
+    'type': 'integer',
+    'minimum': PRIORITIES[0],
+    'maximum': PRIORITIES[-1],
+}
+_PRIORITY_OF_BUILT_IN: Schema = {
+    **either(_ANY_INTEGER, whole(WHOLE_NUMBER), NULL),
+    'errorMessage': _('must be an integer'),
+}
+_PRIORITY_OF_USERS: Schema = {
+    **either(_INTEGER_IN_RANGE, whole(_PRIORITY), NULL),
+    'errorMessage': _('must be an integer from 0 to %d') % PRIORITIES[-1],
+}
+
+_UUID: Schema = {
+    'type': ['string', 'null'],
+    'pattern': UUID,
+    'errorMessage': _('must be a UUID'),
+}
+
+_VARS: Schema = {
+    'type': ['object', 'null'],
+    'maxProperties': MOST_VARS,
+    'propertyNames': {
+        **whole(_NAME),
+        'errorMessage': _('must be made of letters, digits, "_" and "-"'),
+    },
+    'errorMessage': _('must be a mapping of at most %d names to values')
+    % MOST_VARS,
+}
 
 
 def _at_least_one(message: str) -> Schema:
-    return {'type': 'array', 'minItems': 1, 'items': _OPERATION,
-            'errorMessage': message}
+    """Return the schema of a list of operations that is not empty."""
+    return {
+        'type': 'array',
+        'minItems': 1,
+        'items': _OPERATION,
+        'errorMessage': message,
+    }
 
 
 def rule(built_in: bool = False) -> Schema:
@@ -126,62 +189,80 @@ def rule(built_in: bool = False) -> Schema:
 
     :param built_in: whether priorities outside 0 … 9999 are allowed.
     """
+    properties: dict[str, Schema] = {}
+    for name, field in model.SETTABLE.items():
+        if 'choices' in field.metadata:
+            properties[name] = {'enum': [*field.metadata['choices'], None]}
+        elif field.type is bool:
+            properties[name] = _TRUTH
+        else:
+            properties[name] = _TEXT
+    priority = _PRIORITY_OF_USERS
+    if built_in:
+        priority = _PRIORITY_OF_BUILT_IN
+    properties |= {
+        'uuid': _UUID,
+        'priority': priority,
+        # YAML reads off as false.
+        'mode': {'enum': [*model.MODES, False, None]},
+        'conditions': _OPERATIONS,
+        'actions': _at_least_one(_('at least one action is required')),
+        'vars': _VARS,
+    }
     return {
-        'type': 'object', 'required': ['actions'],
-        'properties': {
-            **{name: {'enum': [*field.metadata['choices'], None]}
-               if 'choices' in field.metadata
-               else _TRUTH if field.type is bool else _TEXT
-               for name, field in model.SETTABLE.items()},
-            'uuid': {'type': ['string', 'null'], 'pattern': UUID,
-                     'errorMessage': _('must be a UUID')},
-            'priority': _PRIORITY_OF[built_in],
-            # YAML reads off as false.
-            'mode': {'enum': [*model.MODES, False, None]},
-            'conditions': _OPERATIONS,
-            'actions': _at_least_one(_('at least one action is required')),
-            'vars': {'type': ['object', 'null'], 'maxProperties': MOST_VARS,
-                     'propertyNames': {
-                         **whole(_NAME), 'errorMessage':
-                         _('must be made of letters, digits, "_" and "-"')},
-                     'errorMessage': _('must be a mapping of at most %d '
-                                       'names to values') % MOST_VARS}},
-        'additionalProperties': False}
+        'type': 'object',
+        'required': ['actions'],
+        'properties': properties,
+        'additionalProperties': False,
+    }
 
 
-def _operation(**properties: Schema) -> Schema:
-    return {
-        'type': 'object', 'required': ['op'],
-        'properties': {
-            'op': {'type': 'string', 'errorMessage':
-                   _('the name of an op is required')},
-            'loop': {'anyOf': [{'type': ['array', 'object', 'null']},
-                               VARIES_TEXT],
-                     'errorMessage': _('a loop must be a list, a mapping or '
-                                       'a replacement field')}, **properties},
-        'additionalProperties': False}
-
-
+_OP: Schema = {
+    'type': 'string',
+    'errorMessage': _('the name of an op is required'),
+}
+_LOOP: Schema = {
+    'anyOf': [{'type': ['array', 'object', 'null']}, VARIES_TEXT],
+    'errorMessage': _('a loop must be a list, a mapping or a replacement '
+                      'field'),
+}
 _MULTIPLE: Schema = {'enum': [*model.MULTIPLE, None]}
+_PARTS = _at_least_one(_('at least one condition is required'))
+
+
+def _operation(required: Iterable[str] = (), **properties: Schema) -> Schema:
+    """Return the schema of an operation.
+
+    :param required: the properties that it must have besides ``op``.
+    :param properties: those besides ``op`` and ``loop``.
+    """
+    return {
+        'type': 'object',
+        'required': ['op', *required],
+        'properties': {'op': _OP, 'loop': _LOOP, **properties},
+        'additionalProperties': False,
+    }
+
 
 ACTION = _operation(args={}, revert=_TRUTH, when=_OPERATIONS)
 CONDITION = _operation(args={}, multiple=_MULTIPLE)
-GROUP = {**_operation(conditions=_at_least_one(
-    _('at least one condition is required')), multiple=_MULTIPLE),
-    'required': ['op', 'conditions']}
+GROUP = _operation(['conditions'], conditions=_PARTS, multiple=_MULTIPLE)
 
 
 def _require(_validator: typing.Any, names: Iterable[str],
              instance: typing.Any, schema: Schema
              ) -> Iterator[jsonschema.ValidationError]:
     """Yield an error for each property that is missing, at its place."""
+    if not isinstance(instance, dict):
+        return
     for name in names:
-        if isinstance(instance, dict) and name not in instance:
+        if name not in instance:
             yield jsonschema.ValidationError(
                 schema['properties'][name]['errorMessage'], path=[name])
 
 
-# The errors of jsonschema itself have the name only in their message.
+# The errors of jsonschema itself have the name only in their message, and
+# their place is that of the mapping.
 _Validator = jsonschema.validators.extend(jsonschema.Draft7Validator,
                                           {'required': _require})
 
@@ -198,8 +279,8 @@ class Shape:
     """A schema to check values with.
 
     :param kind: what messages call a property.
-    :param elsewhere: the messages for properties that stand elsewhere, by
-        name.
+    :param elsewhere: messages by the names of properties that belong in
+        another mapping.
     """
 
     def __init__(self, schema: Schema, kind: str,
@@ -233,13 +314,16 @@ class Shape:
 
 def _problem(pointer: str,
              error: jsonschema.ValidationError) -> exceptions.Problem:
+    """Return the problem that an error of jsonschema is."""
     if error.validator == 'enum':
-        return suggestion.not_one_of_at(pointer, error.instance, [
-            each for each in error.validator_value if isinstance(each, str)])
+        # Null and false are let in beside the choices, but not offered.
+        choices = [choice for choice in error.validator_value
+                   if isinstance(choice, str)]
+        return suggestion.not_one_of_at(pointer, error.instance, choices)
     problem = exceptions.Problem(pointer, _message(error))
-    if error.schema.get('type') == ['string', 'null'] and (
-            error.validator == 'type') and not isinstance(
-                error.instance, list | dict):
+    expects_text = error.schema.get('type') == ['string', 'null']
+    is_scalar = not isinstance(error.instance, list | dict)
+    if error.validator == 'type' and expects_text and is_scalar:
         # YAML reads no, off and 12:30 without quotes as something else.
         return dataclasses.replace(
             problem, hint=_('put it in quotes if it is meant as text'))
@@ -247,7 +331,12 @@ def _problem(pointer: str,
 
 
 def _message(error: jsonschema.ValidationError) -> str:
-    schema, value = error.schema, error.instance
+    """Return the message for a value that does not fit.
+
+    It shows the value where that says more than the expectation alone.
+    """
+    schema = error.schema
+    value = error.instance
     expected = schema.get('errorMessage', error.message)
     if 'propertyNames' in error.absolute_schema_path:
         return _('the name %(name)s %(expected)s') % {
@@ -255,10 +344,11 @@ def _message(error: jsonschema.ValidationError) -> str:
     if error.validator == 'pattern' and 'patternErrorMessage' in schema:
         return str(schema['patternErrorMessage'])
     if schema.get('type') in ('array', ['array', 'null']):
-        return str(expected) if value in (None, []) else _('must be a list')
-    if schema.get('type') == 'object':
-        return str(expected)
-    if error.validator == 'maxLength':
+        if value in (None, []):
+            return str(expected)
+        # The expectation may be about the number of items.
+        return _('must be a list')
+    if schema.get('type') == 'object' or error.validator == 'maxLength':
         return str(expected)
     return _('%(expected)s, not %(value)s') % {
         'expected': expected, 'value': suggestion.quoted(value)}

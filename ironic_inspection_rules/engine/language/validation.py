@@ -33,11 +33,14 @@ _LIMITS = budget.Limits(time=math.inf)
 
 # With NUL, the characters that databases refuse.
 _SURROGATES = re.compile('[\ud800-\udfff]')
-_SHAPES = {
-    built_in: schema.Shape(schema.rule(built_in), _('field'), {
-        name: _('"%s" belongs in a condition or an action, not beside them')
-        % name for name in ('op', 'args', 'loop', 'multiple')})
-    for built_in in (False, True)}
+_OF_OPERATIONS = {
+    name: _('"%s" belongs in a condition or an action, not beside them') % name
+    for name in ('op', 'args', 'loop', 'multiple')}
+"""Messages for keys of operations that stand in the rule itself."""
+
+_SHAPE = schema.Shape(schema.rule(), _('field'), _OF_OPERATIONS)
+_SHAPE_OF_BUILT_IN = schema.Shape(schema.rule(built_in=True), _('field'),
+                                  _OF_OPERATIONS)
 
 
 def parse(rule: typing.Any, ops: registry.Registry,
@@ -52,25 +55,46 @@ def parse(rule: typing.Any, ops: registry.Registry,
     problems = exceptions.first_of(_problems(rule, ops, built_in))
     if problems:
         raise exceptions.InvalidRule(problems)
-    fields = {name: _READERS[name](value) if name in _READERS else value
-              for name, value in rule.items() if value is not None}
-    return model.Rule.from_mapping({**fields, 'built_in': built_in})
+    fields = {}
+    for name, value in rule.items():
+        if value is None:
+            continue
+        if name in _READERS:
+            value = _READERS[name](value)
+        fields[name] = value
+    fields['built_in'] = built_in
+    return model.Rule.from_mapping(fields)
 
 
 def is_old(rule: typing.Any) -> bool:
     """Return whether a rule is in the language of ironic-inspector."""
-    return isinstance(rule, dict) and any(
-        isinstance(operation, dict) and word in operation
-        for name, word in (('conditions', 'field'), ('actions', 'action'))
-        if isinstance(rule.get(name), list) for operation in rule[name])
+    if not isinstance(rule, dict):
+        return False
+    return (_has_key_of_old(rule.get('conditions'), 'field')
+            or _has_key_of_old(rule.get('actions'), 'action'))
+
+
+def _has_key_of_old(operations: typing.Any, key: str) -> bool:
+    """Return whether an operation has a key that only old ones have."""
+    if not isinstance(operations, list):
+        return False
+    return any(isinstance(operation, dict) and key in operation
+               for operation in operations)
+
+
+def _read_mode(value: typing.Any) -> typing.Any:
+    # YAML reads off as false.
+    if value is False:
+        return model.OFF
+    return value
 
 
 _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
     'priority': int,
     'sensitive': strutils.bool_from_string,
-    # YAML reads off as false.
-    'mode': lambda value: model.OFF if value is False else value,
+    'mode': _read_mode,
 }
+"""Functions by the fields whose values may have more than one form."""
 
 
 def validate(rule: typing.Any, ops: registry.Registry,
@@ -98,26 +122,42 @@ def _problems(rule: typing.Any, ops: registry.Registry,
         if isinstance(value, float) and not math.isfinite(value):
             yield Problem(data_path.pointer(path),
                           _('must be a finite number'))
-    for problem in _SHAPES[built_in].problems(
-            {name: list(value) if isinstance(value, tuple) else value
-             for name, value in rule.items()}):
-        if problem.pointer.removeprefix('/') in model.SHOWN:
-            problem = Problem(problem.pointer, READ_ONLY)
-        yield problem
+    yield from _check_shape(rule, built_in)
     yield from _check_meaning(rule)
     early = rule.get('phase') == model.EARLY
-    yield from operation_check.check_all(
-        rule, 'conditions',
-        lambda each: operation_check.check_condition(each, ops, early))
-    yield from operation_check.check_all(
-        rule, 'actions',
-        lambda each: operation_check.check_action(each, ops, early))
+
+    def check_condition(condition: dict[str, typing.Any]
+                        ) -> typing.Iterator[Problem]:
+        return operation_check.check_condition(condition, ops, early)
+
+    def check_action(action: dict[str, typing.Any]
+                     ) -> typing.Iterator[Problem]:
+        return operation_check.check_action(action, ops, early)
+
+    yield from operation_check.check_all(rule, 'conditions', check_condition)
+    yield from operation_check.check_all(rule, 'actions', check_action)
     if early:
         yield from fields_of_node(rule)
 
 
+def _check_shape(rule: dict[str, typing.Any],
+                 built_in: bool) -> typing.Iterator[Problem]:
+    """Yield the problems that the schema finds."""
+    shape = _SHAPE_OF_BUILT_IN if built_in else _SHAPE
+    plain = {}
+    for name, value in rule.items():
+        if isinstance(value, tuple):
+            # To jsonschema, a tuple is not an array.
+            value = list(value)
+        plain[name] = value
+    for problem in shape.problems(plain):
+        if problem.pointer.removeprefix('/') in model.SHOWN:
+            problem = Problem(problem.pointer, READ_ONLY)
+        yield problem
+
+
 def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Return the problems of fields that the schema does not find."""
+    """Yield the problems of fields that the schema does not find."""
     if rule.get('phase') == model.EARLY and rule.get('scope'):
         yield Problem('/scope', _('there is no node in the early phase'))
     for name in ('description', 'scope'):
@@ -125,7 +165,9 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
         if isinstance(text, str) and _SURROGATES.search(text):
             yield Problem(f'/{name}', schema.UNSTORABLE)
     values = rule.get(model.VARS)
-    for name, value in values.items() if isinstance(values, dict) else ():
+    if not isinstance(values, dict):
+        return
+    for name, value in values.items():
         try:
             template.compile_value(value)
         except exceptions.OperationError as exc:
@@ -136,12 +178,15 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
 def fields_of_node(rule: typing.Mapping[str, typing.Any]
                    ) -> typing.Iterator[Problem]:
     """Yield the fields that are refused in a rule of the early phase."""
-    for path, value in data_path.walk({
-            name: rule.get(name) for name in model.CONTENT}):
+    content = {name: rule.get(name) for name in model.CONTENT}
+    for path, value in data_path.walk(content):
         if isinstance(value, list):
             continue
-        for field in reversed(reads.fields(
-                list(value) if isinstance(value, dict) else value)):
+        if isinstance(value, dict):
+            # Its values are walked themselves, its keys are not.
+            value = list(value)
+        # reads.fields has the last one first.
+        for field in reversed(reads.fields(value)):
             if field.root in interpolation.OF_NODE:
                 yield Problem(data_path.pointer(path), _(
                     '{%s} needs a node; there is none in the early phase')
