@@ -31,10 +31,10 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import checkpoint
-from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
@@ -61,7 +61,8 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     rules = start.rules().refresh(context)
     found = dict(plugin_data)
     target = working_copy.WorkingCopy(
-        working_copy.Facts(inventory, plugin_data), effects.ServiceEffects())
+        working_copy.Facts(inventory, plugin_data),
+        side_effects.ServiceEffects())
     started = time.perf_counter()
     outcome = runner.run(rules.plans(model.EARLY), target, keep=True,
                          limits=limits.of(model.EARLY))

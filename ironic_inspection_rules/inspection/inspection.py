@@ -21,12 +21,12 @@ from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import early_phase
-from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import posted_data
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import early_phase as early_phase_object
@@ -230,7 +230,8 @@ class Inspection:
         redfish.reconcile_properties(task)
         machine = facts.of_node(task.node, task.ports, task.portgroups,
                                 inventory, plugin_data, self._previous)
-        target = working_copy.WorkingCopy(machine, effects.ServiceEffects())
+        target = working_copy.WorkingCopy(machine,
+                                          side_effects.ServiceEffects())
         if keep_history and saved is None:
             self._facts[phase] = history.facts_of(machine)
         before = dict(plugin_data)

@@ -11,9 +11,9 @@ from oslo_utils import uuidutils
 import sqlalchemy as sa
 
 from ironic_inspection_rules.engine.run import working_copy
-from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit.inspection import base
 
@@ -77,7 +77,7 @@ class DeadlockTestCase(base.GlueTestCase):
         self.other_is_ready.wait(PATIENCE)
         target = working_copy.WorkingCopy(
             facts.read(self.task.context, self.task.node, {}, {}),
-            effects.ServiceEffects())
+            side_effects.ServiceEffects())
         target.set(working_copy.NODE, ('extra', 'marks'), ['x'])
         target.set(working_copy.NODE, (working_copy.TRAITS,), ['CUSTOM_NEW'])
         self.watch_attempts()

@@ -447,7 +447,8 @@ class AuditTestCase(KeepingTestCase):
 
     def test_it_calls_nobody_and_logs_nothing(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.effects.ServiceEffects.call',
+            'ironic_inspection_rules.inspection.side_effects.'
+            'ServiceEffects.call',
             lambda *args: self.fail('called')))
         log = self.useFixture(fixtures.FakeLogger())
         self.inspect(base.rule(('api-call', ['http://127.0.0.1:1/']),

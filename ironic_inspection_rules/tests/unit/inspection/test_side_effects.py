@@ -13,7 +13,7 @@ import fixtures
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.run import working_copy
-from ironic_inspection_rules.inspection import effects
+from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.tests.unit import base
 
 ENOUGH = 60
@@ -34,7 +34,7 @@ class LogTestCase(base.IronicTestCase):
 
     def test_what_a_machine_says_stays_one_line(self):
         logs = self.useFixture(fixtures.FakeLogger(format='%(message)s'))
-        effects.ServiceEffects().log(
+        side_effects.ServiceEffects().log(
             'info', 'serial a\n2026 CRITICAL \x1b[31mforged\u2028\ud800\n')
         self.assertEqual(
             'serial a\\n2026 CRITICAL \\x1b[31mforged\\u2028\\ud800\n',
@@ -56,7 +56,7 @@ class ApiCallTestCase(base.IronicTestCase):
         return f'http://{host}:{server.server_port}/?key=k3y'
 
     def call(self, url, seconds=math.inf, **options):
-        effects.ServiceEffects().call(
+        side_effects.ServiceEffects().call(
             working_copy.Request(url, **{'retries': 0, **options}),
             seconds)
 
@@ -120,7 +120,7 @@ class ApiCallTestCase(base.IronicTestCase):
                 super().start()
 
         self.useFixture(fixtures.MonkeyPatch(
-            f'{effects.__name__}.threading',
+            f'{side_effects.__name__}.threading',
             types.SimpleNamespace(Thread=Thread)))
         self.assertRaises(exceptions.OperationError, self.call,
                           self.url(server), 0.2, timeout=ENOUGH,
