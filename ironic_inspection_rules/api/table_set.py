@@ -8,9 +8,9 @@ from typing import Any
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import table as db_table
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.i18n import _
@@ -158,7 +158,7 @@ def problems(fields: Mapping[str, Any] | model.Rule, tables: table.Tables
 def _may_read_tables(rule: model.Rule) -> bool:
     # Most rules read none, and are not looked at more closely.
     content = [getattr(rule, name) for name in model.CONTENT]
-    return reads.mentions(interpolation.TABLES, content)
+    return effects.mentions(interpolation.TABLES, content)
 
 
 def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:

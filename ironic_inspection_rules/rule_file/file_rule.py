@@ -226,8 +226,13 @@ class Operation:
         return list(bound)
 
     @property
+    def loop(self) -> typing.Any:
+        """The loop as written, None where there is none."""
+        return self.written.get('loop')
+
+    @property
     def loops(self) -> bool:
-        return self.written.get('loop') is not None
+        return self.loop is not None
 
     @property
     def templates(self) -> dict[str, typing.Any]:
@@ -242,7 +247,7 @@ class Operation:
         """Return whether it is the same for all machines."""
         return not (self.inner or self.op.plugin.NEEDS_VIEW
                     or interpolation.fields([*self.templates.values(),
-                                             self.written.get('loop')]))
+                                             self.loop]))
 
 
 def operations(rule: model.Rule, ops: registry.Registry

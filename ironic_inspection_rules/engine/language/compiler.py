@@ -14,11 +14,11 @@ from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import (
     condition as engine_condition,  # noqa: H301
 )
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import loop as engine_loop
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import plugin
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import single_condition
 from ironic_inspection_rules.engine.language import table
@@ -75,7 +75,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     decides_first = any(condition.decides_first for condition in conditions)
     reverts = any(action.reverts for action in actions)
     seen_tables = None
-    if reads.mentions(interpolation.TABLES, content):
+    if effects.mentions(interpolation.TABLES, content):
         seen_tables = disclosure.tables(rule, tables)
     return CompiledRule(
         rule=rule,
@@ -85,7 +85,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         conditions=conditions,
         actions=actions,
         decides_first=decides_first or reverts,
-        reads_previous=reads.mentions('previous', content),
+        reads_previous=effects.mentions('previous', content),
         vars=tuple((name, template.compile_value(value))
                    for name, value in rule.vars.items()),
         tables=seen_tables)

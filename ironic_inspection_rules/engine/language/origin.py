@@ -9,11 +9,11 @@ a field over such a value is followed to the data.
 
 import typing
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 
 _GIVES_LISTS = frozenset((
     'dict2items', 'keys', 'reject', 'rejectattr', 'select', 'selectattr',
@@ -109,7 +109,7 @@ class Origins:
         The parameters are those of :meth:`of`.
         """
         return tuple(origin for origin in self._all(root, steps)
-                     if reads.reads_table(origin.field))
+                     if effects.reads_table(origin.field))
 
     def _all(self, root: str, steps: data_path.Path
              ) -> typing.Collection[Origin]:
@@ -196,7 +196,7 @@ def _of_text(value: _Value, text: str,
     """
     sole = interpolation.sole_field(text)
     is_kept = value.is_kept and sole is not None and _keeps(sole)
-    for field in reads.fields(text):
+    for field in effects.fields(text):
         if not field.root or field.root == interpolation.ITEM:
             continue
         if field is sole and value.is_kept and gives_row(field):

@@ -17,9 +17,9 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import template
@@ -721,7 +721,7 @@ def _machine_templates(definition: TableDefinition
         if not isinstance(compiled, rendering.Template):
             yield Problem(place, _('reads nothing of a machine; write a '
                                    'field such as {inventory.cpu.count}'))
-        for field in reads.fields(text):
+        for field in effects.fields(text):
             if field.root in _OF_MACHINE:
                 if place != '/of' and disclosure.is_secret(field.steps):
                     yield Problem(place, _(

@@ -9,12 +9,12 @@ only be said beside them.
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
@@ -63,7 +63,7 @@ def problems(rule: model.Rule, tables: table.Tables
 def names(rule: model.Rule) -> set[str]:
     """Return the names of the tables that a rule reads."""
     return {read.steps[0] for _pointer, field in _fields(rule)
-            for read in reads.of_field(field)
+            for read in effects.of_field(field)
             if read.root == interpolation.TABLES and read.steps}
 
 
@@ -88,7 +88,7 @@ def _columns_in(pointer: str, written: typing.Any,
         for text in texts:
             if not isinstance(text, str) or '{' not in text:
                 continue
-            for field in reads.fields(text):
+            for field in effects.fields(text):
                 for name, column in _of_row(field, origins):
                     yield Column(pointer + data_path.pointer(path), name,
                                  column)
@@ -142,14 +142,14 @@ def _fields(rule: model.Rule
                 if not isinstance(text, str) or '{' not in text:
                     continue
                 for field in interpolation.fields(text):
-                    if reads.reads_table(field):
+                    if effects.reads_table(field):
                         yield (f'/{member}' + data_path.pointer(path), field)
 
 
 def _of_field(pointer: str, field: interpolation.Field, tables: table.Tables
               ) -> typing.Iterator[tuple[str, Problem]]:
     """Yield the problems of the tables in a field, each with the name."""
-    for read in reads.of_field(field):
+    for read in effects.of_field(field):
         if read.root != interpolation.TABLES or not read.steps:
             continue
         name = read.steps[0]

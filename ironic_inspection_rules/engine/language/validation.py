@@ -14,11 +14,11 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import operation_check
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import schema
 from ironic_inspection_rules.engine.language import template
@@ -185,8 +185,8 @@ def fields_of_node(rule: typing.Mapping[str, typing.Any]
         if isinstance(value, dict):
             # Its values are walked themselves, its keys are not.
             value = list(value)
-        # reads.fields has the last one first.
-        for field in reversed(reads.fields(value)):
+        # effects.fields has the last one first.
+        for field in reversed(effects.fields(value)):
             if field.root in interpolation.OF_NODE:
                 yield Problem(data_path.pointer(path), _(
                     '{%s} needs a node; there is none in the early phase')

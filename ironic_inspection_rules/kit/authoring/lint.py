@@ -6,6 +6,7 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
@@ -24,9 +25,9 @@ from ironic_inspection_rules.kit.authoring.checks import scalars
 from ironic_inspection_rules.kit.authoring.checks import secrets
 from ironic_inspection_rules.kit.authoring.checks import shape
 from ironic_inspection_rules.kit.authoring.checks import tables
+from ironic_inspection_rules.kit.authoring.checks import traits
 from ironic_inspection_rules.kit.authoring.checks import unreached
 from ironic_inspection_rules.kit.authoring.checks import values
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
@@ -127,7 +128,7 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
                    node_values.check_units),
     'resource-class': (_('A resource class has the prefix of Nova.'),
                        node_values.check_resource_class),
-    'invalid-trait': (_('No trait can have this name.'), writes.check_traits),
+    'invalid-trait': (_('No trait can have this name.'), traits.check_traits),
     'list-arguments': (_('Arguments have no names, which Ironic deprecates.'),
                        shape.check_arguments),
     'node-name': (_('A name is nearly one that Ironic knows.'),
@@ -144,9 +145,9 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     'missing': (_('An action uses what the conditions say is missing.'),
                 inventory.check_missing),
     'trait-of-text': (_('A trait is named after text of any form.'),
-                      writes.check_texts),
+                      traits.check_texts),
     'one-port': (_('A rule for all machines needs the port of one.'),
-                 writes.check_ports),
+                 traits.check_ports),
     TOO_EARLY: (_('A rule reads what only a later one writes.'), None),
     CONFLICT: (_('Two rules write one place, and only their order decides.'),
                None),
@@ -232,7 +233,9 @@ def of_documents(documents: typing.Iterable[document.Document],
                 subjects.append(subject)
             elif isinstance(rule.entry, dict):
                 broken.append(subject)
-    own = frozenset(writes.made([*subjects, *broken]))
+    own = frozenset(effects.made_plugin_data(
+        action for subject in [*subjects, *broken]
+        for action in subject.actions))
     for subject in [*subjects, *broken]:
         # Of an argument for which it is refused nothing else is said.
         refused = {subject.written.place(each.pointer)

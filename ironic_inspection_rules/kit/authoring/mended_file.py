@@ -16,6 +16,7 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -30,7 +31,6 @@ from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import scalars
 from ironic_inspection_rules.kit.authoring.checks import shape
 from ironic_inspection_rules.kit.authoring.checks import values
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import document
@@ -294,7 +294,7 @@ def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
 def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
     attributes = {'node': schema.NODE, 'port': schema.PORT}
     for action in rule.actions:
-        for path, (name, *_others) in writes.placed(action):
+        for path, (name, *_others) in effects.writes_at_paths(action):
             meant = suggestion.slip(name, attributes.get(path.kind, ()))
             if meant and path.name.count(name) == 1:
                 yield mended_text.Rewrite(

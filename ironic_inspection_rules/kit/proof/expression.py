@@ -12,10 +12,10 @@ import z3
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import arguments
 from ironic_inspection_rules.engine.language import call as engine_call
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import template
@@ -204,7 +204,7 @@ def _text(parts: tuple[values.Alternative, ...],
 
 def field(written: interpolation.Field, scope: Scope) -> Value:
     """Return what a field is, after its filters."""
-    if reads.reads_table(written):
+    if effects.reads_table(written):
         found, calls = _of_table(written, scope)
     else:
         found, calls = _looked_up(written, scope), written.filters
@@ -227,7 +227,7 @@ def _of_table(written: interpolation.Field, scope: Scope
     nothing: tuple[filter_syntax.Call, ...] = ()
     first = written.filters[0] if written.filters else None
     if (written.root != interpolation.TABLES or first is None
-            or first.arguments or len(reads.of_field(written)) > 1):
+            or first.arguments or len(effects.of_field(written)) > 1):
         return values.unknown('a row of a table by another key', written.text,
                               scope.fingerprint), nothing
     expected = scope.machine.tables.get(written.steps[0])

@@ -5,9 +5,9 @@
 import json
 import typing
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
@@ -62,9 +62,9 @@ def message(known: Messages, given: typing.Mapping[str, typing.Any],
     ports and plugin data; an inventory does not change.
     """
     written: list[typing.Any] = [given]
-    if any(root == model.VARS for root, _steps in reads.places(written)):
+    if any(root == model.VARS for root, _steps in effects.places(written)):
         written.append(dict(rule.vars))
-    places = [(root, *steps) for root, steps in reads.places(written)
+    places = [(root, *steps) for root, steps in effects.places(written)
               if root in ('node', 'ports', 'plugin_data', 'item')]
     read = [values.step(roots.get(root, values.NOTHING), *steps)
             for root, *steps in (*places, *_kept(places))]

@@ -13,11 +13,11 @@ import typing
 
 import z3
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
@@ -147,7 +147,7 @@ def read_in(machine: Machine, written: typing.Any,
     :param made: finds what the values of its rule are made of.
     """
     parts = []
-    for field in reads.fields(written):
+    for field in effects.fields(written):
         if field.root in OWN and field.root in roots:
             parts.append(_is_made(machine, field, roots, made))
         elif field.root in roots:

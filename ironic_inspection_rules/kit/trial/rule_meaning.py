@@ -58,7 +58,7 @@ class _ForEach(list[typing.Any]):
 
 def _operation(each: file_rule.Operation,
                outer: engine_loop.Loop | None = None) -> dict[str, typing.Any]:
-    loop = each.written.get('loop')
+    loop = each.loop
     inside = engine_loop.Loop.of(loop, outer)
 
     def meaning(name: str, value: typing.Any) -> typing.Any:

@@ -11,11 +11,11 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language.secrecy import masking
 
@@ -50,7 +50,7 @@ class MaskedFields:
         origins = origin.Origins(own_vars, loop)
         self._fields = [
             (field, field.root, _of_machine(field, origins))
-            for field in reads.fields(written)
+            for field in effects.fields(written)
             if field.root and field.root != _TABLES]
         self._of_tables = _FieldsOfTables(
             [field for field in interpolation.fields(written) if field.root],
@@ -164,7 +164,7 @@ class _FieldsOfTables:
 def _roots_with_tables(field: interpolation.Field, origins: origin.Origins
                        ) -> typing.Iterator[str]:
     """Yield the roots by which a field reads tables."""
-    for read in reads.of_field(field):
+    for read in effects.of_field(field):
         if read.root == _TABLES:
             yield _TABLES
         elif read.root in OF_RULE and origins.of_tables(read.root,

@@ -3,12 +3,12 @@
 """Rules of one phase and priority that write one place differently."""
 
 import collections
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import itertools
 import json
 import typing
 
-from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -16,43 +16,18 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
-from ironic_inspection_rules.kit.authoring.checks import writes as declared
-from ironic_inspection_rules.rule_file import file_rule
 
 Rule = checked_rule.CheckedRule
 
 _REMOVED = data_path.ABSENT
 _LONGEST = 40
 
-_ROOTS = {'node': ('node',), 'port': ('ports', 'port'),
-          'plugin_data': ('plugin_data',)}
-"""Where a value is from that may hold what was there before."""
 
-
-_APPENDED = '-'
-"""The step of a path to the place behind the last item of a list."""
-
-
-class Write(typing.NamedTuple):
-    """Value that an action leaves at a place; ``value`` may be ABSENT.
-
-    With ``extends`` it is one item of the list that is there.
-    """
+class ActionEffect(typing.NamedTuple):
+    """What one action leaves at a place; ``pointer`` is to the action."""
 
     pointer: str
-    kind: str
-    place: tuple[str, ...]
-    value: typing.Any
-    extends: bool = False
-
-    def __str__(self) -> str:
-        where = {'node': _('node attribute'), 'port': _('port attribute'),
-                 'plugin_data': _('plugin data'),
-                 'capability': _('capability'), 'trait': _('trait'),
-                 'traits': _('traits with the prefix')}[self.kind]
-        name = data_path.pointer(self.place) if self.kind in (
-            'node', 'port', 'plugin_data') else f'"{self.place[0]}"'
-        return f'{where} {name}'
+    effect: effects.Effect
 
 
 def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
@@ -65,10 +40,12 @@ def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
         for one, other in itertools.combinations(group, 2):
             if one.kinds.isdisjoint(other.kinds):
                 continue
-            pairs = [pair for pair in itertools.product(
-                one.writes, other.writes) if _differ(*pair)
-                and not exclusion.exclude(one.asked(pair[0]),
-                                          other.asked(pair[1]))]
+            pairs = [
+                (here, there) for here, there
+                in itertools.product(one.effects, other.effects)
+                if _differ(here.effect, there.effect)
+                and not exclusion.exclude(one.asked(here),
+                                          other.asked(there))]
             scopes = {one.rule.rule.scope, other.rule.rule.scope} - {None, ''}
             if pairs and len(scopes) < 2 and not exclusion.exclude(
                     one.claims, other.claims):
@@ -79,28 +56,30 @@ def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
 class _Writer:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.writes = [write for action in rule.actions
-                       for write in placed_writes(action)]
-        self.kinds = {'trait' if write.kind in ('trait', 'traits')
-                      else (write.kind, write.place[0])
-                      for write in self.writes}
+        self.effects = [ActionEffect(action.pointer, effect)
+                        for action in rule.actions
+                        for effect in effects.effects(action)]
+        self.kinds = {'trait' if effect.kind in ('trait', 'traits')
+                      else (effect.kind, effect.place[0])
+                      for _pointer, effect in self.effects}
         self.claims = list(map(exclusion.Claim, rule.conditions))
         # In a loop they are about an item, of which there may be several.
         self._asked = {action.pointer: list(map(exclusion.Claim, action.inner))
                        for action in rule.actions
                        if action.inner and not action.loops}
 
-    def asked(self, write: Write) -> list[exclusion.Claim]:
+    def asked(self, written: ActionEffect) -> list[exclusion.Claim]:
         """Return the conditions without which something is not written."""
-        return [*self.claims, *self._asked.get(write.pointer, ())]
+        return [*self.claims, *self._asked.get(written.pointer, ())]
 
 
-def _message(one: Rule, other: Rule, pairs: list[tuple[Write, Write]]) -> str:
+def _message(one: Rule, other: Rule,
+             pairs: list[tuple[ActionEffect, ActionEffect]]) -> str:
     line, _column = one.written.place()
-    places = list(dict.fromkeys(str(write) for _first, write in pairs))
+    places = list(dict.fromkeys(str(last.effect) for _first, last in pairs))
     values = ''
     if len(pairs) == 1:
-        shown = [_shown(write) for write in pairs[0]]
+        shown = [_shown(written.effect) for written in pairs[0]]
         if all(shown):
             values = _(': there %(there)s, here %(here)s') % {
                 'there': shown[0], 'here': shown[1]}
@@ -115,49 +94,21 @@ def _message(one: Rule, other: Rule, pairs: list[tuple[Write, Write]]) -> str:
                  'values': values}
 
 
-def _shown(write: Write) -> str:
+def _shown(effect: effects.Effect) -> str:
     """Show what is written, if it is short and no secret."""
-    if write.value is _REMOVED:
+    if effect.value is _REMOVED:
         return _('removed')
-    if disclosure.is_secret(write.place) or write.kind == 'traits':
+    if disclosure.is_secret(effect.place) or effect.kind == 'traits':
         return ''
-    if write.kind == 'trait':
+    if effect.kind == 'trait':
         return _('added')
-    text = json.dumps(write.value)
+    text = json.dumps(effect.value)
     if len(text) > _LONGEST:
         return ''
-    return _('%s appended') % text if write.extends else text
+    return _('%s appended') % text if effect.extends else text
 
 
-def placed_writes(action: file_rule.Operation) -> Iterator[Write]:
-    """Yield what an action writes, at places that are known."""
-    for each in declared.writes(action):
-        if not isinstance(each.name, str):
-            continue
-        place: tuple[str, ...] = (each.name,)
-        if each.kind in _ROOTS and not interpolation.fields(each.name):
-            try:
-                place = data_path.parse(each.name)
-            except exceptions.OperationError:
-                continue
-        if each.kind == 'port':
-            place = (str(each.owner).lower(), *place)
-        value, extends = each.value, each.extends
-        if each.kind in _ROOTS and _APPENDED in place and (
-                value is not _REMOVED):
-            # What is below the new item is part of its value.
-            before = place.index(_APPENDED)
-            for step in reversed(place[before + 1:]):
-                value = {step: value}
-            place, extends = place[:before], True
-        if each.kind == 'traits':
-            if not isinstance(value, list):
-                continue
-            value = sorted(map(str, value))
-        yield Write(action.pointer, each.kind, place, value, extends)
-
-
-def _differ(one: Write, other: Write) -> bool:
+def _differ(one: effects.Effect, other: effects.Effect) -> bool:
     """Return whether two writes, in their order, leave different things."""
     if one.extends or other.extends:
         return one.kind == other.kind and (
@@ -188,7 +139,7 @@ def _differ(one: Write, other: Write) -> bool:
     return not data_path.same(above, long.value)
 
 
-def _takes_back(extended: Write, other: Write) -> bool:
+def _takes_back(extended: effects.Effect, other: effects.Effect) -> bool:
     """Return whether a later write drops the item that was appended.
 
     To begin a list in one rule and to extend it in a later one is usual.
@@ -198,7 +149,7 @@ def _takes_back(extended: Write, other: Write) -> bool:
         return False
     if rest and other.value is _REMOVED:
         return False
-    if any(field.root in _ROOTS[other.kind]
+    if any(field.root == other.root
            for field in interpolation.fields(other.value)):
         return False
     above = data_path.get(other.value, rest) if rest else other.value

@@ -6,9 +6,9 @@ Other checks leave out a plugin that fails to, so this one reports it.
 """
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
-from ironic_inspection_rules.kit.authoring.checks import writes
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -18,7 +18,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         return
     for condition in rule.all_conditions:
         try:
-            condition.op.facts(condition.arguments, condition.inverted)
+            effects.declared_facts(condition)
         except exceptions.PluginFailed as exc:
             yield condition.pointer, _told(exc)
         except exceptions.OperationError:
@@ -26,8 +26,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             continue
     for action in rule.actions:
         try:
-            for arguments in writes.turns(action):
-                action.op.writes(arguments)
+            effects.declared_writes(action)
         except exceptions.PluginFailed as exc:
             yield action.pointer, _told(exc)
         except exceptions.OperationError:

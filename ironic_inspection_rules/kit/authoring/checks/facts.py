@@ -6,7 +6,7 @@ import ipaddress
 import operator
 import typing
 
-from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
@@ -31,13 +31,9 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """
     if condition.loops and not looped:
         return []
-    try:
-        stated = condition.op.facts(condition.arguments, condition.inverted)
-    except exceptions.OperationError:
-        # The check of what plugins declare reports it.
-        return []
     found = []
-    for fact in stated:
+    # The check of what plugins declare reports what cannot be known.
+    for fact in effects.facts(condition):
         name = fact.relation.removeprefix(plugin.VERSION)
         if is_field(fact.value) and name in _FROM_THE_RIGHT:
             fact = fact._replace(

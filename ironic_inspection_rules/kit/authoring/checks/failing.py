@@ -5,6 +5,7 @@
 import re
 import typing
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
@@ -12,7 +13,6 @@ from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import values
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -37,7 +37,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             if found:
                 yield condition.pointer_to('values'), found
     for action in rule.actions:
-        for write in writes.writes(action):
+        for write in effects.writes(action):
             found = _port(rule, write.owner, items[action.pointer])
             if found:
                 yield action.pointer_to('port_id'), found
@@ -47,7 +47,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
           items: Items) -> str | None:
     """Return why there can be no loop over what an operation names."""
-    loop = operation.written.get('loop')
+    loop = operation.loop
     if not isinstance(loop, str):
         return None
     field = interpolation.sole_field(loop)

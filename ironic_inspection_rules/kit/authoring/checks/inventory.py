@@ -5,6 +5,7 @@
 from collections.abc import Iterator, Sequence
 import string
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -13,7 +14,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import reach
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.plugins.legacy import field as legacy_field
@@ -170,7 +170,7 @@ def check_order(rules: Sequence[checked_rule.CheckedRule]
         rule.rule for rule in by_uuid.values())]
     first: dict[str, int] = {}
     for place, rule in enumerate(ordered):
-        for name in writes.made([rule]):
+        for name in effects.made_plugin_data(rule.actions):
             first.setdefault(name, place)
     known = inventory_fields.known().below['plugin_data'].below
     for place, rule in enumerate(ordered):

@@ -6,6 +6,7 @@ from collections.abc import Collection
 import re
 import typing
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import suggestion
@@ -13,7 +14,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import reach
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import node_names
 from ironic_inspection_rules.plugins.legacy import field as legacy_field
 from ironic_inspection_rules.plugins.legacy import text
@@ -236,7 +236,7 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         if use.steps[0] == 'node':
             yield from _slip(use.pointer, f'{{{use.text}}}', use.steps[1:])
     for action in rule.actions:
-        for each, steps in writes.placed(action):
+        for each, steps in effects.writes_at_paths(action):
             if each.kind == 'node':
                 yield from _slip(action.pointer_to(each.argument),
                                  f'"{each.name}"', steps)

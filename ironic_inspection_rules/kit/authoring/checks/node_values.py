@@ -6,13 +6,13 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import known_values
 from ironic_inspection_rules.kit.authoring.checks import reach
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.plugins.actions import schema
 
 _NODE_CAPABILITIES = ('node', *schema.CAPABILITIES)
@@ -33,7 +33,7 @@ def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 "regex_search('(?:^|,)%(name)s:([^,]*)', 1)}") % {
                     'field': use.text, 'name': steps[3]}
     for action in rule.actions:
-        for each, steps in writes.placed(action):
+        for each, steps in effects.writes_at_paths(action):
             if each.kind != 'node':
                 continue
             if steps[:2] == schema.CAPABILITIES and steps[2:]:
@@ -55,7 +55,7 @@ def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find hints at the root device that another boot may make wrong."""
     for action in rule.actions:
-        for each, steps in writes.placed(action):
+        for each, steps in effects.writes_at_paths(action):
             if each.kind != 'node' or each.extends or (
                     each.value is data_path.ABSENT):
                 continue
@@ -86,7 +86,7 @@ def _is_of_kernel(value: typing.Any) -> bool:
 def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find actions that take away all traits but those of the rule."""
     for action in rule.actions:
-        for each in writes.writes(action):
+        for each in effects.writes(action):
             if each.kind == 'traits' and each.name in _ALL:
                 what = _('trait')
                 if each.name:
@@ -103,7 +103,7 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find quantities that are written to a field of another unit."""
     for action in rule.actions:
-        for each, steps in writes.placed(action):
+        for each, steps in effects.writes_at_paths(action):
             field = interpolation.sole_field(each.value)
             if field is None or not field.is_plain or not field.steps:
                 continue
@@ -120,7 +120,7 @@ def check_resource_class(rule: checked_rule.CheckedRule
                          ) -> checked_rule.Found:
     """Find resource classes with the prefix that Nova puts before them."""
     for action in rule.actions:
-        for each, steps in writes.placed(action):
+        for each, steps in effects.writes_at_paths(action):
             if each.kind == 'node' and steps == ('resource_class',) and (
                     isinstance(each.value, str)
                     and each.value.startswith(_CUSTOM)):

@@ -5,20 +5,15 @@
 import json
 import typing
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
-from ironic_inspection_rules.kit.authoring.checks import conflicts
 from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.rule_file import file_rule
-
-_ROOTS = {'node': 'node', 'capability': 'node', 'trait': 'node',
-          'traits': 'node', 'port': 'ports', 'plugin_data': 'plugin_data'}
-"""By the kind of a write, the root of the fields that read it."""
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -30,7 +25,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     'only the last item of the loop has an effect: it writes '
                     'over what the others wrote')
             continue
-        written = list(conflicts.placed_writes(action))
+        written = list(effects.effects(action))
         for later in rule.actions[place + 1:]:
             if later.op.plugin.FAILS or not written or any(
                     _reads(later, each) for each in written):
@@ -52,11 +47,11 @@ def _overwrites_itself(rule: checked_rule.CheckedRule,
     A condition, or a value that is read where it is written, makes another
     item count than the last.
     """
-    loop = action.written.get('loop')
+    loop = action.loop
     if action.inner or not _has_items(rule, loop):
         return False
     # Of a literal loop one for each item, with the item filled in.
-    written = list(conflicts.placed_writes(action))
+    written = list(effects.effects(action))
     places = {(each.kind, each.place) for each in written}
     different = {json.dumps(each.value, sort_keys=True, default=str)
                  for each in written}
@@ -84,22 +79,12 @@ def _has_items(rule: checked_rule.CheckedRule, loop: typing.Any) -> bool:
         rule, facts.field_name(loop)).value.type == field_value.LIST
 
 
-def _reads(action: file_rule.Operation, write: conflicts.Write) -> bool:
+def _reads(action: file_rule.Operation, effect: effects.Effect) -> bool:
     """Return whether an action, or its conditions, may read a place."""
-    for each in action.all:
-        for field in reads.fields([*each.arguments.values(),
-                                    each.written.get('loop')]):
-            if field.root != _ROOTS[write.kind]:
-                continue
-            if write.kind not in ('node', 'plugin_data'):
-                return True
-            length = min(len(field.steps), len(write.place))
-            if field.steps[:length] == write.place[:length]:
-                return True
-    return False
+    return any(effect.may_be_read_by(operation) for operation in action.all)
 
 
-def _undoes(action: file_rule.Operation, write: conflicts.Write) -> bool:
+def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
     """Return whether an action leaves nothing of what was written."""
     if interpolation.fields(list(write.place)) or write.extends:
         return False
@@ -109,4 +94,4 @@ def _undoes(action: file_rule.Operation, write: conflicts.Write) -> bool:
         place = place[:-1]
     return any(other.kind == write.kind and not other.extends
                and other.place == place[:len(other.place)]
-               for other in conflicts.placed_writes(action))
+               for other in effects.effects(action))

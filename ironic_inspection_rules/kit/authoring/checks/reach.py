@@ -76,7 +76,7 @@ def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
 
 def _of_operation(operation: file_rule.Operation,
                   outer: Item | None) -> typing.Iterator[Written]:
-    loop = operation.written.get('loop')
+    loop = operation.loop
     for field in interpolation.fields(loop):
         yield f'{operation.pointer}/loop', field, outer
     item = outer if loop is None else _item(loop, outer)
@@ -100,7 +100,7 @@ def items(rule: checked_rule.CheckedRule) -> dict[str, Item | None]:
 
 def _add_items(found: dict[str, Item | None], operation: file_rule.Operation,
                outer: Item | None) -> None:
-    loop = operation.written.get('loop')
+    loop = operation.loop
     item = outer if loop is None else _item(loop, outer)
     found[operation.pointer] = item
     for inner in operation.inner:

@@ -11,6 +11,7 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -22,7 +23,6 @@ from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import reach
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import node_names
 from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.rule_file import file_rule
@@ -95,7 +95,7 @@ def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
     """Yield what an action writes, and what it writes to undo that."""
-    for write in writes.writes(action):
+    for write in effects.writes(action):
         if write.value is not data_path.ABSENT:
             yield write
         cleanup = action.arguments.get('cleanup')
@@ -183,7 +183,7 @@ def _made_of(field: interpolation.Field, rule: checked_rule.CheckedRule,
     if field.root == model.VARS:
         yield _at(rule.rule.vars, field.steps)
     elif field.root == interpolation.ITEM:
-        loop = action.written.get('loop')
+        loop = action.loop
         for item in loop if isinstance(loop, list) else [loop]:
             yield _at(item, field.steps)
 
@@ -238,7 +238,7 @@ def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
     :param secrets: the paths of secrets whose names need not tell.
     :returns: the name of the argument, and the field.
     """
-    origins = origin.Origins(rule.rule.vars, action.written.get('loop'))
+    origins = origin.Origins(rule.rule.vars, action.loop)
     for name, value in action.templates.items():
         if name in action.op.plugin.TELLS:
             continue
@@ -289,7 +289,7 @@ def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
 def _written_by(action: file_rule.Operation
                 ) -> typing.Iterator[reach.Steps]:
     """Yield the paths of secrets that an action writes."""
-    for write, steps in writes.placed(action):
+    for write, steps in effects.writes_at_paths(action):
         if write.kind == 'port' or write.value is data_path.ABSENT:
             continue
         for below, value in data_path.walk(write.value):

@@ -5,10 +5,10 @@
 import re
 import typing
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import mended_text
@@ -37,15 +37,14 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         if operation.written.get('multiple') and not operation.loops:
             yield operation.pointer, _(
                 '"multiple" says nothing without a loop')
-        loop = operation.written.get('loop')
+        loop = operation.loop
         # To fail where there are any items is a way to say so.
         repeats = operation.loops and not getattr(
             operation.op.plugin, 'FAILS', False) and not (
                 isinstance(loop, list) and len(loop) < 2)
         if repeats and not any(
                 field.root == interpolation.ITEM for each in operation.all
-                for field in reads.fields([*each.arguments.values(),
-                                            each.written.get('loop')])):
+                for field in effects.read_by(each)):
             yield f'{operation.pointer}/loop', _(
                 'nothing uses {item}: it is the same for each item of the '
                 'loop')
@@ -103,7 +102,7 @@ def _meant(rule: checked_rule.CheckedRule
                 meant = _as_field(text)
                 if meant:
                     yield place, text, meant
-        loop = operation.written.get('loop')
+        loop = operation.loop
         if isinstance(loop, str):
             meant = _as_field(loop)
             if meant:

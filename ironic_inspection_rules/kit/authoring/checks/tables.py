@@ -5,11 +5,11 @@
 from collections.abc import Iterator, Sequence
 import typing
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import reads
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
@@ -231,10 +231,10 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
     operations = [each for each in rule.operations
                   if each.op.name not in _ONLY_ASKS]
     for operation in operations:
-        written = [operation.arguments, operation.written.get('loop')]
+        written = [operation.arguments, operation.loop]
         origins = origin.Origins(rule.rule.vars,
-                                 operation.written.get('loop'))
-        for field in reads.fields(written):
+                                 operation.loop)
+        for field in effects.fields(written):
             if origin.gives_row(field):
                 yield from _names(field)
             if field.root not in _OF_RULE:
@@ -246,7 +246,7 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
 
 
 def _names(field: interpolation.Field) -> Iterator[str]:
-    for read in reads.of_field(field):
+    for read in effects.of_field(field):
         if read.root == interpolation.TABLES and read.steps:
             yield read.steps[0]
 

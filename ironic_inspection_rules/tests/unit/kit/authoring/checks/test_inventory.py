@@ -2,10 +2,10 @@
 
 """A mistyped field of inspection data is found, a right one never."""
 
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import inventory
-from ironic_inspection_rules.kit.authoring.checks import writes
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit.rule_file import files
@@ -33,7 +33,8 @@ class CheckTestCase(files.FilesTestCase):
     def check_file(self, path):
         rules = [checked_rule.of(rule, self.ops)
                  for rule in file_rule.load(path)]
-        own = frozenset(writes.made(rules))
+        own = frozenset(effects.made_plugin_data(
+            action for rule in rules for action in rule.actions))
         return [message for rule in rules
                 for _pointer, message, is_note in inventory.check(
                     rule, own, inventory_fields.ANY) if not is_note]

@@ -1,79 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check where actions write, and the traits in it."""
+"""Names of traits, and ports, that actions write."""
 
-from collections.abc import Iterable, Iterator
-import contextlib
-import functools
-import itertools
 import re
-import typing
 
-from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
-from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
-from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.traits import names as trait_names
-
-
-def writes(operation: file_rule.Operation) -> Iterator[plugin.Write]:
-    """Yield what an action declares that it writes."""
-    for arguments in turns(operation):
-        try:
-            yield from operation.op.writes(arguments)
-        except exceptions.OperationError:
-            # The check of what plugins declare reports it.
-            continue
-
-
-def turns(operation: file_rule.Operation) -> list[dict[str, typing.Any]]:
-    """Return the arguments of an action, by name.
-
-    There are some for each item that is written out in the rule; where the
-    items come out of the data, or there is no loop, once, as they are
-    written.
-    """
-    loop = operation.written.get('loop')
-    if not isinstance(loop, list | dict):
-        return [operation.arguments]
-    items = loop if isinstance(loop, list) else [loop]
-    return [data_path.replace_texts(operation.arguments,
-                                    functools.partial(_fill, item))
-            for item in items]
-
-
-def placed(operation: file_rule.Operation
-           ) -> Iterator[tuple[plugin.Write, data_path.Path]]:
-    """Yield what an action writes at paths, each with the steps of it."""
-    for each in writes(operation):
-        if each.kind in ('node', 'port', 'plugin_data') and isinstance(
-                each.name, str):
-            with contextlib.suppress(exceptions.OperationError):
-                yield each, data_path.parse(each.name)
-
-
-def made(rules: Iterable[checked_rule.CheckedRule]) -> Iterator[str]:
-    """Yield the names in plugin data that rules put there."""
-    for action in itertools.chain(*(rule.actions for rule in rules)):
-        for each, steps in placed(action):
-            if each.kind == 'plugin_data' and (
-                    each.value is not data_path.ABSENT):
-                yield from steps[:1]
-
-
-def _fill(item: typing.Any, text: str) -> typing.Any:
-    """Put an item into text; alone, it keeps its type."""
-    field = interpolation.sole_field(text)
-    if field and field.root == interpolation.ITEM and field.is_plain:
-        found = data_path.get(item, field.steps)
-        return text if found is data_path.ABSENT else found
-    return interpolation.fill_item(text, item)
-
 
 _CUSTOM = 'CUSTOM_'
 _PART = re.compile(r'[A-Z0-9_]*')
@@ -83,7 +20,7 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find names of traits that are invalid whatever a machine is like."""
     for action in rule.actions:
         found: dict[tuple[str, str], None] = {}
-        for write in writes(action):
+        for write in effects.writes(action):
             names = [write.name] if write.kind == 'trait' else []
             if write.kind == 'traits':
                 names = write.value if isinstance(write.value, list) else []
@@ -149,7 +86,7 @@ _FIT = frozenset(('architecture', 'current_boot_mode'))
 def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find names of traits made of text as machines have it."""
     for action in rule.actions:
-        for each in writes(action):
+        for each in effects.writes(action):
             names = each.value if each.kind == 'traits' else [each.name] if (
                 each.kind == 'trait') else []
             for field in interpolation.fields(names):
@@ -168,7 +105,7 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
            for condition in rule.conditions):
         return
     for action in rule.actions:
-        for each in writes(action):
+        for each in effects.writes(action):
             if isinstance(each.owner, str) and '{' not in each.owner:
                 yield action.pointer, _(
                     'only one machine has the port %s, the inspection of all '

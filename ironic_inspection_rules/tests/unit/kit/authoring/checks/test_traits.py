@@ -2,10 +2,7 @@
 
 """Names that are no trait, whatever a machine is like, are found."""
 
-from ironic_inspection_rules.engine.language import plugin
-from ironic_inspection_rules.engine.language import registry
-from ironic_inspection_rules.kit.authoring.checks import writes
-from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.kit.authoring.checks import traits
 from ironic_inspection_rules.tests.unit import base as unit_base
 from ironic_inspection_rules.tests.unit.kit.authoring.checks import base
 
@@ -17,7 +14,7 @@ class ImpossibleTestCase(unit_base.TestCase):
                      '{inventory.cpu.model_name | trait}', 'CUSTOM_A',
                      '{item}', '{item}_{item}', 'HW_CPU_X86_{item}',
                      'CUSTOM_{item}_GPU', 'CUS{item}', 'HW_CPU_X86_VMX'):
-            self.assertIsNone(writes.impossible(name), name)
+            self.assertIsNone(traits.impossible(name), name)
 
     def test_what_cannot_is_told_with_what_was_meant(self):
         for name, meant in (
@@ -28,32 +25,14 @@ class ImpossibleTestCase(unit_base.TestCase):
                 ('HW_CPU_X86_VMC', 'HW_CPU_X86_VMX'),
                 ('custom_gpu', 'CUSTOM_GPU')):
             self.assertIn(f'did you mean "{meant}"?',
-                          writes.impossible(name), name)
-
-
-class OfOthersTestCase(unit_base.TestCase):
-
-    def test_an_item_that_an_op_cannot_tell_of_is_left_out(self):
-        class Divides(plugin.Action):
-            def __call__(self, target, value):
-                pass
-
-            def writes(self, arguments):
-                yield plugin.Write('trait', 100 // arguments['value'])
-
-        op = registry.Registry({}, {'divides': Divides}).action('divides')
-        operation = file_rule.Operation(
-            '/actions/0', op, {'loop': [5, 0, 2]}, False,
-            {'value': '{item}'})
-        self.assertEqual([20, 50], [write.name for write
-                                    in writes.writes(operation)])
+                          traits.impossible(name), name)
 
 
 class CheckTestCase(base.CheckTestCase):
 
     def pointers(self, conditions='[]', actions='[{op: log, args: {msg: x}}]'):
         return [pointer for pointer, _message in self.messages(
-            writes.check_traits, f'- {{conditions: {conditions}, '
+            traits.check_traits, f'- {{conditions: {conditions}, '
                           f'actions: {actions}}}')]
 
     def test_actions_on_traits_are_looked_at(self):
@@ -93,7 +72,7 @@ class CheckTestCase(base.CheckTestCase):
             for action in ('add-trait, args: {name: "CUSTOM_{%s}"}',
                            'set-traits, args: {names: ["CUSTOM_{%s}"]}'):
                 found = self.messages(
-                    writes.check_texts,
+                    traits.check_texts,
                     f'- actions: [{{op: {action % field}}}]')
                 self.assertEqual(count, len(found), (field, action))
                 for _pointer, message in found:

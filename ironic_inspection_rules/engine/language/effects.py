@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a rule reads and writes.
+
+It reads the fields in what its author wrote. It writes what its actions
+declare, those of this package and those of others alike
+(:meth:`.plugin.Action.writes`).
+"""
+
+import contextlib
+import functools
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import filter_syntax
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.i18n import _
+
+Place = tuple[str, data_path.Path]
+"""The name of a root, and where in it."""
+
+_ROOTS = {'node': 'node', 'capability': 'node', 'trait': 'node',
+          'traits': 'node', 'port': 'ports', 'plugin_data': 'plugin_data'}
+"""By the kind of a write, the root of the fields that read it."""
+
+_NAMES = {'node': _('node attribute'), 'port': _('port attribute'),
+          'plugin_data': _('plugin data'), 'capability': _('capability'),
+          'trait': _('trait'), 'traits': _('traits with the prefix')}
+"""By the kind of a write, what people call its place."""
+
+_WITH_PATHS = ('node', 'port', 'plugin_data')
+"""The kinds of writes whose names are paths."""
+
+
+class Operation(typing.Protocol):
+    """A condition or an action of a rule.
+
+    ``arguments`` are those of the rule and the defaults, by name, as written;
+    ``loop`` is what the rule loops over, None without a loop.
+    """
+
+    @property
+    def op(self) -> registry.Op:
+        """The op with its plugin."""
+
+    @property
+    def inverted(self) -> bool:
+        """Whether it is a condition that must not hold."""
+
+    @property
+    def arguments(self) -> dict[str, typing.Any]:
+        """The arguments by name."""
+
+    @property
+    def loop(self) -> typing.Any:
+        """The loop as written."""
+
+
+class Effect(typing.NamedTuple):
+    """What an action leaves at a place.
+
+    :param kind: that of a :class:`.plugin.Write`.
+    :param place: the steps of the path, which has fields as one step; of a
+        port after its MAC address or UUID in lower case; else the name.
+    :param value: :data:`.path.ABSENT` if it is removed.
+    :param extends: whether the value is an item that is appended to a list.
+    """
+
+    kind: str
+    place: data_path.Path
+    value: typing.Any
+    extends: bool = False
+
+    def __str__(self) -> str:
+        if self.kind in _WITH_PATHS:
+            name = data_path.pointer(self.place)
+        else:
+            name = f'"{self.place[0]}"'
+        return f'{_NAMES[self.kind]} {name}'
+
+    @property
+    def root(self) -> str:
+        """The root of the fields that read the place."""
+        return _ROOTS[self.kind]
+
+    def may_be_read_by(self, operation: Operation) -> bool:
+        """Return whether an operation may read the place."""
+        return any(self._may_be_at(field) for field in read_by(operation))
+
+    def _may_be_at(self, field: interpolation.Field) -> bool:
+        if field.root != self.root:
+            return False
+        if self.kind not in ('node', 'plugin_data'):
+            # The place of a port, a trait or a capability is not its path.
+            return True
+        length = min(len(field.steps), len(self.place))
+        return field.steps[:length] == self.place[:length]
+
+
+def fields(written: typing.Any) -> list[interpolation.Field]:
+    """Return all fields anywhere in a value, and those in their filters."""
+    return _with_arguments(interpolation.fields(written))
+
+
+def of_field(field: interpolation.Field) -> list[interpolation.Field]:
+    """Return a field, and those in its filters."""
+    return _with_arguments([field])
+
+
+def read_by(operation: Operation) -> list[interpolation.Field]:
+    """Return the fields in the arguments and the loop of an operation."""
+    return fields([*operation.arguments.values(), operation.loop])
+
+
+def reads_table(field: interpolation.Field) -> bool:
+    """Return whether a field reads a table, or is one."""
+    return any(read.root == interpolation.TABLES for read in of_field(field))
+
+
+def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
+    found = []
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, interpolation.Field):
+            found.append(item)
+            ahead += item.filters
+        elif isinstance(item, filter_syntax.Call):
+            ahead += [value for _name, value in item.arguments]
+        elif isinstance(item, list | dict):
+            ahead += item.values() if isinstance(item, dict) else item
+    return found
+
+
+def places(written: typing.Any) -> tuple[Place, ...]:
+    """Return the places that fields anywhere in a value read."""
+    found: dict[Place, None] = {}
+    for field in fields(written):
+        if field.root == interpolation.PORTS and field.steps and (
+                data_path.index(field.steps[0]) is None):
+            # By an address: any of the ports.
+            found[interpolation.PORTS, ()] = None
+        elif field.root:
+            found[field.root, field.steps] = None
+    return tuple(found)
+
+
+def mentions(root: str, value: typing.Any) -> bool:
+    """Return whether a value may have a field over a root in it."""
+    if isinstance(value, typing.Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        return any(mentions(root, part) for part in value)
+    return isinstance(value, str) and '{' in value and root in value
+
+
+def facts(condition: Operation) -> list[plugin.Fact]:
+    """Return what a condition states of fields, as far as its op knows."""
+    try:
+        return declared_facts(condition)
+    except exceptions.OperationError:
+        return []
+
+
+def declared_facts(condition: Operation) -> list[plugin.Fact]:
+    """Return what a condition states of fields.
+
+    :raises: :class:`.exceptions.OperationError` if that is known on a machine
+        only; :class:`.exceptions.PluginFailed` for an error in its code.
+    """
+    return condition.op.facts(condition.arguments, condition.inverted)
+
+
+def writes(action: Operation) -> typing.Iterator[plugin.Write]:
+    """Yield what an action writes, as far as its op knows.
+
+    For each item of a literal loop that is what it writes with the item.
+    """
+    for arguments in _by_item(action):
+        with contextlib.suppress(exceptions.OperationError):
+            yield from action.op.writes(arguments)
+
+
+def declared_writes(action: Operation) -> list[plugin.Write]:
+    """Return what an action writes.
+
+    :raises: :class:`.exceptions.OperationError` if that is known on a machine
+        only; :class:`.exceptions.PluginFailed` for an error in its code.
+    """
+    found = []
+    for arguments in _by_item(action):
+        found += action.op.writes(arguments)
+    return found
+
+
+def writes_at_paths(action: Operation
+                    ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
+    """Yield what an action writes at paths, each with the steps of it."""
+    for write in writes(action):
+        if write.kind in _WITH_PATHS and isinstance(write.name, str):
+            try:
+                steps = data_path.parse(write.name)
+            except exceptions.OperationError:
+                # Fields may make it a path.
+                continue
+            yield write, steps
+
+
+def made_plugin_data(actions: typing.Iterable[Operation]
+                     ) -> typing.Iterator[str]:
+    """Yield the names in plugin data that actions put there."""
+    for action in actions:
+        for write, steps in writes_at_paths(action):
+            if write.kind == 'plugin_data' and (
+                    write.value is not data_path.ABSENT):
+                yield from steps[:1]
+
+
+def effects(action: Operation) -> typing.Iterator[Effect]:
+    """Yield what an action leaves at places that its op knows."""
+    for write in writes(action):
+        effect = _effect(write)
+        if effect is not None:
+            yield effect
+
+
+def _effect(write: plugin.Write) -> Effect | None:
+    """Return what a write leaves, None where its place is not known."""
+    if not isinstance(write.name, str):
+        return None
+    place: data_path.Path = (write.name,)
+    if write.kind in _WITH_PATHS and not interpolation.fields(write.name):
+        try:
+            place = data_path.parse(write.name)
+        except exceptions.OperationError:
+            return None
+    if write.kind == 'port':
+        place = (str(write.owner).lower(), *place)
+    value = write.value
+    extends = write.extends
+    if write.kind in _WITH_PATHS and data_path.APPEND in place and (
+            value is not data_path.ABSENT):
+        # What is below the new item is part of its value.
+        before = place.index(data_path.APPEND)
+        for step in reversed(place[before + 1:]):
+            value = {step: value}
+        place = place[:before]
+        extends = True
+    if write.kind == 'traits':
+        if not isinstance(value, list):
+            return None
+        value = sorted(map(str, value))
+    return Effect(write.kind, place, value, extends)
+
+
+def _by_item(operation: Operation) -> list[dict[str, typing.Any]]:
+    """Return the arguments of an operation, for each item of its loop.
+
+    Where the items come out of the data, or there is no loop, they are those
+    of the rule.
+    """
+    loop = operation.loop
+    if isinstance(loop, list):
+        items = loop
+    elif isinstance(loop, dict):
+        items = [loop]
+    else:
+        return [operation.arguments]
+    return [data_path.replace_texts(operation.arguments,
+                                    functools.partial(_fill, item))
+            for item in items]
+
+
+def _fill(item: typing.Any, text: str) -> typing.Any:
+    """Put an item into text; alone, it keeps its type."""
+    field = interpolation.sole_field(text)
+    if field and field.root == interpolation.ITEM and field.is_plain:
+        found = data_path.get(item, field.steps)
+        return text if found is data_path.ABSENT else found
+    return interpolation.fill_item(text, item)
