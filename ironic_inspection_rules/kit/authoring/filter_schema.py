@@ -38,20 +38,27 @@ def written(filters: Mapping[str, registry.Op]) -> Schema:
     arguments.
     """
     known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
+    # All before a filter of the first field: text without braces, doubled
+    # braces, the path of the field, and its filters so far.
     before = (rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{_ROOTS}'
               r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
               rf'(?:\|\s*{known}\s*{_GIVEN})*\|\s*')
     unknown = (rf'{before}(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}')
-    unfit = '|'.join(argument for name, op in filters.items()
-                     for argument in _unfit(name, op))
+    unfit_calls: list[str] = []
+    for name, op in filters.items():
+        unfit_calls += _unfit(name, op)
+    unfit = rf'{before}(?:{"|".join(unfit_calls)})'
+    inner = {'$ref': '#/definitions/written'}
     return {
         'allOf': [
             {'not': {'type': 'string', 'pattern': unknown},
              'errorMessage': _('there is no such filter')},
-            {'not': {'type': 'string', 'pattern': rf'{before}(?:{unfit})'},
-             'errorMessage': _('the filter does not take this argument')}],
-        'items': {'$ref': '#/definitions/written'},
-        'additionalProperties': {'$ref': '#/definitions/written'}}
+            {'not': {'type': 'string', 'pattern': unfit},
+             'errorMessage': _('the filter does not take this argument')},
+        ],
+        'items': inner,
+        'additionalProperties': inner,
+    }
 
 
 def _unfit(name: str, op: registry.Op) -> Iterator[str]:
@@ -59,21 +66,29 @@ def _unfit(name: str, op: registry.Op) -> Iterator[str]:
 
     An argument is given by its name, or is the first one.
     """
-    first = op.signature.arguments[:1]
+    first = None
+    if op.signature.arguments and not op.plugin.TAKES_FILTER:
+        first = op.signature.arguments[0].name
     for argument, schemas in op.plugin.SCHEMAS.items():
         values = '|'.join(_values(list(schemas)))
         if not values:
             continue
         place = rf"""(?:[^(){{}}'"]|{_TEXT})*?{argument}\s*=\s*"""
-        if first and first[0].name == argument and not op.plugin.TAKES_FILTER:
+        if argument == first:
+            # Its name may be left out.
             place = rf'(?:{place})?'
         yield rf'{name}\s*\(\s*{place}(?:{values})'
 
 
 def _values(schemas: list[Schema]) -> Iterator[str]:
-    """Yield patterns of literals that meet none of some schemas."""
-    taken = {each for one in schemas for each in (
-        [one['type']] if isinstance(one['type'], str) else one['type'])}
+    """Yield patterns of literals that meet none of the schemas."""
+    taken: set[str] = set()
+    for schema in schemas:
+        types = schema['type']
+        if isinstance(types, str):
+            taken.add(types)
+        else:
+            taken.update(types)
     for kind, literal in _LITERALS.items():
         if kind not in taken:
             yield literal

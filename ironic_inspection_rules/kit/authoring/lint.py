@@ -63,110 +63,165 @@ class Finding:
         return self.level != NOTE
 
 
-FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
-BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
-READABLE_SECRET = 'readable-secret'
-UNREPORTED, NEEDS = 'unreported-field', 'needs'
-CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
-TOO_EARLY, STOCK, OLD = 'too-early', 'stock-rule', 'inspector-rule'
-PLAIN_SCALAR, NO_FIELD = 'plain-scalar', 'no-field'
 ALL_TRAITS = 'all-traits'
-PLUGIN = 'plugin'
-TABLE, UNKNOWN_TABLE = 'table', 'unknown-table'
-UNUSED, TABLE_VALUE = 'unused-table', 'table-value'
+BUILT_IN_ONLY = 'built-in-only'
+CONFLICT = 'conflict'
+DUPLICATE = 'duplicate-uuid'
+FILE = 'file'
+INVALID = 'invalid'
 MASKED = 'masked-value'
+NEEDS = 'needs'
+NO_FIELD = 'no-field'
+OLD = 'inspector-rule'
+PLAIN_SCALAR = 'plain-scalar'
+PLUGIN = 'plugin'
+READABLE_SECRET = 'readable-secret'
+STOCK = 'stock-rule'
+TABLE = 'table'
+TABLE_VALUE = 'table-value'
+TOO_EARLY = 'too-early'
+UNKNOWN_TABLE = 'unknown-table'
+UNMATCHED = 'unmatched-rule'
+UNREACHABLE = 'unreachable-rule'
+UNREPORTED = 'unreported-field'
+UNUSED = 'unused-table'
 
 _NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
-"""What an author may know already."""
+"""Checks whose findings are notes: an author may know what they say."""
+
+_ALSO_OF_REFUSED = frozenset((PLAIN_SCALAR, STOCK, NO_FIELD))
+"""Checks that say something new of an argument for which a rule is refused."""
 
 _NOT_OF_INSPECTOR = frozenset((
     'list-arguments', NO_FIELD, 'only-fails', 'overwritten', 'secret'))
-"""Checks that are not made of rules of ironic-inspector. These have neither
-lists of arguments, nor loops, nor a mark of sensitive rules, and are converted
-before anybody improves them."""
+"""Checks that leave out rules of ironic-inspector. These have neither lists of
+arguments, nor loops, nor a mark of sensitive rules, and are converted before
+anybody improves them."""
 
-_CHECKS: dict[str, tuple[str, typing.Callable[
-        [checked_rule.CheckedRule], checked_rule.Found] | None]] = {
-    FILE: (_('The file cannot be read.'), None),
-    INVALID: (_('The rule would be refused.'), None),
-    DUPLICATE: (_('Two rules have the same UUID.'), None),
-    PLUGIN: (_('The code of a plugin fails when it is asked about a rule.'),
-             declared.check),
-    BUILT_IN_ONLY: (_('Only a built-in rule may have this.'), None),
-    'unknown-field': (_('A replacement field can never exist.'), names.check),
-    UNREPORTED: (_('No inspection reports a replacement field.'), None),
-    NEEDS: (_('Not every inspection reports a replacement field.'), None),
-    'unused-value': (_('Nothing uses a value of the rule.'), names.check_vars),
-    'jinja': (_('A variable of a template engine was not replaced.'),
-              names.check_jinja),
-    'never-holds': (_('No machine can meet the condition.'),
-                    certainty.check_never),
-    'always-holds': (_('All machines meet the condition.'),
-                     certainty.check_always),
-    'only-fails': (_('A part of the rule can only end in an error.'),
-                   failing.check),
-    'neighbours': (_('Values are not compared with all others.'),
-                   certainty.check_neighbours),
-    'unreachable-action': (_('An earlier action fails the inspection.'),
-                           unreached.check_actions),
-    UNREACHABLE: (_('An earlier rule fails the inspection.'), None),
-    'secret': (_('A secret is in a rule that is not marked sensitive.'),
-               secrets.check_written),
-    READABLE_SECRET: (
+
+class _Check(typing.NamedTuple):
+    """The mistake that a check finds, and what finds it in one rule.
+
+    ``find`` is None where the mistake is found otherwise: by validation, in
+    several rules together, or in tables.
+    """
+
+    description: str
+    find: typing.Callable[[checked_rule.CheckedRule],
+                          checked_rule.Found] | None = None
+
+
+_CHECKS = {
+    FILE: _Check(_('The file cannot be read.')),
+    INVALID: _Check(_('The rule would be refused.')),
+    DUPLICATE: _Check(_('Two rules have the same UUID.')),
+    PLUGIN: _Check(
+        _('The code of a plugin fails when it is asked about a rule.'),
+        declared.check),
+    BUILT_IN_ONLY: _Check(_('Only a built-in rule may have this.')),
+    'unknown-field': _Check(
+        _('A replacement field can never exist.'), names.check),
+    UNREPORTED: _Check(_('No inspection reports a replacement field.')),
+    NEEDS: _Check(_('Not every inspection reports a replacement field.')),
+    'unused-value': _Check(
+        _('Nothing uses a value of the rule.'), names.check_vars),
+    'jinja': _Check(
+        _('A variable of a template engine was not replaced.'),
+        names.check_jinja),
+    'never-holds': _Check(
+        _('No machine can meet the condition.'), certainty.check_never),
+    'always-holds': _Check(
+        _('All machines meet the condition.'), certainty.check_always),
+    'only-fails': _Check(
+        _('A part of the rule can only end in an error.'), failing.check),
+    'neighbours': _Check(
+        _('Values are not compared with all others.'),
+        certainty.check_neighbours),
+    'unreachable-action': _Check(
+        _('An earlier action fails the inspection.'), unreached.check_actions),
+    UNREACHABLE: _Check(_('An earlier rule fails the inspection.')),
+    'secret': _Check(
+        _('A secret is in a rule that is not marked sensitive.'),
+        secrets.check_written),
+    READABLE_SECRET: _Check(
         _('A sensitive rule writes a value of its own where others read it.'),
         secrets.check_readable),
-    MASKED: (_('An action writes a secret, which rules do not see.'),
-             secrets.check_masked),
-    'unit': (_('A quantity with a unit compares as text.'), shape.check_units),
-    'capability-path': (_('A path leads into the text of the capabilities.'),
-                        node_values.check_capabilities),
-    'root-device': (_('A hint at the root device is not stable.'),
-                    node_values.check_root_device),
-    ALL_TRAITS: (_('An action takes away all other traits.'),
-                 node_values.check_all_traits),
-    'other-unit': (_('A quantity is written to a field of another unit.'),
-                   node_values.check_units),
-    'resource-class': (_('A resource class has the prefix of Nova.'),
-                       node_values.check_resource_class),
-    'invalid-trait': (_('No trait can have this name.'), traits.check_traits),
-    'list-arguments': (_('Arguments have no names, which Ironic deprecates.'),
-                       shape.check_arguments),
-    'node-name': (_('A name is nearly one that Ironic knows.'),
-                  names.check_node),
-    'value': (_('A field never has the value it is compared with.'),
-              values.check),
-    'no-effect': (_('A part of the rule does nothing.'), shape.check),
-    'overwritten': (_('A later action of the rule undoes one.'),
-                    overwritten.check),
-    NO_FIELD: (_('Text was perhaps to be a replacement field.'),
-                 shape.check_fields),
-    PLAIN_SCALAR: (_('YAML reads something else than is written.'),
-                   scalars.check),
-    'missing': (_('An action uses what the conditions say is missing.'),
-                inventory.check_missing),
-    'trait-of-text': (_('A trait is named after text of any form.'),
-                      traits.check_texts),
-    'one-port': (_('A rule for all machines needs the port of one.'),
-                 traits.check_ports),
-    TOO_EARLY: (_('A rule reads what only a later one writes.'), None),
-    CONFLICT: (_('Two rules write one place, and only their order decides.'),
-               None),
-    TABLE: (_('A table would be refused.'), None),
-    UNKNOWN_TABLE: (_('A rule reads a table or a column that is not there.'),
-                    None),
-    UNUSED: (_('Nothing reads a table or a column.'), None),
-    TABLE_VALUE: (_('No row has what a column is compared with.'), None),
-    UNMATCHED: (_('The rule matches none of the inventories.'), None),
-    STOCK: (_("The rule was written for stock Ironic's own engine."), None),
-    OLD: (_('The rule is in the language of ironic-inspector.'), None),
+    MASKED: _Check(
+        _('An action writes a secret, which rules do not see.'),
+        secrets.check_masked),
+    'unit': _Check(
+        _('A quantity with a unit compares as text.'), shape.check_units),
+    'capability-path': _Check(
+        _('A path leads into the text of the capabilities.'),
+        node_values.check_capabilities),
+    'root-device': _Check(
+        _('A hint at the root device is not stable.'),
+        node_values.check_root_device),
+    ALL_TRAITS: _Check(
+        _('An action takes away all other traits.'),
+        node_values.check_all_traits),
+    'other-unit': _Check(
+        _('A quantity is written to a field of another unit.'),
+        node_values.check_units),
+    'resource-class': _Check(
+        _('A resource class has the prefix of Nova.'),
+        node_values.check_resource_class),
+    'invalid-trait': _Check(
+        _('No trait can have this name.'), traits.check_traits),
+    'list-arguments': _Check(
+        _('Arguments have no names, which Ironic deprecates.'),
+        shape.check_arguments),
+    'node-name': _Check(
+        _('A name is nearly one that Ironic knows.'), names.check_node),
+    'value': _Check(
+        _('A field never has the value it is compared with.'), values.check),
+    'no-effect': _Check(
+        _('A part of the rule does nothing.'), shape.check),
+    'overwritten': _Check(
+        _('A later action of the rule undoes one.'), overwritten.check),
+    NO_FIELD: _Check(
+        _('Text was perhaps to be a replacement field.'), shape.check_fields),
+    PLAIN_SCALAR: _Check(
+        _('YAML reads something else than is written.'), scalars.check),
+    'missing': _Check(
+        _('An action uses what the conditions say is missing.'),
+        inventory.check_missing),
+    'trait-of-text': _Check(
+        _('A trait is named after text of any form.'), traits.check_texts),
+    'one-port': _Check(
+        _('A rule for all machines needs the port of one.'),
+        traits.check_ports),
+    TOO_EARLY: _Check(_('A rule reads what only a later one writes.')),
+    CONFLICT: _Check(
+        _('Two rules write one place, and only their order decides.')),
+    TABLE: _Check(_('A table would be refused.')),
+    UNKNOWN_TABLE: _Check(
+        _('A rule reads a table or a column that is not there.')),
+    UNUSED: _Check(_('Nothing reads a table or a column.')),
+    TABLE_VALUE: _Check(_('No row has what a column is compared with.')),
+    UNMATCHED: _Check(_('The rule matches none of the inventories.')),
+    STOCK: _Check(_("The rule was written for stock Ironic's own engine.")),
+    OLD: _Check(_('The rule is in the language of ironic-inspector.')),
 }
-"""By the name that findings give: the mistake that a check finds, and what
-finds it in a single valid rule."""
+"""By the name that findings give."""
 
-DESCRIPTIONS = {name: text for name, (text, _find) in _CHECKS.items()}
+_TOGETHER: dict[str, typing.Callable[
+        [typing.Sequence[checked_rule.CheckedRule]],
+        checked_rule.FoundTogether]] = {
+            UNREACHABLE: unreached.check_rules,
+            CONFLICT: conflicts.check,
+            TOO_EARLY: inventory.check_order,
+        }
+"""By the name of a check, what finds its mistakes in all valid rules."""
+
+DESCRIPTIONS = {name: check.description for name, check in _CHECKS.items()}
 
 OPTIONAL = frozenset(_CHECKS) - {FILE, INVALID, DUPLICATE, TABLE}
 """The checks of rules that could be made; an author may do without them."""
+
+
+def _ignore_progress(count: int) -> None:
+    """Do nothing: nobody watches."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,12 +229,12 @@ class Site:
     """Site where the rules are to run, as far as it is known.
 
     ``target`` are the inspections that count, ``inventories`` the files of
-    machines; ``advance`` is called with the number of those that were tried.
+    machines. ``advance`` is called with how many more machines were tried.
     """
 
     target: inventory_fields.Target = inventory_fields.ANY
     inventories: typing.Sequence[str] = ()
-    advance: typing.Callable[[int], typing.Any] = lambda count: None
+    advance: typing.Callable[[int], typing.Any] = _ignore_progress
 
 
 ANYWHERE = Site()
@@ -199,156 +254,208 @@ def lint(paths: typing.Iterable[str], ops: registry.Registry,
             documents.append(document.load(path))
         except exceptions.InvalidDocument as exc:
             line, column = exc.place or (1, 1)
-            findings.append(Finding(path, line, column, ERROR, FILE,
-                                    None, exc.reason))
+            findings.append(Finding(path, line, column, ERROR, FILE, None,
+                                    exc.reason))
     return in_order([*findings, *of_documents(documents, ops, site)])
 
 
 def in_order(findings: typing.Iterable[Finding]) -> list[Finding]:
-    """Return each finding once, in the order of the files."""
-    return sorted(dict.fromkeys(findings),
-                  key=lambda each: (each.path, each.line, each.column))
+    """Return findings without repetitions, sorted by path and place."""
+    return sorted(dict.fromkeys(findings), key=_place)
+
+
+def _place(finding: Finding) -> tuple[str, int, int]:
+    return finding.path, finding.line, finding.column
 
 
 def of_documents(documents: typing.Iterable[document.Document],
                  ops: registry.Registry, site: Site = ANYWHERE
                  ) -> typing.Iterator[Finding]:
-    """Check what files hold; see :func:`lint`."""
+    """Check the rules and tables of files that are read; see :func:`lint`."""
     documents = list(documents)
-    subjects: list[checked_rule.CheckedRule] = []
+    valid: list[checked_rule.CheckedRule] = []
     broken: list[checked_rule.CheckedRule] = []
-    for read in documents:
-        written = file_rule.rules(read)
-        if not written and not read.tables:
-            yield Finding(read.path, 1, 1, WARNING, FILE, None,
-                          _('the file holds no rules'))
-        # Once is enough for all of a file.
-        for rule in [each for each in written if each.is_old][:1]:
-            yield _found(rule, '', file_rule.OLD, OLD)
-        for rule in written:
+    for rules_file in documents:
+        rules = file_rule.rules(rules_file)
+        yield from _of_file(rules_file, rules)
+        for rule in rules:
             subject = checked_rule.of(rule, ops)
             for problem in subject.problems:
-                yield _shown(rule, problem, INVALID, ERROR)
+                yield _finding(rule, problem, INVALID, ERROR)
             if not subject.problems:
-                subjects.append(subject)
+                valid.append(subject)
             elif isinstance(rule.entry, dict):
                 broken.append(subject)
     own = frozenset(effects.made_plugin_data(
-        action for subject in [*subjects, *broken]
+        action for subject in [*valid, *broken]
         for action in subject.actions))
-    for subject in [*subjects, *broken]:
-        # Of an argument for which it is refused nothing else is said.
-        refused = {subject.written.place(each.pointer)
-                   for each in subject.problems}
-        for each in _check(subject, own, site.target):
-            if (each.line, each.column) not in refused or (
-                    each.check in (PLAIN_SCALAR, STOCK, NO_FIELD)):
-                yield each
-    file_tables, problems = _tables(documents)
-    yield from problems
+    for subject in [*valid, *broken]:
+        yield from _without_refused(
+            subject, _check(subject, own, site.target))
+    file_tables, table_findings = _tables(documents)
+    yield from table_findings
     built: table.Tables = {}
-    if not problems:
+    if not table_findings:
         built = table_file.build(file_tables)
-        yield from _check_tables(subjects, file_tables, built)
-    yield from _check_together(subjects, site, built)
+        yield from _check_tables(valid, file_tables, built)
+    yield from _check_together(valid, site, built)
+
+
+def _of_file(rules_file: document.Document,
+             rules: typing.Sequence[file_rule.WrittenRule]
+             ) -> typing.Iterator[Finding]:
+    """Find that a file holds no rules, or rules of ironic-inspector."""
+    if not rules and not rules_file.tables:
+        yield Finding(rules_file.path, 1, 1, WARNING, FILE, None,
+                      _('the file holds no rules'))
+    for rule in rules:
+        if rule.is_old:
+            yield _finding_at(rule, '', file_rule.OLD, OLD)
+            # Once is enough for all of a file.
+            return
+
+
+def _without_refused(subject: checked_rule.CheckedRule,
+                     findings: typing.Iterable[Finding]
+                     ) -> typing.Iterator[Finding]:
+    """Leave out findings at a place for which the rule is refused.
+
+    The checks in ``_ALSO_OF_REFUSED`` say why the author may have written
+    what is refused there, so their findings stay.
+    """
+    refused = {subject.written.place(problem.pointer)
+               for problem in subject.problems}
+    for finding in findings:
+        place = (finding.line, finding.column)
+        if place not in refused or finding.check in _ALSO_OF_REFUSED:
+            yield finding
 
 
 def _tables(documents: typing.Sequence[document.Document]
             ) -> tuple[table_file.FileTables, list[Finding]]:
     """Return the tables of files, and what is wrong with them."""
-    read = table_file.NO_TABLES
+    file_tables = table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []
     try:
-        read = table_file.load(documents)
-        errors += table_file.problems(read)
+        file_tables = table_file.load(documents)
+        errors += table_file.problems(file_tables)
     except exceptions.InvalidDocument as exc:
         errors.append(exc)
-    return read, [
-        Finding(error.path, *(error.place or (1, 1)), ERROR, TABLE, None,
-                error.reason) for error in errors]
+    findings = []
+    for error in errors:
+        line, column = error.place or (1, 1)
+        findings.append(Finding(error.path, line, column, ERROR, TABLE, None,
+                                error.reason))
+    return file_tables, findings
 
 
 def _check_tables(subjects: list[checked_rule.CheckedRule],
                   file_tables: table_file.FileTables, built: table.Tables
                   ) -> typing.Iterator[Finding]:
     """Check rules beside the tables of their files."""
+    level = ERROR
+    if not file_tables.is_given:
+        # The rules mean the tables that the server has stored.
+        level = NOTE
     for subject in subjects:
         for problem in table_check.problems(subject.rule, built):
-            # Without tables in files, those that are stored are meant.
-            yield _shown(subject.written, problem, UNKNOWN_TABLE,
-                         ERROR if file_tables.is_given else NOTE)
+            yield _finding(subject.written, problem, UNKNOWN_TABLE, level)
     for subject, pointer, message in tables.check_values(subjects, built):
-        yield _found(subject.written, pointer, message, TABLE_VALUE)
+        yield _finding_at(subject.written, pointer, message, TABLE_VALUE)
     for subject, pointer, message in tables.check_secrets(subjects, built):
-        yield _found(subject.written, pointer, message, MASKED)
+        yield _finding_at(subject.written, pointer, message, MASKED)
     for name, pointer, message in tables.unused(subjects, built):
-        path, place = file_tables.tables[name].locate(pointer)
-        yield Finding(path, *place, WARNING, UNUSED, None,
+        path, (line, column) = file_tables.tables[name].locate(pointer)
+        yield Finding(path, line, column, WARNING, UNUSED, None,
                       f'{name}: {message}')
 
 
 def _check_together(subjects: list[checked_rule.CheckedRule],
                     site: Site, built: table.Tables
                     ) -> typing.Iterator[Finding]:
-    first: dict[str, file_rule.WrittenRule] = {}
+    """Check rules beside the other rules, and on the machines of the site."""
+    yield from _duplicates(subjects)
+    for name, find in _TOGETHER.items():
+        for subject, pointer, message in find(subjects):
+            yield _finding_at(subject.written, pointer, message, name)
+    if not site.inventories:
+        return
+    tried = unreached.check_machines(subjects, site.inventories,
+                                     site.advance, built)
+    for subject, message in tried.unmatched:
+        yield _finding_at(subject.written, '', message, UNMATCHED)
+    for path, (line, column), reason in tried.broken:
+        yield Finding(path, line, column, ERROR, FILE, None, reason)
+
+
+def _duplicates(subjects: list[checked_rule.CheckedRule]
+                ) -> typing.Iterator[Finding]:
+    """Find rules whose UUID an earlier rule has."""
+    first_rules: dict[str, file_rule.WrittenRule] = {}
     for subject in subjects:
         rule = subject.written
-        other = first.setdefault(subject.rule.uuid, rule)
-        if other is not rule:
-            yield _found(
-                rule, '/uuid',
-                _('rule %(label)s at %(path)s:%(line)d has this UUID too, or '
-                  'neither has one and they are the same') % {
-                      'label': other.label, 'path': other.source.path,
-                      'line': other.place()[0]}, DUPLICATE, ERROR)
-    for name, find in ((UNREACHABLE, unreached.check_rules),
-                       (CONFLICT, conflicts.check),
-                       (TOO_EARLY, inventory.check_order)):
-        for subject, pointer, message in find(subjects):
-            yield _found(subject.written, pointer, message, name)
-    if site.inventories:
-        tried = unreached.check_machines(subjects, site.inventories,
-                                         site.advance, built)
-        for subject, message in tried.unmatched:
-            yield _found(subject.written, '', message, UNMATCHED)
-        for path, place, reason in tried.broken:
-            yield Finding(path, *place, ERROR, FILE, None, reason)
+        first = first_rules.setdefault(subject.rule.uuid, rule)
+        if first is rule:
+            continue
+        line, _column = first.place()
+        message = _(
+            'rule %(label)s at %(path)s:%(line)d has this UUID too, or '
+            'neither has one and they are the same') % {
+                'label': first.label, 'path': first.source.path,
+                'line': line}
+        yield _finding_at(rule, '/uuid', message, DUPLICATE, ERROR)
 
 
 def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
            target: inventory_fields.Target) -> typing.Iterator[Finding]:
+    """Check one rule by itself.
+
+    :param own: names in plugin data that rules of the site write.
+    """
     is_old = rule.written.is_old
-    for name, (_text, find) in _CHECKS.items():
-        if find is None or (is_old and name in _NOT_OF_INSPECTOR):
+    for name, check in _CHECKS.items():
+        if check.find is None or (is_old and name in _NOT_OF_INSPECTOR):
             continue
-        for pointer, message in find(rule):
-            yield _found(rule.written, pointer, message, name)
+        for pointer, message in check.find(rule):
+            yield _finding_at(rule.written, pointer, message, name)
     foreign = rule.written.foreign
     if foreign is not None and not is_old:
-        yield _shown(rule.written, foreign, STOCK)
+        yield _finding(rule.written, foreign, STOCK)
     if not is_old and not rule.problems:
-        # What a built-in rule may have and a stored one may not.
-        for problem in validation.validate(rule.written.entry,
-                                           registry.Registry({}, {})):
-            if problem.pointer in ('/uuid', '/priority'):
-                yield _found(rule.written, problem.pointer,
-                             _('%s, unless the rule is built-in')
-                             % problem.sentence, BUILT_IN_ONLY)
+        yield from _built_in_only(rule.written)
     for pointer, message, is_note in inventory.check(rule, own, target):
-        yield _found(rule.written, pointer, message,
-                     NEEDS if is_note else UNREPORTED)
+        if is_note:
+            name = NEEDS
+        else:
+            name = UNREPORTED
+        yield _finding_at(rule.written, pointer, message, name)
 
 
-def _found(rule: file_rule.WrittenRule, pointer: str, message: str,
-           check: str, level: str | None = None) -> Finding:
-    return _shown(rule, exceptions.Problem(pointer, message), check, level)
+def _built_in_only(rule: file_rule.WrittenRule) -> typing.Iterator[Finding]:
+    """Find what a built-in rule may have and a stored one may not."""
+    # Without any ops there are more problems, but not with these fields.
+    for problem in validation.validate(rule.entry, registry.Registry({}, {})):
+        if problem.pointer in ('/uuid', '/priority'):
+            message = _('%s, unless the rule is built-in') % problem.sentence
+            yield _finding_at(rule, problem.pointer, message, BUILT_IN_ONLY)
 
 
-def _shown(rule: file_rule.WrittenRule, problem: exceptions.Problem,
-           check: str, level: str | None = None) -> Finding:
-    """Return what a reader sees of a problem."""
-    if level is None:
-        level = NOTE if check in _NOTES else WARNING
+def _finding_at(rule: file_rule.WrittenRule, pointer: str, message: str,
+                check: str, level: str | None = None) -> Finding:
+    """Return a finding at a pointer of a rule; see :func:`_finding`."""
+    return _finding(rule, exceptions.Problem(pointer, message), check, level)
+
+
+def _finding(rule: file_rule.WrittenRule, problem: exceptions.Problem,
+             check: str, level: str | None = None) -> Finding:
+    """Return the finding of a check, at the place of a problem.
+
+    :param level: that of the check if not given.
+    """
+    if level is None and check in _NOTES:
+        level = NOTE
+    elif level is None:
+        level = WARNING
     line, column = rule.place(problem.pointer)
     return Finding(rule.source.path, line, column, level, check, rule.label,
                    str(file_rule.shown(problem)))

@@ -2,8 +2,8 @@
 
 """A JSON Schema of files of rules, for editors.
 
-It says what validation says, as far as a schema can; ``EXCEPTIONS`` of its
-test are what only validation knows.
+It says what validation says, as far as a schema can; the tests of this module
+list under ``EXCEPTIONS`` what only validation knows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -65,8 +65,21 @@ DESCRIPTIONS = {
 }
 """Texts that editors show of conditions and actions, and of arguments."""
 
-_HIDDEN = 'inspector-'  # Ops that a new rule should not be made with.
-_ONE_FIELD = r'^\{(?!\{)[\s\S]*\}' + form.END  # No text around it.
+_HIDDEN = 'inspector-'
+"""Prefix of the ops that a new rule should not be made with."""
+
+_ONE_FIELD = r'^\{(?!\{)[\s\S]*\}' + form.END
+"""Pattern of a field without text around it."""
+
+_SIGN = r'!?\s*'
+"""Pattern of what may stand before the op of a condition."""
+
+_IS_RULE: Schema = {
+    'if': {'type': 'object', 'required': ['actions']},
+    'then': {'$ref': '#/definitions/rule'},
+}
+"""A schema of a mapping that has actions, and so is a rule; what it is
+otherwise, others add as ``else``."""
 
 
 def _defined(name: str) -> Schema:
@@ -81,70 +94,127 @@ def schema(ops: registry.Registry, built_in: bool = False,
         names for UUIDs and any priority.
     :param tables: those whose columns editors complete.
     """
-    rule = _defined('rule')
-    is_rule = {'if': {'type': 'object', 'required': ['actions']}, 'then': rule}
     return {
         # The draft that language servers for YAML know best.
         '$schema': 'http://json-schema.org/draft-07/schema#',
         'title': _('Inspection rules'),
         'if': {'type': 'array'},
-        'then': {'items': rule},
-        'else': {**is_rule, 'else': {
-            'if': {'type': 'object', 'anyOf': [
-                *({'required': [name]} for name in rule_form.LISTS),
-                {'required': [rule_form.TABLES], 'properties': {
-                    rule_form.TABLES: {'type': 'object', 'not': {
-                        'required': ['actions']}}}}]},
-            'then': {'additionalProperties': False, 'properties': {
-                **dict.fromkeys((*rule_form.REQUEST, *rule_form.ANSWER), True),
-                rule_form.TABLES: {
-                    'type': ['object', 'null'],
-                    'properties': {name: _known_table(found)
-                                   for name, found in tables.items()},
-                    'additionalProperties': _defined('table')},
-                **dict.fromkeys(rule_form.LISTS, {
-                    'type': ['array', 'null'], 'items': rule})}},
-            'else': {'type': 'object', 'minProperties': 1,
-                     'additionalProperties': _defined('named')}}},
+        'then': {'items': _defined('rule')},
+        'else': {**_IS_RULE, 'else': _several_rules(tables)},
         'definitions': {
             'rule': _rule(built_in, tables),
             'table': _table(),
-            'named': {**is_rule, 'else': {
-                'not': {'type': 'object'},
-                'if': {'type': 'array', 'contains': is_rule['if']},
-                'then': {'items': {'if': {'type': 'string'},
-                                   'else': rule}}}},
-            **_operations(ops)}}
+            'named': _named(),
+            **_operations(ops),
+        },
+    }
+
+
+def _several_rules(tables: table.Tables) -> Schema:
+    """Return the schema of a mapping that is not itself a rule.
+
+    It is a request or an answer of the API with a list of rules, or it has
+    rules by name.
+
+    :param tables: those whose columns editors complete.
+    """
+    has_tables_only = {
+        'required': [rule_form.TABLES],
+        'properties': {rule_form.TABLES: {
+            # A rule may have this name; then the file has rules by name.
+            'type': 'object', 'not': {'required': ['actions']}}},
+    }
+    has_list = [{'required': [name]} for name in rule_form.LISTS]
+    other_names = (*rule_form.REQUEST, *rule_form.ANSWER)
+    rules = {'type': ['array', 'null'], 'items': _defined('rule')}
+    of_tables = {
+        'type': ['object', 'null'],
+        'properties': {name: _known_table(found)
+                       for name, found in tables.items()},
+        'additionalProperties': _defined('table'),
+    }
+    return {
+        'if': {'type': 'object', 'anyOf': [*has_list, has_tables_only]},
+        'then': {
+            'additionalProperties': False,
+            'properties': {
+                **dict.fromkeys(other_names, True),
+                rule_form.TABLES: of_tables,
+                **dict.fromkeys(rule_form.LISTS, rules),
+            },
+        },
+        'else': {
+            'type': 'object',
+            'minProperties': 1,
+            'additionalProperties': _defined('named'),
+        },
+    }
+
+
+def _named() -> Schema:
+    """Return the schema of what a name stands for: a rule, or a list of rules.
+
+    In a file with rules by name there may be other lists and plain values.
+    """
+    items = {'if': {'type': 'string'}, 'else': _defined('rule')}
+    return {**_IS_RULE, 'else': {
+        'not': {'type': 'object'},
+        'if': {'type': 'array', 'contains': _IS_RULE['if']},
+        'then': {'items': items},
+    }}
 
 
 def _table() -> Schema:
     """Return the schema of a table; what is in rows is its author's."""
     text = {'type': 'string', 'minLength': 1}
-    field = {'type': 'string', 'pattern': '[{]'}
+    template = {'type': 'string', 'pattern': '[{]'}
     return {
-        'type': 'object', 'additionalProperties': False, 'required': ['key'],
+        'type': 'object',
+        'additionalProperties': False,
+        'required': ['key'],
         'oneOf': [{'required': [name]} for name in (table_file.FILE, 'rows')],
         'properties': {
-            'key': {**text, 'description': _(
-                'Of a row: the name of a column, or a template over '
-                'columns.')},
-            'of': {'type': ['string', 'null'], 'minLength': 1,
-                   'description': _('The same of a machine: a template over '
-                                    'its data.')},
-            table_file.FILE: {**text, 'description': _(
-                'File with the rows beside this one: CSV, YAML or JSON.')},
-            'rows': {'type': 'array', 'items': {'type': 'object'},
-                     'maxItems': table.MOST_ROWS, 'description': _(
-                         'The rows, instead of a file.')},
-            'types': {'type': ['object', 'null'], 'description': _(
-                'Types of columns; CSV is text.'),
-                'additionalProperties': {'enum': list(table.TYPES)}},
-            'secret': {'type': ['array', 'null'], 'items': text,
-                       'uniqueItems': True, 'description': _(
-                           'Columns that only sensitive rules read.')},
-            'expect': {'type': ['object', 'null'], 'description': _(
-                'What a machine has, by column: templates over its data.'),
-                'additionalProperties': field}}}
+            'key': {
+                **text,
+                'description': _('Of a row: the name of a column, or a '
+                                 'template over columns.'),
+            },
+            'of': {
+                'type': ['string', 'null'],
+                'minLength': 1,
+                'description': _('The same of a machine: a template over '
+                                 'its data.'),
+            },
+            table_file.FILE: {
+                **text,
+                'description': _('File with the rows beside this one: CSV, '
+                                 'YAML or JSON.'),
+            },
+            'rows': {
+                'type': 'array',
+                'items': {'type': 'object'},
+                'maxItems': table.MOST_ROWS,
+                'description': _('The rows, instead of a file.'),
+            },
+            'types': {
+                'type': ['object', 'null'],
+                'description': _('Types of columns; CSV is text.'),
+                'additionalProperties': {'enum': list(table.TYPES)},
+            },
+            'secret': {
+                'type': ['array', 'null'],
+                'items': text,
+                'uniqueItems': True,
+                'description': _('Columns that only sensitive rules read.'),
+            },
+            'expect': {
+                'type': ['object', 'null'],
+                'description': _('What a machine has, by column: templates '
+                                 'over its data.'),
+                'additionalProperties': template,
+            },
+        },
+    }
 
 
 def _known_table(found: table.Table) -> Schema:
@@ -154,11 +224,15 @@ def _known_table(found: table.Table) -> Schema:
     """
     columns = sorted(found.known_columns)
     named: Schema = {'properties': dict.fromkeys(columns, True)}
-    return {'allOf': [_defined('table')], 'properties': {
-        'key': {'examples': columns},
-        'types': named,
-        'secret': {'items': {'examples': columns}},
-        'expect': named}}
+    return {
+        'allOf': [_defined('table')],
+        'properties': {
+            'key': {'examples': columns},
+            'types': named,
+            'secret': {'items': {'examples': columns}},
+            'expect': named,
+        },
+    }
 
 
 def _fields_of(tables: table.Tables) -> list[str]:
@@ -176,58 +250,90 @@ def _fields_of(tables: table.Tables) -> list[str]:
 
 
 def _rule(built_in: bool, tables: table.Tables) -> Schema:
-    found = form.rule(built_in)
-    fields = dict(found['properties'])
+    rule_schema = form.rule(built_in)
+    fields = dict(rule_schema['properties'])
     if tables:
-        fields[model.VARS] = {**fields[model.VARS], 'additionalProperties': {
-            'examples': _fields_of(tables)}}
+        fields[model.VARS] = {
+            **fields[model.VARS],
+            'additionalProperties': {'examples': _fields_of(tables)},
+        }
     if built_in:
         fields['uuid'] = {'type': ['string', 'null']}
-    for name, what in (('conditions', 'condition'), ('actions', 'action')):
-        fields[name] = {**fields[name], 'items': _defined(what)}
-    early = {'if': {'properties': {'phase': {'const': model.EARLY}},
-                    'required': ['phase']},
-             'then': {'properties': {
-                 'scope': {'enum': ['', None]},
-                 'actions': {'items': _defined('earlyAction')}}}}
-    return {**found, 'allOf': [early], 'properties': {
-        name: {'description': model.SETTABLE[name].metadata['help'],
-               **fields[name]} for name in model.WRITABLE}}
+    for name, item in (('conditions', 'condition'), ('actions', 'action')):
+        fields[name] = {**fields[name], 'items': _defined(item)}
+    properties = {}
+    for name in model.WRITABLE:
+        description = model.SETTABLE[name].metadata['help']
+        properties[name] = {'description': description, **fields[name]}
+    is_early = {
+        'properties': {'phase': {'const': model.EARLY}},
+        'required': ['phase'],
+    }
+    early_properties = {
+        'scope': {'enum': ['', None]},
+        'actions': {'items': _defined('earlyAction')},
+    }
+    early = {'if': is_early, 'then': {'properties': early_properties}}
+    return {**rule_schema, 'allOf': [early], 'properties': properties}
 
 
 def _operations(ops: registry.Registry) -> dict[str, Schema]:
     """Return what the schema of rules refers to, by name."""
     singles = {name: op for name, op in ops.conditions.items()
                if not isinstance(op.plugin, plugin.Group)}
-    return {
+    early_actions = {name: op for name, op in ops.actions.items()
+                     if op.plugin.SUPPORTS_EARLY}
+    condition_calls = [
+        {'if': _is_op(_SIGN, [name]), 'then': _call(op)}
+        for name, op in singles.items()]
+    action_calls = [
+        {'if': _is_op('', [name]), 'then': {**_call(op), **_revert(op)}}
+        for name, op in ops.actions.items()]
+    custom_trait = {
+        'type': 'string',
+        'maxLength': trait_names.MAX_LENGTH,
+        'pattern': f'^CUSTOM_[A-Z0-9_]+{form.END}',
+    }
+    standard_trait = {'enum': sorted(trait_names.STANDARD)}
+    definitions = {
         'varies': form.VARYING,
         'written': filter_schema.written(registry.filters()),
-        'trait': form.either(
-            {'type': 'string', 'maxLength': trait_names.MAX_LENGTH,
-             'pattern': f'^CUSTOM_[A-Z0-9_]+{form.END}'},
-            {'enum': sorted(trait_names.STANDARD)}),
-        'conditionArgs': {'allOf': [
-            {'if': _is_op(r'!?\s*', [name]), 'then': _call(op)}
-            for name, op in singles.items()]},
-        'actionArgs': {'allOf': [
-            {'if': _is_op('', [name]), 'then': {**_call(op), **_revert(op)}}
-            for name, op in ops.actions.items()]},
-        **{what: {
-            **_described(form.ACTION, known, '', when={
-                **form.ACTION['properties']['when'],
-                'items': _defined('condition')}),
-            'allOf': [_defined('actionArgs')]}
-           for what, known in (('action', ops.actions), ('earlyAction', {
-               name: op for name, op in ops.actions.items()
-               if op.plugin.SUPPORTS_EARLY}))},
-        **{f'condition{depth or ""}': _condition(
-            ops.conditions if depth < form.DEEPEST_GROUP else singles, depth)
-           for depth in range(form.DEEPEST_GROUP + 1)}}
+        'trait': form.either(custom_trait, standard_trait),
+        'conditionArgs': {'allOf': condition_calls},
+        'actionArgs': {'allOf': action_calls},
+        'action': _action(ops.actions),
+        'earlyAction': _action(early_actions),
+    }
+    # Schemas cannot count, so groups inside groups have names with a number.
+    for depth in range(form.DEEPEST_GROUP):
+        definitions[_condition_name(depth)] = _condition(ops.conditions, depth)
+    definitions[_condition_name(form.DEEPEST_GROUP)] = _condition(
+        singles, form.DEEPEST_GROUP)
+    return definitions
+
+
+def _condition_name(depth: int) -> str:
+    """Return the name of the schema of conditions inside so many groups."""
+    if depth == 0:
+        return 'condition'
+    return f'condition{depth}'
+
+
+def _action(ops: Mapping[str, registry.Op]) -> Schema:
+    """Return what an action with one of some ops may be."""
+    when = {
+        **form.ACTION['properties']['when'],
+        'items': _defined('condition'),
+    }
+    return {
+        **_described(form.ACTION, ops, '', when=when),
+        'allOf': [_defined('actionArgs')],
+    }
 
 
 def _is_op(sign: str, names: Iterable[str]) -> Schema:
-    return {'properties': {'op': form.whole(
-        rf'\s*{sign}{form.names(names)}\s*')}, 'required': ['op']}
+    op = form.whole(rf'\s*{sign}{form.names(names)}\s*')
+    return {'properties': {'op': op}, 'required': ['op']}
 
 
 def _described(shape: Schema, ops: Mapping[str, registry.Op], sign: str,
@@ -239,19 +345,28 @@ def _described(shape: Schema, ops: Mapping[str, registry.Op], sign: str,
     offered = []
     for name, op in ops.items():
         if not name.startswith(_HIDDEN):
-            text = (type(op.plugin).__doc__ or '').strip().partition('\n\n')[0]
-            text = re.sub(r'^``[^`]+``:\s*', '', ' '.join(text.split()))
-            text = text.replace('``', '"')
-            offered.append({'const': name,
-                            'description': text[:1].upper() + text[1:]})
-    properties = shape['properties']
-    fields['op'] = {'anyOf': [*offered, form.whole(
-        rf'\s*{sign}{form.names(ops)}\s*')]}
-    fields['loop'] = {**properties['loop'], 'allOf': [
-        _defined('written'), {'pattern': _ONE_FIELD}]}
-    return {**shape, 'properties': {
-        name: {'description': DESCRIPTIONS[name], **each}
-        for name, each in {**properties, **fields}.items()}}
+            offered.append({'const': name, 'description': _summary(op)})
+    op_text = form.whole(rf'\s*{sign}{form.names(ops)}\s*')
+    fields['op'] = {'anyOf': [*offered, op_text]}
+    fields['loop'] = {
+        **shape['properties']['loop'],
+        'allOf': [_defined('written'), {'pattern': _ONE_FIELD}],
+    }
+    properties = {}
+    for name, field in {**shape['properties'], **fields}.items():
+        properties[name] = {'description': DESCRIPTIONS[name], **field}
+    return {**shape, 'properties': properties}
+
+
+def _summary(op: registry.Op) -> str:
+    """Return the first paragraph of a plugin's docstring as plain text."""
+    docstring = (type(op.plugin).__doc__ or '').strip()
+    paragraph, _blank, _rest = docstring.partition('\n\n')
+    text = ' '.join(paragraph.split())
+    # Docstrings begin with the name of the op, which editors show anyway.
+    text = re.sub(r'^``[^`]+``:\s*', '', text)
+    text = text.replace('``', '"')
+    return text[:1].upper() + text[1:]
 
 
 def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
@@ -259,117 +374,199 @@ def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
     groups = [name for name, op in ops.items()
               if isinstance(op.plugin, plugin.Group)]
     parts: list[Schema] = [_defined('conditionArgs')]
+    fields: dict[str, Schema] = {}
     if groups:
-        inner = form.GROUP['properties']['conditions']
+        fields['conditions'] = {}
+        conditions = {
+            **form.GROUP['properties']['conditions'],
+            'items': _defined(_condition_name(depth + 1)),
+        }
+        of_group = {
+            'required': form.GROUP['required'],
+            'properties': {'args': False, 'conditions': conditions},
+        }
         parts.append({
-            'if': _is_op(r'!?\s*', groups),
-            'then': {'required': form.GROUP['required'], 'properties': {
-                'args': False,
-                'conditions': {**inner, 'items': _defined(
-                    f'condition{depth + 1}')}}},
-            'else': {'properties': {'conditions': False}}})
-    return {**_described(form.CONDITION, ops, r'!?\s*',
-                         **({'conditions': {}} if groups else {})),
-            'allOf': parts}
+            'if': _is_op(_SIGN, groups),
+            'then': of_group,
+            'else': {'properties': {'conditions': False}},
+        })
+    described = _described(form.CONDITION, ops, _SIGN, **fields)
+    return {**described, 'allOf': parts}
+
+
+class _Case(typing.NamedTuple):
+    """What arguments may be where other arguments are like ``given``.
+
+    Both are schemas by the name of an argument.
+    """
+
+    given: Schema
+    then: Schema
+
+    def by_name(self) -> Schema:
+        """Return the case for arguments that have names."""
+        return {
+            'if': {'properties': self.given, 'required': [*self.given]},
+            'then': {'properties': self.then},
+        }
+
+    def by_place(self, declared: Iterable[arguments.Argument]) -> Schema:
+        """Return the case for a list of arguments without names."""
+        names = [argument.name for argument in declared]
+        return {
+            'if': {'items': [self.given.get(name, True) for name in names]},
+            'then': {'items': [self.then.get(name, True) for name in names]},
+        }
+
+
+def _cases(op: registry.Op) -> list[_Case]:
+    """Return what a value may be at paths for which an op declares it."""
+    try:
+        declared = op.cases()
+    except exceptions.PluginFailed as exc:
+        raise exceptions.PluginError(
+            _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}) from exc
+    cases = []
+    for path, value, cleanup in declared:
+        given = {'path': {'type': 'string', 'pattern': path}}
+        cases.append(_Case(given, {'value': value, 'cleanup': cleanup}))
+    return cases
 
 
 def _call(op: registry.Op) -> Schema:
     """Return what holds for an operation with an op that is no group."""
     declared = op.signature.arguments
-    required = [each.name for each in declared if each.required]
-    try:
-        declared_cases = op.cases()
-    except exceptions.PluginFailed as exc:
-        raise exceptions.PluginError(
-            _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}) from exc
-    # What some arguments may be where another one is as the first says.
-    cases = [({'path': {'type': 'string', 'pattern': path}},
-              {'value': value, 'cleanup': cleanup})
-             for path, value, cleanup in declared_cases]
+    required = [argument.name for argument in declared if argument.required]
+    cases = _cases(op)
     mapping: Schema = {
-        'type': 'object', 'additionalProperties': False, 'required': required,
-        'properties': {each.name: _argument(op, each) for each in declared}}
+        'type': 'object',
+        'additionalProperties': False,
+        'required': required,
+        'properties': {argument.name: _argument(op, argument)
+                       for argument in declared},
+    }
     if cases:
-        mapping['allOf'] = [
-            {'if': {'properties': given, 'required': [*given]},
-             'then': {'properties': then}} for given, then in cases]
-    return {'required': ['args'] if required else [], 'properties': {'args': {
-        'description': f'{op.signature}',
-        'anyOf': [mapping, *_lists(op, cases),
-                  *([] if required else [form.NULL])]}}}
+        mapping['allOf'] = [case.by_name() for case in cases]
+    forms = [mapping, *_lists(op, cases)]
+    required_fields = ['args']
+    if not required:
+        forms.append(form.NULL)
+        required_fields = []
+    args = {'description': str(op.signature), 'anyOf': forms}
+    return {'required': required_fields, 'properties': {'args': args}}
 
 
-def _lists(op: registry.Op,
-           cases: list[tuple[Schema, Schema]]) -> Iterator[Schema]:
+def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
     """Yield what arguments without names may be."""
     declared = op.signature.arguments
-    if any(each.required and each.keyword_only for each in declared):
+    if any(argument.required and argument.keyword_only
+           for argument in declared):
         return
-    positional = [each for each in declared if not each.keyword_only]
-    listed: Schema = {'type': 'array'}
+    positional = [argument for argument in declared
+                  if not argument.keyword_only]
     if positional and positional[0].variadic:
-        listed.update({'minItems': 1, 'not': {'const': [[]]}})
-        each = op.plugin.SCHEMAS.get(positional[0].name)
-        if each is not None:
-            items = {'items': form.either(*each, form.VARIES)}
-            listed['anyOf'] = [items, {
-                'maxItems': 1, 'items': {'type': 'array', **items}}]
-        yield listed
+        yield _variadic_list(op, positional[0])
         return
-    listed.update({
-        'maxItems': len(positional), 'deprecated': True,
-        'minItems': sum(each.required for each in positional)})
+    listed: Schema = {
+        'type': 'array',
+        'maxItems': len(positional),
+        'deprecated': True,
+        'minItems': sum(argument.required for argument in positional),
+    }
     if positional:
-        listed['items'] = [_argument(op, each) for each in positional]
+        listed['items'] = [_argument(op, argument) for argument in positional]
     if cases:
-        listed['allOf'] = [{
-            word: {'items': [of.get(each.name, True) for each in positional]}
-            for word, of in (('if', given), ('then', then))}
-            for given, then in cases]
+        listed['allOf'] = [case.by_place(positional) for case in cases]
     yield listed
 
 
+def _variadic_list(op: registry.Op, argument: arguments.Argument) -> Schema:
+    """Return what a list may be whose items are all of one argument.
+
+    Its items, or one item that is the list of them.
+    """
+    listed: Schema = {
+        'type': 'array',
+        'minItems': 1,
+        'not': {'const': [[]]},
+    }
+    item_schemas = op.plugin.SCHEMAS.get(argument.name)
+    if item_schemas is not None:
+        items = {'items': form.either(*item_schemas, form.VARIES)}
+        inner_list = {'type': 'array', **items}
+        listed['anyOf'] = [items, {'maxItems': 1, 'items': inner_list}]
+    return listed
+
+
 def _revert(op: registry.Op) -> Schema:
-    """Return what else holds for an action, which may not be undone."""
+    """Return what else holds for an action.
+
+    One that cannot be undone has no ``revert``; one with a ``cleanup`` is
+    undone.
+    """
     parts: list[Schema] = []
     if op.plugin.revert is None:
-        parts.append({'properties': {
-            'revert': form.either(form.FALSE, form.NULL)}})
-    names = [each.name for each in op.signature.arguments]
+        revert = form.either(form.FALSE, form.NULL)
+        parts.append({'properties': {'revert': revert}})
+    names = [argument.name for argument in op.signature.arguments]
     if action.CLEANUP in names:
+        is_given = {'not': form.NULL}
+        by_name = {
+            'type': 'object',
+            'required': [action.CLEANUP],
+            'properties': {action.CLEANUP: is_given},
+        }
         index = names.index(action.CLEANUP)
-        given = [*[True] * index, {'not': form.NULL}]
+        by_place = {
+            'type': 'array',
+            'minItems': index + 1,
+            'items': [*[True] * index, is_given],
+        }
+        has_cleanup = {'args': {'anyOf': [by_name, by_place]}}
+        revert = form.either(form.TRUE, form.NULL)
         parts.append({
-            'if': {'required': ['args'], 'properties': {'args': {'anyOf': [
-                {'type': 'object', 'required': [action.CLEANUP],
-                 'properties': {action.CLEANUP: {'not': form.NULL}}},
-                {'type': 'array', 'minItems': index + 1, 'items': given}]}}},
-            'then': {'properties': {
-                'revert': form.either(form.TRUE, form.NULL)}}})
-    return {'allOf': parts} if parts else {}
+            'if': {'required': ['args'], 'properties': has_cleanup},
+            'then': {'properties': {'revert': revert}},
+        })
+    if not parts:
+        return {}
+    return {'allOf': parts}
 
 
 def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
-    found = op.plugin.SCHEMAS.get(argument.name)
+    """Return what one argument of an op may be, and what editors show."""
     schema: Schema = {}
     if argument.name not in op.plugin.LITERAL:
-        if found is not None and argument.variadic:
-            schema = form.either(
-                {'type': 'array', 'items': form.either(*found, form.VARIES)},
-                {'type': 'string', 'pattern': form.FIELD})
-        elif found is None and argument.type is pattern.Pattern:
-            schema = {'type': 'string'}
-        else:
-            if found is None and argument.type in arguments.TYPES:
-                found = arguments.TYPES[argument.type].schemas
-            if found is not None:
-                if not argument.required and form.NULL not in found:
-                    found = [*found, form.NULL]
-                schema = form.either(*found, form.VARIES if argument.type in (
-                    list, typing.Any) else form.VARIES_TEXT)
+        schema = _template(op, argument)
         if argument.type is not pattern.Pattern:
             schema = {'allOf': [_defined('written')], **schema}
     if argument.type is data_path.Path:
         schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
-    text = DESCRIPTIONS.get(argument.name)
-    return {'description': text, **schema} if text else schema
+    description = DESCRIPTIONS.get(argument.name)
+    if not description:
+        return schema
+    return {'description': description, **schema}
+
+
+def _template(op: registry.Op, argument: arguments.Argument) -> Schema:
+    """Return what an argument may be that fields are filled into."""
+    declared = op.plugin.SCHEMAS.get(argument.name)
+    if declared is not None and argument.variadic:
+        return form.either(
+            {'type': 'array', 'items': form.either(*declared, form.VARIES)},
+            {'type': 'string', 'pattern': form.FIELD})
+    if declared is None and argument.type is pattern.Pattern:
+        return {'type': 'string'}
+    if declared is None and argument.type in arguments.TYPES:
+        declared = arguments.TYPES[argument.type].schemas
+    if declared is None:
+        return {}
+    schemas = [*declared]
+    if not argument.required and form.NULL not in schemas:
+        schemas.append(form.NULL)
+    if argument.type in (list, typing.Any):
+        # A field in it may make it anything.
+        schemas.append(form.VARIES)
+    else:
+        schemas.append(form.VARIES_TEXT)
+    return form.either(*schemas)

@@ -17,15 +17,15 @@ _IN_ARGUMENT = re.compile(r'/(?:conditions|actions)/\d+'
                           r'(?:/(?:conditions|when)/\d+)*/args/.')
 
 Found = typing.Iterator[tuple[str, str]]
-"""Where in a rule something is, as a JSON pointer, and one sentence."""
+"""The place of a mistake in a rule, as a JSON pointer, and one sentence."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckedRule:
     """A rule with what its author wrote.
 
-    ``problems`` are those for which it would be refused; what is at fault is
-    left out of the rest, as far as it has to be.
+    ``problems`` are those for which it would be refused. ``rule``,
+    ``conditions`` and ``actions`` leave out what has them, but for arguments.
     """
 
     written: file_rule.WrittenRule
@@ -42,20 +42,25 @@ class CheckedRule:
     @property
     def all_conditions(self) -> list[file_rule.Operation]:
         """The conditions, also those in groups and of actions."""
-        return [each for condition in [*self.conditions, *(
-                    when for action in self.actions for when in action.inner)]
-                for each in condition.all]
+        outermost = list(self.conditions)
+        for action in self.actions:
+            outermost += action.inner
+        conditions: list[file_rule.Operation] = []
+        for condition in outermost:
+            conditions += condition.all
+        return conditions
 
 
 FoundTogether = typing.Iterator[tuple[CheckedRule, str, str]]
-"""In which of several rules something is, then as :data:`Found`."""
+"""The rule of several that a mistake is in, its place there as a JSON pointer,
+and one sentence."""
 
 
 def texts(value: typing.Any, pointer: str = '') -> Found:
     """Find the texts in a value, each with its place."""
-    for path, each in data_path.walk(value):
-        if isinstance(each, str):
-            yield pointer + data_path.pointer(path), each
+    for path, inner in data_path.walk(value):
+        if isinstance(inner, str):
+            yield pointer + data_path.pointer(path), inner
 
 
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
@@ -66,28 +71,61 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
         problems = exc.problems
     else:
         return CheckedRule(written, rule, *file_rule.operations(rule, ops))
-    entry = written.entry if isinstance(written.entry, dict) and (
-        not written.is_old) else {}
-    bad = {each.pointer.split('/')[1] for each in problems
-           if each.pointer.count('/') == 1}
-    # An argument with a problem is looked at all the same.
-    broken = frozenset('/'.join(each.pointer.split('/')[:3])
-                       for each in problems
-                       if not _IN_ARGUMENT.match(each.pointer))
-    fields = {name: entry.get(name) for name in _PLAIN
-              if name not in bad and entry.get(name) is not None}
-    # Nobody knows what a value with a problem is, but it is there.
-    made = entry.get(model.VARS)
-    fields[model.VARS] = {
-        name: None if any(f'{each.pointer}/'.startswith(
-            f'{data_path.pointer([model.VARS, name])}/') for each in problems)
-        else value for name, value in (
-            made if isinstance(made, dict) else {}).items()}
+    entry: typing.Mapping[str, typing.Any] = {}
+    if isinstance(written.entry, dict) and not written.is_old:
+        entry = written.entry
     rule = model.Rule.from_mapping({
-        'uuid': '', **fields, 'conditions': [], 'actions': []})
-    conditions, actions = (
-        file_rule.read(entry[name] if isinstance(entry.get(name), list)
-                       else [], f'/{name}', ops, inside, skip=broken)
-        for name, inside in (('conditions', 'conditions'),
-                             ('actions', 'when')))
-    return CheckedRule(written, rule, conditions, actions, problems)
+        'uuid': '',
+        **_good_fields(entry, problems),
+        model.VARS: _vars(entry.get(model.VARS), problems),
+        'conditions': [],
+        'actions': [],
+    })
+    # An argument with a problem is looked at all the same.
+    broken = frozenset(_operation_of(problem.pointer) for problem in problems
+                       if not _IN_ARGUMENT.match(problem.pointer))
+
+    def read(name: str, inside: str) -> list[file_rule.Operation]:
+        operations = entry.get(name)
+        if not isinstance(operations, list):
+            operations = []
+        return file_rule.read(operations, f'/{name}', ops, inside,
+                              skip=broken)
+
+    return CheckedRule(
+        written, rule, read('conditions', inside='conditions'),
+        read('actions', inside='when'), problems)
+
+
+def _good_fields(entry: typing.Mapping[str, typing.Any],
+                 problems: typing.Iterable[exceptions.Problem]
+                 ) -> dict[str, typing.Any]:
+    """Return the plain fields of a rule that have no problem."""
+    bad = {problem.pointer.removeprefix('/') for problem in problems}
+    return {name: entry[name] for name in _PLAIN
+            if name not in bad and entry.get(name) is not None}
+
+
+def _vars(known: typing.Any, problems: typing.Iterable[exceptions.Problem]
+          ) -> dict[str, typing.Any]:
+    """Return the values of a rule, with None in place of those with problems.
+
+    Nobody knows what a value with a problem is, but fields that use it are
+    right to.
+    """
+    if not isinstance(known, dict):
+        return {}
+    pointers = [f'{problem.pointer}/' for problem in problems]
+    values: dict[str, typing.Any] = {}
+    for name, value in known.items():
+        place = f'{data_path.pointer([model.VARS, name])}/'
+        if any(pointer.startswith(place) for pointer in pointers):
+            values[name] = None
+        else:
+            values[name] = value
+    return values
+
+
+def _operation_of(pointer: str) -> str:
+    """Return the pointer to the condition or action that a place is in."""
+    return '/'.join(pointer.split('/')[:3])
