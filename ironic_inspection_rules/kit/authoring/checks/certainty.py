@@ -4,7 +4,6 @@
 
 from collections.abc import Iterator
 import dataclasses
-import functools
 import itertools
 import typing
 
@@ -27,59 +26,85 @@ _SCOPE = '/node/properties/inspection_scope'
 def check_never(rule: Rule) -> checked_rule.Found:
     """Find conditions that never hold."""
     for condition in rule.all_conditions:
-        if _constant(condition) is False or any(
-                one.field == other.field and facts.exclude(one, other)
-                for one, other in itertools.combinations(
-                    facts.of(condition), 2)):
-            yield condition.pointer, _('this condition never holds')
-        elif _differing(condition) and not condition.inverted:
-            one, other = _differing(condition) or ('', '')
-            yield condition.pointer, _(
-                'this condition never holds: each value is compared with the '
-                'next, and "%(one)s" with "%(other)s"; use one-of') % {
-                    'one': one, 'other': other}
-        elif _covers(rule, condition) and condition.inverted is (
-                _holds(condition) == 'any'):
-            yield condition.pointer, _(
-                'this condition never holds where its fields exist: one of '
-                'those in it always does')
+        message = _why_never(rule, condition)
+        if message is not None:
+            yield condition.pointer, message
     yield from _beside_scope(rule)
     for conditions in _together(rule):
         claims = map(exclusion.Claim, conditions)
         for one, other in itertools.combinations(claims, 2):
-            if not one.about.isdisjoint(other.about) and (
-                    exclusion.apart(one, other)):
+            if one.about.isdisjoint(other.about):
+                continue
+            if exclusion.apart(one, other):
+                place = file_rule.place_name(one.condition.pointer)
                 yield other.condition.pointer, _(
-                    'this condition never holds beside %s') % (
-                        file_rule.place_name(one.condition.pointer))
+                    'this condition never holds beside %s') % place
+
+
+def _why_never(rule: Rule, condition: Operation) -> str | None:
+    """Return why a condition never holds by itself, None where it may."""
+    if _constant(condition) is False or _contradicts_itself(condition):
+        return _('this condition never holds')
+    differing = _differing(condition)
+    if differing is not None and not condition.inverted:
+        one, other = differing
+        return _(
+            'this condition never holds: each value is compared with the '
+            'next, and "%(one)s" with "%(other)s"; use one-of') % {
+                'one': one, 'other': other}
+    # If any of its conditions holds on each machine, !any never does, nor
+    # does none.
+    is_any = _holds(condition) == 'any'
+    if condition.inverted is is_any and _covers(rule, condition):
+        return _(
+            'this condition never holds where its fields exist: one of '
+            'those in it always does')
+    return None
+
+
+def _contradicts_itself(condition: Operation) -> bool:
+    """Return whether what a condition states of one field cannot all be so."""
+    return any(one.field == other.field and facts.exclude(one, other)
+               for one, other in itertools.combinations(
+                   facts.of(condition), 2))
 
 
 def check_always(rule: Rule) -> checked_rule.Found:
     """Find conditions that always hold."""
     for condition in rule.all_conditions:
-        if _constant(condition) is True:
-            yield condition.pointer, _('this condition always holds')
-        elif condition.inverted and _differing(condition):
-            one, other = _differing(condition) or ('', '')
-            yield condition.pointer, _(
-                'this condition always holds where its fields exist: each '
-                'value is compared with the next, and "%(one)s" with '
-                '"%(other)s"; use !one-of') % {
-                    'one': one, 'other': other}
-        elif _covers(rule, condition) and condition.inverted is (
-                _holds(condition) == 'none') or (
-                    condition.inverted and _holds(condition) == 'all'
-                    and _excludes_itself(condition)):
-            yield condition.pointer, _(
-                'this condition always holds where its fields exist')
+        message = _why_always(rule, condition)
+        if message is not None:
+            yield condition.pointer, message
+
+
+def _why_always(rule: Rule, condition: Operation) -> str | None:
+    """Return that a condition always holds, None where it may not."""
+    if _constant(condition) is True:
+        return _('this condition always holds')
+    differing = _differing(condition)
+    if differing is not None and condition.inverted:
+        one, other = differing
+        return _(
+            'this condition always holds where its fields exist: each '
+            'value is compared with the next, and "%(one)s" with '
+            '"%(other)s"; use !one-of') % {
+                'one': one, 'other': other}
+    is_none = _holds(condition) == 'none'
+    is_not_all = condition.inverted and _holds(condition) == 'all'
+    # If any of its conditions holds on each machine, any always does, and
+    # so does !none.
+    if condition.inverted is is_none and _covers(rule, condition) or (
+            is_not_all and _excludes_itself(condition)):
+        return _('this condition always holds where its fields exist')
+    return None
 
 
 def check_neighbours(rule: Rule) -> checked_rule.Found:
     """Find inequalities of more than two values."""
     for condition in rule.all_conditions:
-        given = condition.arguments.get('values')
-        if isinstance(given, list) and len(given) > 2 and (
-                condition.op.name.removeprefix(plugin.VERSION) == 'ne'):
+        name = condition.op.name.removeprefix(plugin.VERSION)
+        compared = condition.arguments.get('values')
+        if name == 'ne' and isinstance(compared, list) and len(compared) > 2:
             yield condition.pointer, _(
                 '%s compares each value with its neighbour only, not the '
                 'first with the third; use !one-of') % condition.op.name
@@ -94,22 +119,29 @@ def _constant(condition: Operation) -> bool | None:
 
 def _differing(condition: Operation) -> tuple[typing.Any, typing.Any] | None:
     """Return two neighbouring values of the rule that are not equal."""
-    given = condition.arguments.get('values')
-    if not isinstance(given, list) or len(given) < 3 or (
-            condition.op.name not in ('eq', 'version-eq')):
+    if condition.op.name not in ('eq', 'version-eq'):
         return None
-    for pair in itertools.pairwise(given):
-        if not interpolation.fields(pair) and exclusion.result(
-                condition, {'op': condition.op.name,
-                            'args': {'values': [*pair]}}) is False:
+    compared = condition.arguments.get('values')
+    if not isinstance(compared, list) or len(compared) < 3:
+        return None
+    for pair in itertools.pairwise(compared):
+        if interpolation.fields(pair):
+            continue
+        alone = {'op': condition.op.name, 'args': {'values': list(pair)}}
+        if exclusion.result(condition, alone) is False:
             return pair
     return None
 
 
 def _holds(condition: Operation) -> str:
-    """Return how many conditions of a group must hold."""
+    """Return how many conditions of a group must hold.
+
+    :returns: ``all``, ``any`` or ``none``, and ``''`` for no group.
+    """
     group = condition.op.plugin
-    return group.HOLDS if isinstance(group, plugin.Group) else ''
+    if not isinstance(group, plugin.Group):
+        return ''
+    return group.HOLDS
 
 
 def _covers(rule: Rule, condition: Operation) -> bool:
@@ -122,33 +154,34 @@ def _covers(rule: Rule, condition: Operation) -> bool:
     for one, other in itertools.combinations(condition.inner, 2):
         if one.inner or other.inner or one.loops or other.loops:
             continue
-        if exclusion.Claim(one).says == exclusion.Claim(other).says and (
-                one.inverted is not other.inverted):
+        is_same = exclusion.Claim(one).says == exclusion.Claim(other).says
+        if is_same and one.inverted is not other.inverted:
             return True
-        if any(said.field == also.field and facts.exclude(said, also)
-               for said in _if_false(rule, one)
-               for also in _if_false(rule, other)):
+        if facts.contradict(_if_false(rule, one), _if_false(rule, other)):
             return True
     return False
 
 
 def _if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
     """Yield what is so of fields that exist where a condition is false."""
-    for fact in facts.of(dataclasses.replace(
-            condition, inverted=not condition.inverted)):
-        kind = values.subject(rule, fact.field).value.type
-        # A number has an order with all numbers.
-        yield fact._replace(unordered=fact.unordered and (
-            kind != field_value.NUMBER))
+    opposite = dataclasses.replace(
+        condition, inverted=not condition.inverted)
+    for fact in facts.of(opposite):
+        if values.subject(rule, fact.field).value.type == field_value.NUMBER:
+            # A number has an order with all numbers.
+            fact = fact._replace(unordered=False)
+        yield fact
 
 
 def _excludes_itself(condition: Operation) -> bool:
-    return any(itertools.starmap(exclusion.apart, itertools.combinations(
-        map(exclusion.Claim, condition.inner), 2)))
+    """Return whether two conditions of a group never hold together."""
+    claims = map(exclusion.Claim, condition.inner)
+    return any(exclusion.apart(one, other)
+               for one, other in itertools.combinations(claims, 2))
 
 
 def _together(rule: Rule) -> Iterator[list[Operation]]:
-    """Yield the conditions that must hold together."""
+    """Yield lists of conditions that must hold together."""
     yield rule.conditions
     for action in rule.actions:
         yield list(action.inner)
@@ -162,10 +195,8 @@ def _beside_scope(rule: Rule) -> checked_rule.Found:
     if not rule.rule.scope:
         return
     own = facts.Fact(_SCOPE, 'eq', rule.rule.scope)
-    excluded = functools.partial(facts.exclude, own)
     for condition in rule.conditions:
-        if any(fact.field == _SCOPE and excluded(fact)
-               for fact in facts.of(condition)):
+        if facts.contradict([own], facts.of(condition)):
             yield condition.pointer, _(
                 'this condition never holds: the scope of the rule is '
                 '"%s"') % rule.rule.scope

@@ -20,7 +20,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         try:
             effects.declared_facts(condition)
         except exceptions.PluginFailed as exc:
-            yield condition.pointer, _told(exc)
+            yield condition.pointer, _message(exc)
         except exceptions.OperationError:
             # It says that it cannot know before there is a machine.
             continue
@@ -28,10 +28,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         try:
             effects.declared_writes(action)
         except exceptions.PluginFailed as exc:
-            yield action.pointer, _told(exc)
+            yield action.pointer, _message(exc)
         except exceptions.OperationError:
             continue
 
 
-def _told(exc: exceptions.PluginFailed) -> str:
+def _message(exc: exceptions.PluginFailed) -> str:
     return _('"%(op)s": %(error)s') % {'op': exc.op, 'error': exc}

@@ -9,7 +9,6 @@ common is not asked.
 import collections
 from collections.abc import Iterable
 import functools
-import itertools
 import json
 import re
 import typing
@@ -67,7 +66,7 @@ class Claim:
 
     @functools.cached_property
     def facts(self) -> list[facts.Fact]:
-        """Return what it states of fields."""
+        """The facts that it states of fields."""
         return facts.of(self.condition)
 
     @functools.cached_property
@@ -76,11 +75,18 @@ class Claim:
 
         Claims about different fields do not exclude one another.
         """
-        return frozenset(name for each in self.condition.all for name in (
-            *((field.root, *field.steps) if field.root else field.text
-              for field in interpolation.fields(each.arguments)),
-            *(fact.field for fact in facts.of(each, looped=True)))) or (
-                frozenset([self.says]))
+        names: set[typing.Any] = set()
+        for condition in self.condition.all:
+            for field in interpolation.fields(condition.arguments):
+                if field.root:
+                    names.add((field.root, *field.steps))
+                else:
+                    names.add(field.text)
+            for fact in facts.of(condition, looped=True):
+                names.add(fact.field)
+        if not names:
+            names.add(self.says)
+        return frozenset(names)
 
 
 def _as_text(value: typing.Any) -> str:
@@ -96,62 +102,85 @@ def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
     for other in others:
         for field in other.about:
             by_field[field].append(other)
-    return any(apart(one, other) for one in some
-               for other in dict.fromkeys(itertools.chain.from_iterable(
-                   by_field.get(field, ()) for field in one.about)))
+    for one in some:
+        compared: set[Claim] = set()
+        for field in one.about:
+            for other in by_field.get(field, ()):
+                if other not in compared and apart(one, other):
+                    return True
+                compared.add(other)
+    return False
 
 
 def apart(one: Claim, other: Claim) -> bool:
     """Return whether no machine meets both."""
     for this, that in ((one, other), (other, one)):
         group = this.condition.op.plugin
-        if not isinstance(group, plugin.Group):
-            continue
-        if this.loops or this.inverted:
-            return False
-        if group.HOLDS == 'none':
-            return any(inner.says == that.says
-                       and inner.inverted is that.inverted
-                       and not inner.loops and not that.loops
-                       for inner in this.inner)
-        each = (apart(inner, that) for inner in this.inner)
-        if group.HOLDS == 'any':
-            return all(each)
-        return group.HOLDS == 'all' and any(each)
+        if isinstance(group, plugin.Group):
+            return _group_apart(this, group.HOLDS, that)
     if one.loops or other.loops:
         return False
     if one.says == other.says:
         return one.inverted is not other.inverted
-    if any(said.field == also.field and facts.exclude(said, also)
-           for said in one.facts for also in other.facts):
+    if facts.contradict(one.facts, other.facts):
         return True
     return _refutes(one, other) or _refutes(other, one)
+
+
+def _group_apart(group: Claim, holds: str, other: Claim) -> bool:
+    """Return whether no machine meets both a group and another condition.
+
+    :param holds: how many of its conditions must hold.
+    """
+    if group.loops or group.inverted:
+        return False
+    if holds == 'none':
+        return any(_is_same(inner, other) for inner in group.inner)
+    if holds == 'any':
+        return all(apart(inner, other) for inner in group.inner)
+    return holds == 'all' and any(apart(inner, other)
+                                  for inner in group.inner)
+
+
+def _is_same(one: Claim, other: Claim) -> bool:
+    """Return whether two conditions outside of loops say the same."""
+    return (one.says == other.says and one.inverted is other.inverted
+            and not one.loops and not other.loops)
 
 
 def _refutes(one: Claim, other: Claim) -> bool:
     """Return whether no value that one asks for meets the other."""
     condition = other.condition
-    given = condition.arguments
-    for said in () if condition.op.plugin.NEEDS_VIEW else one.facts:
-        few = facts.values(said)
-        # There are many ways to write a number, and none for what is missing.
-        if few is None or any(
-                value is None or facts.number(value) is not None
-                or isinstance(value, str) and re.search('[{}]', value)
-                for value in few):
+    if condition.op.plugin.NEEDS_VIEW:
+        return False
+    for fact in one.facts:
+        allowed = facts.values(fact)
+        if allowed is None or not all(map(_has_one_form, allowed)):
             continue
-        filled = [_fill(given, said.field, value) for value in few]
-        if all(args != given and not interpolation.fields(args)
-               and _is_false(condition, {**condition.written, 'args': args})
-               for args in filled):
+        if all(_is_false_for(condition, fact.field, value)
+               for value in allowed):
             return True
     return False
 
 
-def _is_false(condition: Operation,
-              written: typing.Mapping[str, typing.Any]) -> bool:
-    """Return whether a condition is false without any data."""
-    return result(condition, written) is False
+def _has_one_form(value: typing.Any) -> bool:
+    """Return whether a value can be filled into a condition as it is.
+
+    There are many ways to write a number, and none for what is missing;
+    braces would make a field.
+    """
+    if value is None or facts.number(value) is not None:
+        return False
+    return not (isinstance(value, str) and re.search('[{}]', value))
+
+
+def _is_false_for(condition: Operation, field: str,
+                  value: typing.Any) -> bool:
+    """Return whether a condition is false where its only field has a value."""
+    args = _fill(condition.arguments, field, value)
+    if args == condition.arguments or interpolation.fields(args):
+        return False
+    return result(condition, {**condition.written, 'args': args}) is False
 
 
 def result(condition: Operation,
@@ -167,6 +196,11 @@ def result(condition: Operation,
         return None
 
 
-def _fill(written: typing.Any, field: str, value: typing.Any) -> typing.Any:
-    return data_path.replace_texts(written, lambda text: value if (
-        facts.is_field(text) and facts.field_name(text) == field) else text)
+def _fill(arguments: typing.Any, field: str, value: typing.Any) -> typing.Any:
+    """Return arguments with a value in place of the texts that are a field."""
+    def filled(text: str) -> typing.Any:
+        if facts.is_field(text) and facts.field_name(text) == field:
+            return value
+        return text
+
+    return data_path.replace_texts(arguments, filled)

@@ -2,7 +2,9 @@
 
 """Facts that conditions state of fields, and which exclude each other."""
 
+from collections.abc import Iterable
 import ipaddress
+import itertools
 import operator
 import typing
 
@@ -31,27 +33,26 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """
     if condition.loops and not looped:
         return []
-    found = []
+    about_one_field = []
     # The check of what plugins declare reports what cannot be known.
     for fact in effects.facts(condition):
-        name = fact.relation.removeprefix(plugin.VERSION)
-        if is_field(fact.value) and name in _FROM_THE_RIGHT:
-            fact = fact._replace(
-                field=fact.value, value=fact.field,
-                relation=fact.relation.removesuffix(name)
-                + _FROM_THE_RIGHT[name])
-        # Only facts about one field are kept.
-        if is_field(fact.field) and not interpolation.fields(fact.value) and (
-                isinstance(fact.value, list) or name in _FROM_THE_RIGHT
-                or name == plugin.IN_NET):
-            found.append(fact._replace(field=field_name(fact.field)))
-    return found
+        turned = from_the_right(fact.relation)
+        if is_field(fact.value) and turned is not None:
+            fact = fact._replace(field=fact.value, value=fact.field,
+                                 relation=turned)
+        if not is_field(fact.field) or interpolation.fields(fact.value):
+            continue
+        if (isinstance(fact.value, list) or turned is not None
+                or fact.relation == plugin.IN_NET):
+            about_one_field.append(
+                fact._replace(field=field_name(fact.field)))
+    return about_one_field
 
 
 def from_the_right(name: str) -> str | None:
     """Return the comparison that says the same with its sides exchanged.
 
-    :param name: of a condition.
+    :param name: of a condition, such as ``lt`` or ``version-lt``.
     :returns: None where the condition compares no two sides.
     """
     plain = name.removeprefix(plugin.VERSION)
@@ -78,7 +79,18 @@ def values(fact: Fact) -> list[typing.Any] | None:
     """Return the values that a fact allows, None if they are too many."""
     if fact.relation == 'eq':
         return [fact.value]
-    return fact.value if fact.relation == 'one-of' else None
+    if fact.relation == 'one-of':
+        return list(fact.value)
+    return None
+
+
+def contradict(some: Iterable[Fact], others: Iterable[Fact]) -> bool:
+    """Return whether a fact of the first excludes one of the others.
+
+    Facts about different fields do not exclude each other.
+    """
+    return any(one.field == other.field and exclude(one, other)
+               for one, other in itertools.product(some, others))
 
 
 def exclude(one: Fact, other: Fact) -> bool:
@@ -86,35 +98,54 @@ def exclude(one: Fact, other: Fact) -> bool:
     if is_version(one) or is_version(other):
         return _versions_exclude(one, other)
     if plugin.IN_NET in (one.relation, other.relation):
-        return one.relation == other.relation and _apart(one.value,
-                                                         other.value)
+        return one.relation == other.relation and _nets_apart(one.value,
+                                                              other.value)
     for this, that in ((one, other), (other, one)):
-        few = values(this)
-        if few is not None:
-            return not any(may_be(value, that) for value in few)
-    if one.relation not in _ORDERS or other.relation not in _ORDERS or not (
-            any(kind(one.value) and kind(other.value)
-                for kind in (_is_number, _is_plain_text))):
+        allowed = values(this)
+        if allowed is not None:
+            return not any(may_be(value, that) for value in allowed)
+    if one.relation not in _ORDERS or other.relation not in _ORDERS:
         return False
-    low, high = sorted((one, other), key=lambda each: each.relation)
-    if low.relation[0] == high.relation[0] or (
-            low.unordered and high.unordered):
+    if not _are_comparable(one.value, other.value):
+        return False
+    low, high = _bounds(one, other)
+    if low.relation[0] == high.relation[0]:
+        # Two lower or two upper bounds leave the values beyond both.
+        return False
+    if low.unordered and high.unordered:
+        # Both hold for a value that has no order with theirs.
         return False
     if low.value == high.value:
         return (low.relation, high.relation) != ('ge', 'le')
     return bool(low.value > high.value)
 
 
-def _apart(one: typing.Any, other: typing.Any) -> bool:
+def _bounds(one: Fact, other: Fact) -> tuple[Fact, Fact]:
+    """Return two comparisons, the lower bound before the upper one.
+
+    ``ge`` and ``gt`` are before ``le`` and ``lt`` in the alphabet, also
+    behind ``version-``.
+    """
+    if one.relation <= other.relation:
+        return one, other
+    return other, one
+
+
+def _are_comparable(one: typing.Any, other: typing.Any) -> bool:
+    """Return whether two values are both numbers, or both text."""
+    return (_is_number(one) and _is_number(other)
+            or _is_plain_text(one) and _is_plain_text(other))
+
+
+def _nets_apart(one: typing.Any, other: typing.Any) -> bool:
     """Return whether no address is in both subnets."""
     try:
-        nets = [ipaddress.ip_network(str(each).strip(), strict=False)
-                for each in (one, other)]
+        this = ipaddress.ip_network(str(one).strip(), strict=False)
+        that = ipaddress.ip_network(str(other).strip(), strict=False)
     except ValueError:
         # The rule is refused.
         return False
-    return nets[0].version != nets[1].version or not nets[0].overlaps(
-        nets[1])
+    return this.version != that.version or not this.overlaps(that)
 
 
 def is_version(fact: Fact) -> bool:
@@ -123,36 +154,62 @@ def is_version(fact: Fact) -> bool:
 
 
 def _versions_exclude(one: Fact, other: Fact) -> bool:
-    """Return whether no version satisfies both; between two lies a third."""
+    """Return whether no version satisfies both facts.
+
+    Between any two versions lies a third, so two bounds leave no version only
+    if the lower one is above the upper one.
+    """
     for this, that in ((one, other), (other, one)):
-        few = [this.value] if this.relation == 'version-eq' else (
-            None if is_version(this) else values(this))
-        if few is not None and is_version(that):
-            # Text that eq takes for a number may be many versions.
-            return not any(
-                _is_number(value) or isinstance(value, str) and (
-                    not isinstance(that.value, str)
-                    or _VERSION_ORDERS[that.relation](*map(
-                        comparison.version_key, (value, that.value))))
-                for value in few)
+        allowed = _versions(this)
+        if allowed is not None and is_version(that):
+            return not any(_may_be_version(value, that) for value in allowed)
     if not (is_version(one) and is_version(other)):
         return False
-    low, high = sorted((one, other), key=lambda each: each.relation)
-    if not low.relation.startswith(f'{plugin.VERSION}g') or (
-            not high.relation.startswith(f'{plugin.VERSION}l')
-            or not isinstance(low.value, str)
-            or not isinstance(high.value, str)):
+    low, high = _bounds(one, other)
+    if not low.relation.startswith(f'{plugin.VERSION}g'):
         return False
-    below, above = map(comparison.version_key, (low.value, high.value))
-    return below > above or below == above and (
-        low.relation, high.relation) != ('version-ge', 'version-le')
+    if not high.relation.startswith(f'{plugin.VERSION}l'):
+        return False
+    if not isinstance(low.value, str) or not isinstance(high.value, str):
+        return False
+    lowest = comparison.version_key(low.value)
+    highest = comparison.version_key(high.value)
+    if lowest == highest:
+        return (low.relation, high.relation) != ('version-ge', 'version-le')
+    return lowest > highest
+
+
+def _versions(fact: Fact) -> list[typing.Any] | None:
+    """Return the versions that a fact allows, None if they are too many."""
+    if fact.relation == 'version-eq':
+        return [fact.value]
+    if is_version(fact):
+        return None
+    return values(fact)
+
+
+def _may_be_version(value: typing.Any, fact: Fact) -> bool:
+    """Return whether a value may satisfy a fact about versions."""
+    if _is_number(value):
+        # To eq, the texts 2.1 and 2.10 are both that number, and they are
+        # different versions.
+        return True
+    if not isinstance(value, str):
+        return False
+    if not isinstance(fact.value, str):
+        return True
+    holds = _VERSION_ORDERS[fact.relation]
+    return bool(holds(comparison.version_key(value),
+                      comparison.version_key(fact.value)))
 
 
 def number(value: typing.Any) -> int | float | None:
     """Return the number that ``eq`` may take a value for."""
     if isinstance(value, str):
         return comparison.as_number(value)
-    return value if isinstance(value, int | float) else None
+    if isinstance(value, int | float):
+        return value
+    return None
 
 
 def _is_number(value: typing.Any) -> bool:
@@ -169,24 +226,30 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
     To ``eq``, 5, "5" and "5.0" are equal.
     """
     if fact.relation == 'one-of':
-        return any(may_be(value, Fact(fact.field, 'eq', each))
-                   for each in fact.value)
+        return any(may_be(value, Fact(fact.field, 'eq', listed))
+                   for listed in fact.value)
     if fact.relation == 'none-of':
-        return all(may_be(value, Fact(fact.field, 'ne', each))
-                   for each in fact.value)
+        return all(may_be(value, Fact(fact.field, 'ne', listed))
+                   for listed in fact.value)
     here, there = number(value), number(fact.value)
+    are_numbers = here is not None and there is not None
     if fact.relation == 'eq':
-        if here is not None and there is not None:
+        if are_numbers:
             return here == there
         return bool(value == fact.value)
     if fact.relation == 'ne':
-        if here is not None and there is not None:
-            return here != there or not _is_number(fact.value) and (
-                value is not fact.value)
-        return bool(value != fact.value)
+        if not are_numbers:
+            return bool(value != fact.value)
+        if here != there:
+            return True
+        # Two texts are compared as text: "5" is not "5.0".
+        return not _is_number(fact.value) and value is not fact.value
     order = _ORDERS[fact.relation]
-    if _is_number(fact.value) and not (fact.unordered and here is None):
-        return order.holds(value if here is None else here, fact.value)
+    if _is_number(fact.value):
+        if here is not None:
+            return order.holds(here, fact.value)
+        if not fact.unordered:
+            return order.holds(value, fact.value)
     if _is_plain_text(value) and _is_plain_text(fact.value):
         return order.holds(value, fact.value)
     return fact.unordered or value is not None

@@ -28,19 +28,19 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find loops, lists and ports that can only be an error."""
     items = reach.items(rule)
     for operation in rule.operations:
-        found = _loop(rule, operation, items)
-        if found:
-            yield f'{operation.pointer}/loop', found
+        message = _loop(rule, operation, items)
+        if message is not None:
+            yield f'{operation.pointer}/loop', message
     for condition in rule.all_conditions:
         if condition.op.name == 'one-of':
-            found = _list(rule, condition, items[condition.pointer])
-            if found:
-                yield condition.pointer_to('values'), found
+            message = _list(rule, condition, items[condition.pointer])
+            if message is not None:
+                yield condition.pointer_to('values'), message
     for action in rule.actions:
         for write in effects.writes(action):
-            found = _port(rule, write.owner, items[action.pointer])
-            if found:
-                yield action.pointer_to('port_id'), found
+            message = _port(rule, write.owner, items[action.pointer])
+            if message is not None:
+                yield action.pointer_to('port_id'), message
                 break
 
 
@@ -54,7 +54,9 @@ def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
     if field is None:
         return _('text around a field is never a list, and the inspection '
                  'fails')
-    around = operation.pointer.rpartition('/')[0].rpartition('/')[0]
+    # The loop is outside of itself: an item in it is that of the operation
+    # around, /conditions/0 of /conditions/0/conditions/1.
+    around = operation.pointer.rsplit('/', 2)[0]
     kind = reach.value_of(field, items.get(around), rule.rule.vars).type
     if kind in inventory_fields.PLAIN:
         return _('{%(field)s} is a %(kind)s, and the inspection fails where '
@@ -66,10 +68,10 @@ def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
 def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
           item: reach.Item | None) -> str | None:
     """Return why the values of one-of are no list."""
-    given = condition.arguments.get('values')
-    if not facts.is_field(given):
+    compared = condition.arguments.get('values')
+    if not facts.is_field(compared):
         return None
-    about = values.subject(rule, facts.field_name(given), item)
+    about = values.subject(rule, facts.field_name(compared), item)
     kind = about.value.type
     if kind in (None, field_value.LIST):
         return None
@@ -92,10 +94,14 @@ def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
             return None
         return _('"%s" is neither the MAC address nor the UUID of a port, and '
                  'the inspection fails') % owner
+    # It is certain of the fields of items in the data, such as the name of an
+    # interface.
     steps = reach.value_of(field, item, rule.rule.vars).steps or ()
-    if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC or (
-            steps[0] not in ('inventory', 'plugin_data')
-            or field_value.type_at(steps) is None):
+    if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC:
+        return None
+    if steps[0] not in ('inventory', 'plugin_data'):
+        return None
+    if field_value.type_at(steps) is None:
         return None
     return _('{%(field)s} is neither the MAC address nor the UUID of a port, '
              'and the inspection fails; write {%(meant)s}') % {
