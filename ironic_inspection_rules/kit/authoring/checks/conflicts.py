@@ -38,51 +38,71 @@ def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
             groups[rule.rule.phase, rule.rule.priority].append(_Writer(rule))
     for group in groups.values():
         for one, other in itertools.combinations(group, 2):
-            if one.kinds.isdisjoint(other.kinds):
-                continue
-            pairs = [
-                (here, there) for here, there
-                in itertools.product(one.effects, other.effects)
-                if _differ(here.effect, there.effect)
-                and not exclusion.exclude(one.asked(here),
-                                          other.asked(there))]
-            scopes = {one.rule.rule.scope, other.rule.rule.scope} - {None, ''}
-            if pairs and len(scopes) < 2 and not exclusion.exclude(
-                    one.claims, other.claims):
-                yield (other.rule, pairs[0][1].pointer,
+            pairs = one.conflicts(other)
+            if pairs:
+                _first, second = pairs[0]
+                yield (other.rule, second.pointer,
                        _message(one.rule, other.rule, pairs))
 
 
 class _Writer:
+    """A rule with what it writes, for comparisons with other rules."""
+
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.effects = [ActionEffect(action.pointer, effect)
-                        for action in rule.actions
-                        for effect in effects.effects(action)]
-        self.kinds = {'trait' if effect.kind in ('trait', 'traits')
-                      else (effect.kind, effect.place[0])
-                      for _pointer, effect in self.effects}
-        self.claims = list(map(exclusion.Claim, rule.conditions))
+        self._effects: list[ActionEffect] = []
+        for action in rule.actions:
+            for effect in effects.effects(action):
+                self._effects.append(ActionEffect(action.pointer, effect))
+        self._topics = {_topic(effect) for _pointer, effect in self._effects}
+        self._claims = list(map(exclusion.Claim, rule.conditions))
         # In a loop they are about an item, of which there may be several.
-        self._asked = {action.pointer: list(map(exclusion.Claim, action.inner))
-                       for action in rule.actions
-                       if action.inner and not action.loops}
+        self._claims_of_actions = {
+            action.pointer: list(map(exclusion.Claim, action.inner))
+            for action in rule.actions if action.inner and not action.loops}
 
-    def asked(self, written: ActionEffect) -> list[exclusion.Claim]:
+    def conflicts(self, later: '_Writer'
+                  ) -> list[tuple[ActionEffect, ActionEffect]]:
+        """Return the writes of both rules of which only the order decides."""
+        # Most rules write different things, and to compare names is cheap.
+        if self._topics.isdisjoint(later._topics):
+            return []
+        scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
+        if len(scopes) > 1:
+            return []
+        pairs = []
+        for here, there in itertools.product(self._effects, later._effects):
+            if _differ(here.effect, there.effect) and not exclusion.exclude(
+                    self._claims_of(here), later._claims_of(there)):
+                pairs.append((here, there))
+        return pairs
+
+    def _claims_of(self, written: ActionEffect) -> list[exclusion.Claim]:
         """Return the conditions without which something is not written."""
-        return [*self.claims, *self._asked.get(written.pointer, ())]
+        return [*self._claims,
+                *self._claims_of_actions.get(written.pointer, ())]
+
+
+def _topic(effect: effects.Effect) -> tuple[str, ...]:
+    """Return what it is about; those of different topics never conflict."""
+    if effect.kind in ('trait', 'traits'):
+        return ('trait',)
+    return effect.kind, effect.place[0]
 
 
 def _message(one: Rule, other: Rule,
              pairs: list[tuple[ActionEffect, ActionEffect]]) -> str:
+    """Return what is said at the second of two rules that conflict."""
     line, _column = one.written.place()
     places = list(dict.fromkeys(str(last.effect) for _first, last in pairs))
     values = ''
     if len(pairs) == 1:
-        shown = [_shown(written.effect) for written in pairs[0]]
-        if all(shown):
+        first, second = pairs[0]
+        there = _value_text(first.effect)
+        here = _value_text(second.effect)
+        if there and here:
             values = _(': there %(there)s, here %(here)s') % {
-                'there': shown[0], 'here': shown[1]}
+                'there': there, 'here': here}
             for rule in (one.rule, other.rule):
                 values = disclosure.say(rule, values)
     return _('rule %(label)s at %(path)s:%(line)d has the same phase and '
@@ -94,8 +114,8 @@ def _message(one: Rule, other: Rule,
                  'values': values}
 
 
-def _shown(effect: effects.Effect) -> str:
-    """Show what is written, if it is short and no secret."""
+def _value_text(effect: effects.Effect) -> str:
+    """Return what is written, ``''`` where it is long or may be a secret."""
     if effect.value is _REMOVED:
         return _('removed')
     if disclosure.is_secret(effect.place) or effect.kind == 'traits':
@@ -105,55 +125,82 @@ def _shown(effect: effects.Effect) -> str:
     text = json.dumps(effect.value)
     if len(text) > _LONGEST:
         return ''
-    return _('%s appended') % text if effect.extends else text
+    if effect.extends:
+        return _('%s appended') % text
+    return text
 
 
 def _differ(one: effects.Effect, other: effects.Effect) -> bool:
     """Return whether two writes, in their order, leave different things."""
-    if one.extends or other.extends:
-        return one.kind == other.kind and (
-            _takes_back(one, other) if one.extends
-            # What was written cannot be extended.
-            else one.place == other.place and not (
-                one.value is None or one.value is _REMOVED
-                or isinstance(one.value, list)
-                or interpolation.fields(one.value)))
     if one.kind == other.kind == 'traits':
         return one.place == other.place and one.value != other.value
-    for group, single in ((one, other), (other, one)):
-        if (group.kind, single.kind) == ('traits', 'trait'):
-            name = single.place[0]
-            return name.startswith(group.place[0]) and (
-                (name in group.value) is (single.value is _REMOVED))
+    if (one.kind, other.kind) == ('traits', 'trait'):
+        return _traits_differ(one, other)
+    if (one.kind, other.kind) == ('trait', 'traits'):
+        return _traits_differ(other, one)
     if one.kind != other.kind:
         return False
-    short, long = sorted((one, other), key=lambda each: len(each.place))
+    if one.extends:
+        return _takes_back(one, other)
+    if other.extends:
+        return one.place == other.place and not _may_be_extended(one.value)
+    short, long = one, other
+    if len(other.place) < len(one.place):
+        short, long = other, one
     if long.place[:len(short.place)] != short.place:
         return False
     rest = long.place[len(short.place):]
-    if rest and (short.value is _REMOVED
-                 or data_path.get(short.value, rest) is data_path.ABSENT):
+    if not rest:
+        return not data_path.same(short.value, long.value)
+    inner = _inner(short.value, rest)
+    if inner is data_path.ABSENT:
         # To make a mapping in one rule and fill it in another is usual.
         return False
-    above = data_path.get(short.value, rest) if rest else short.value
-    return not data_path.same(above, long.value)
+    return not data_path.same(inner, long.value)
 
 
-def _takes_back(extended: effects.Effect, other: effects.Effect) -> bool:
+def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
+    """Return whether all traits of a prefix are set without one of them.
+
+    Or with one that the other write removes.
+    """
+    prefix, = group.place
+    name, = single.place
+    is_removed = single.value is _REMOVED
+    return name.startswith(prefix) and (name in group.value) is is_removed
+
+
+def _may_be_extended(value: typing.Any) -> bool:
+    """Return whether what was written may be, or become, a list."""
+    if value is None or value is _REMOVED or isinstance(value, list):
+        return True
+    return bool(interpolation.fields(value))
+
+
+def _inner(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
+    """Return what is below a written value, ABSENT if it is not there."""
+    if value is _REMOVED:
+        return data_path.ABSENT
+    return data_path.get(value, rest)
+
+
+def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write drops the item that was appended.
 
     To begin a list in one rule and to extend it in a later one is usual.
     """
-    rest = extended.place[len(other.place):]
-    if other.extends or (*other.place, *rest) != extended.place:
+    rest = extended.place[len(later.place):]
+    if later.extends or (*later.place, *rest) != extended.place:
         return False
-    if rest and other.value is _REMOVED:
+    if any(field.root == later.root
+           for field in interpolation.fields(later.value)):
+        # It may hold what was there before.
         return False
-    if any(field.root == other.root
-           for field in interpolation.fields(other.value)):
-        return False
-    above = data_path.get(other.value, rest) if rest else other.value
-    if rest and above is data_path.ABSENT:
-        return False
-    return not isinstance(above, list) or not any(
-        data_path.same(item, extended.value) for item in above)
+    value = later.value
+    if rest:
+        value = _inner(later.value, rest)
+        if value is data_path.ABSENT:
+            return False
+    if not isinstance(value, list):
+        return True
+    return not any(data_path.same(item, extended.value) for item in value)

@@ -16,12 +16,19 @@ Steps = tuple[str, ...]
 
 MEMBER = inventory_fields.MEMBER
 
-BOOLEAN, NUMBER, TEXT, LIST, MAPPING = (
-    'boolean', 'number', 'text', 'list', 'mapping')
+BOOLEAN = 'boolean'
+NUMBER = 'number'
+TEXT = 'text'
+LIST = 'list'
+MAPPING = 'mapping'
 SEQUENCES = frozenset((LIST, MAPPING))
+"""The types of values that have others in them."""
 
-LOWER, UPPER, DATE, TIME = 'lower', 'upper', 'date', 'time'
-"""The forms of text that filters make."""
+# The forms of text that filters make.
+LOWER = 'lower'
+UPPER = 'upper'
+DATE = 'date'
+TIME = 'time'
 
 _BY_ATTRIBUTE = frozenset(('join', 'map', 'max', 'min', 'sort', 'sum',
                            'unique'))
@@ -58,7 +65,9 @@ def type_at(steps: Steps) -> str | None:
         return _OF_NODE[steps]
     field = inventory_fields.known()
     for name in steps:
-        below = None if field.is_open else field.step(name)
+        if field.is_open:
+            return None
+        below = field.step(name)
         if below is None:
             return None
         field = below
@@ -70,22 +79,27 @@ def type_at(steps: Steps) -> str | None:
 
 def type_of(value: typing.Any) -> str | None:
     """Return the type of a value, None for null."""
+    # A boolean of Python is a number too, so it comes first.
     if isinstance(value, bool):
         return BOOLEAN
-    for kind, types in ((NUMBER, int | float), (TEXT, str), (LIST, list),
-                        (MAPPING, dict)):
-        if isinstance(value, types):
-            return kind
+    if isinstance(value, int | float):
+        return NUMBER
+    if isinstance(value, str):
+        return TEXT
+    if isinstance(value, list):
+        return LIST
+    if isinstance(value, dict):
+        return MAPPING
     return None
 
 
 class Value(typing.NamedTuple):
     """The value of a field, as far as it is known.
 
-    :param steps: where it is in the data.
-    :param listed: where its items are, if it is a list that a filter made.
+    :param steps: to its place in the data.
+    :param listed: steps to its items, if it is a list that a filter made.
     :param made: its type, if a filter or the rule made it.
-    :param form: what its text is like.
+    :param form: the form of its text, if a filter made it.
     :param choices: all that it may be, None where nobody knows.
     """
 
@@ -104,31 +118,36 @@ class Value(typing.NamedTuple):
 
     @property
     def items(self) -> Steps | None:
-        """The steps to each item, None where nobody knows."""
+        """The steps to its items, None where nobody knows."""
         if self.steps is not None:
             return (*self.steps, MEMBER)
         return self.listed
 
     def after(self, call: filter_syntax.Call, attribute: Steps) -> 'Value':
-        """Return the value that comes out of a filter."""
+        """Return the value that comes out of a filter.
+
+        :param attribute: see :func:`attribute_of`.
+        """
         items = self.items
         if call.name == _GET:
             return self._at(_argument(call, 'path'))
         if call.name in _KEEP_ITEMS:
             return Value(listed=items, made=LIST)
         if call.name in _ONE_ITEM:
-            # Such an item has the attribute by which it was chosen.
-            made = MAPPING if call.name in _EXTREME and attribute else None
-            return Value(items, made=made)
+            if call.name in _EXTREME and attribute:
+                # It has the attribute by which it was chosen.
+                return Value(items, made=MAPPING)
+            return Value(items)
         if call.name == 'map':
-            return Value(listed=(*items, *attribute) if items and attribute
-                         else None, made=LIST)
+            if items and attribute:
+                return Value(listed=(*items, *attribute), made=LIST)
+            return Value(made=LIST)
         if call.name in ('tier', 'lookup'):
             return Value(choices=_labels(call))
         if call.name == 'default':
-            default = _argument(call, 'default')
-            same = self.type is not None and type_of(default) == self.type
-            return Value(made=self.type if same else None)
+            if type_of(_argument(call, 'default')) == self.type:
+                return Value(made=self.type)
+            return Value()
         return Value(made=_made(call.name), form=_form(call))
 
     def _at(self, path: typing.Any) -> 'Value':
@@ -140,14 +159,20 @@ class Value(typing.NamedTuple):
 def _made(name: str) -> str | None:
     """Return the type of what a filter gives."""
     op = registry.filters().get(name)
-    return op.plugin.GIVES or None if op else None
+    if op is None:
+        return None
+    return op.plugin.GIVES or None
 
 
 def _form(call: filter_syntax.Call) -> str | None:
-    if call.name == 'date':
-        written = str(_argument(call, 'format')).replace('%%', '')
-        return TIME if any(each in written for each in _TIMES) else DATE
-    return _FORMS.get(call.name)
+    """Return the form of the text that a filter gives."""
+    if call.name != 'date':
+        return _FORMS.get(call.name)
+    # Two percent signs are one in the text, and begin nothing.
+    date_format = str(_argument(call, 'format')).replace('%%', '')
+    if any(directive in date_format for directive in _TIMES):
+        return TIME
+    return DATE
 
 
 def _argument(call: filter_syntax.Call, name: str) -> typing.Any:
@@ -155,21 +180,25 @@ def _argument(call: filter_syntax.Call, name: str) -> typing.Any:
     op = registry.filters().get(call.name)
     if op is None:
         return None
-    given, _problems = op.signature.bind_call(call.arguments)
-    return given.get(name)
+    bound, _problems = op.signature.bind_call(call.arguments)
+    return bound.get(name)
 
 
 def _labels(call: filter_syntax.Call) -> tuple[typing.Any, ...] | None:
     """Return what tier or lookup may give, None where nobody knows."""
+    labels: list[typing.Any] = []
     if call.name == 'tier':
         table = _argument(call, 'table')
-        labels = [row[1] for row in table if isinstance(row, list)
-                  and len(row) == 2] if isinstance(table, list) else None
+        if not isinstance(table, list):
+            return None
+        for row in table:
+            if isinstance(row, list) and len(row) == 2:
+                labels.append(row[1])
     else:
         mapping = _argument(call, 'mapping')
-        labels = list(mapping.values()) if isinstance(mapping, dict) else None
-    if labels is None:
-        return None
+        if not isinstance(mapping, dict):
+            return None
+        labels += mapping.values()
     default = _argument(call, 'default')
     if default is not None:
         labels.append(default)
@@ -180,38 +209,48 @@ def _labels(call: filter_syntax.Call) -> tuple[typing.Any, ...] | None:
 
 
 def attribute_of(call: filter_syntax.Call) -> Steps:
-    """Return the attribute of each item that a filter looks at."""
-    if call.name not in _BY_ATTRIBUTE | _BY_NAME:
+    """Return the steps to the attribute of items that a filter looks at.
+
+    :returns: no steps where it looks at the items themselves.
+    """
+    if call.name in _BY_NAME:
+        attribute = _argument(call, 'name')
+    elif call.name in _BY_ATTRIBUTE:
+        attribute = _argument(call, 'attribute')
+    else:
         return ()
-    attribute = _argument(call, 'name' if call.name in _BY_NAME
-                          else 'attribute')
-    return tuple(attribute.split('.')) if isinstance(attribute, str) else ()
+    if not isinstance(attribute, str):
+        return ()
+    return tuple(attribute.split('.'))
 
 
 def of_literals(values: typing.Sequence[typing.Any], steps: Steps) -> Value:
-    """Return what a field gives that steps into values of a rule."""
-    found = []
+    """Return what a field gives that steps into one of some literal values."""
+    choices = []
     for value in values:
         inner = data_path.get(value, steps)
         if inner is data_path.ABSENT or interpolation.fields(inner):
             return Value()
-        found.append(inner)
-    types = set(map(type_of, found))
-    return Value(made=types.pop() if len(types) == 1 else None,
-                 choices=tuple(found) or None)
+        choices.append(inner)
+    types = set(map(type_of, choices))
+    common = None
+    if len(types) == 1:
+        common, = types
+    return Value(made=common, choices=tuple(choices) or None)
 
 
 def of_vars(steps: Steps, known: Mapping[str, typing.Any]) -> Value:
     """Return what a field over the values of a rule gives.
 
     :param steps: those after ``vars``.
+    :param known: the values of the rule by name.
     """
     if not steps or steps[0] not in known:
         return Value()
-    written = known[steps[0]]
-    field = interpolation.sole_field(written)
+    value = known[steps[0]]
+    field = interpolation.sole_field(value)
     if field is None:
-        return of_literals([written], steps[1:])
+        return of_literals([value], steps[1:])
     if field.root in (None, model.VARS) or not field.is_plain:
         # Where values use values, only the first one is followed.
         return Value()

@@ -18,6 +18,7 @@ from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.plugins.legacy import field as legacy_field
 from ironic_inspection_rules.plugins.legacy import text as legacy_text
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
 
 Steps = tuple[str, ...]
@@ -35,16 +36,19 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
           ) -> Iterator[tuple[str, str, bool]]:
     """Find fields that no known machine has, or not every inspection reports.
 
-    Of fields that need the same thing the first one of a rule is noted, and
-    nothing of rules of ironic-inspector: their conversion says it. Fields of
-    those that Ironic has under another name are found there.
+    Of fields that need the same thing only the first one of a rule is noted.
+    Rules of ironic-inspector get no notes: their conversion says the same.
+    Their fields are looked for under the names that Ironic has for them.
 
     :param own: names in plugin data that are put there by rules.
+    :param target: the inspections that count.
     :returns: a pointer, one sentence and whether it is only a note.
     """
     noted = set()
     for pointer, text, steps in fields(rule):
-        name = steps[1] if steps[0] == 'plugin_data' and steps[1:] else None
+        name = None
+        if steps[0] == 'plugin_data' and len(steps) > 1:
+            name = steps[1]
         if name in own:
             continue
         problem = _problem(text, steps) or _elsewhere(text, steps, target)
@@ -53,10 +57,10 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
         if rule.written.is_old:
             continue
         if name in document.NOW:
-            yield pointer, _('{%(field)s}: ironic-inspector made it, Ironic '
-                             'does not; it has %(now)s') % {
-                                 'field': text,
-                                 'now': document.NOW[name]}, True
+            message = _('{%(field)s}: ironic-inspector made it, Ironic '
+                        'does not; it has %(now)s') % {
+                            'field': text, 'now': document.NOW[name]}
+            yield pointer, message, True
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in noted and not problem:
             noted.add(needs)
@@ -64,34 +68,51 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
 
 
 def _problem(text: str, steps: Steps) -> str | None:
-    found = inventory_fields.find(inventory_fields.known(), steps)
-    if not isinstance(found, inventory_fields.Unknown):
+    """Return why no inspection reports a field, None where one may."""
+    unknown = inventory_fields.find(inventory_fields.known(), steps)
+    if not isinstance(unknown, inventory_fields.Unknown):
         return None
-    names = found.above.names
-    if found.above.type in inventory_fields.PLAIN:
-        if found.name == inventory_fields.MEMBER:
+    above = '.'.join(unknown.steps)
+    if unknown.above.type in inventory_fields.PLAIN:
+        if unknown.name == inventory_fields.MEMBER:
             # It has no items either, which other checks say.
             return None
         return _('{%(field)s}: %(above)s is a %(type)s, which has no '
                  '"%(name)s"') % {
-                     'field': text, 'above': '.'.join(found.steps),
-                     'type': found.above.type, 'name': found.name}
-    near = suggestion.nearest(found.name, names)
-    if found.steps == ('plugin_data',):
-        # The document of ironic-inspector has all beside the inventory.
-        names = [*names, *document.NOW, 'inventory']
-        near = suggestion.nearest(found.name, names, cutoff=_ALIKE)
-        if found.name in (*document.NOW, 'inventory') or not near:
-            # Hooks of a site put there what they like.
-            return None
-    hint = _MOVED.get(found.name) or suggestion.hint(found.name, names)
-    if near and found.name not in _MOVED:
-        needs = inventory_fields.needs((*found.steps, near))
-        hint += f' ({", ".join(needs)})' if needs else ''
+                     'field': text, 'above': above,
+                     'type': unknown.above.type, 'name': unknown.name}
+    hint = _hint(unknown)
+    if hint is None:
+        return None
     return _('{%(field)s}: no inspection reports "%(name)s" in %(above)s; '
              '%(hint)s') % {
-                 'field': text, 'name': found.name,
-                 'above': '.'.join(found.steps), 'hint': hint}
+                 'field': text, 'name': unknown.name, 'above': above,
+                 'hint': hint}
+
+
+def _hint(unknown: inventory_fields.Unknown) -> str | None:
+    """Return a hint at what is meant by a name that nobody reports.
+
+    :returns: None where it may be a name of the site's own.
+    """
+    names = unknown.above.names
+    near = suggestion.nearest(unknown.name, names)
+    if unknown.steps == ('plugin_data',):
+        # The document of ironic-inspector has all beside the inventory.
+        of_inspector = (*document.NOW, 'inventory')
+        names = [*names, *of_inspector]
+        near = suggestion.nearest(unknown.name, names, cutoff=_ALIKE)
+        if unknown.name in of_inspector or not near:
+            # Hooks of a site put there what they like.
+            return None
+    if unknown.name in _MOVED:
+        return _MOVED[unknown.name]
+    hint = suggestion.hint(unknown.name, names)
+    if near:
+        needs = inventory_fields.needs((*unknown.steps, near))
+        if needs:
+            hint += f' ({", ".join(needs)})'
+    return hint
 
 
 def _elsewhere(text: str, steps: Steps,
@@ -101,19 +122,27 @@ def _elsewhere(text: str, steps: Steps,
     if not sources or any(map(target.has, sources)):
         return None
     needs = inventory_fields.needs(steps)
-    if not needs or target.interface == inventory_fields.REDFISH and any(
-            each.kind == 'collector' for each in sources):
+    of_collector = any(source.kind == 'collector' for source in sources)
+    is_redfish = target.interface == inventory_fields.REDFISH
+    if not needs or is_redfish and of_collector:
+        # Collectors run in the ramdisk, which Redfish does without.
         needs = [_('the ramdisk only')]
-    said = [_('by %s') % target.interface] if target.interface else []
-    said += [_('in Ironic %s') % target.release] if target.release else []
+    inspections = []
+    if target.interface:
+        inspections.append(_('by %s') % target.interface)
+    if target.release:
+        inspections.append(_('in Ironic %s') % target.release)
     return _('{%(field)s}: no inspection %(target)s reports it; '
              '%(needs)s') % {
-                 'field': text, 'target': ' '.join(said),
+                 'field': text, 'target': ' '.join(inspections),
                  'needs': ', '.join(needs)}
 
 
 def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
-    """Yield pointer, text and steps of each field over inspection data."""
+    """Yield the pointer, text and steps of all fields over inspection data.
+
+    The steps are those that Ironic has, also for rules of ironic-inspector.
+    """
     for use in reach.uses(rule):
         steps = use.from_roots
         if steps and steps[0] == 'previous':
@@ -121,41 +150,65 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
         if steps and steps[0] in ('inventory', 'plugin_data'):
             yield use.pointer, use.text, steps
     for operation in rule.operations:
-        # Those of ironic-inspector's language.
-        path = operation.arguments.get('field')
-        if isinstance(path, str) and 'field' in operation.op.plugin.LITERAL:
-            scheme, _path = legacy_field.split(path)
-            found = legacy_field.steps(path)
-            if scheme == 'data' and found:
-                yield operation.pointer_to('field'), path, document.in_ironic(
-                    inventory_fields.MEMBER if step is legacy_field.ANY
-                    else str(step) for step in found)
-        for name in getattr(operation.op.plugin, 'FORMATTED', ()):
-            for _pointer, text in checked_rule.texts(
-                    operation.arguments.get(name)):
+        yield from _path_of_inspector(operation)
+        yield from _fields_of_inspector(operation)
+
+
+def _path_of_inspector(operation: file_rule.Operation
+                       ) -> Iterator[tuple[str, str, Steps]]:
+    """Yield the ``data://…`` that a condition of ironic-inspector reads."""
+    path = operation.arguments.get('field')
+    if not isinstance(path, str) or (
+            'field' not in operation.op.plugin.LITERAL):
+        return
+    scheme, _path = legacy_field.split(path)
+    if scheme != 'data':
+        return
+    tokens = []
+    for step in legacy_field.steps(path):
+        if step is legacy_field.ANY:
+            tokens.append(inventory_fields.MEMBER)
+        else:
+            tokens.append(str(step))
+    if tokens:
+        yield operation.pointer_to('field'), path, document.in_ironic(tokens)
+
+
+def _fields_of_inspector(operation: file_rule.Operation
+                         ) -> Iterator[tuple[str, str, Steps]]:
+    """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions."""
+    for name in getattr(operation.op.plugin, 'FORMATTED', ()):
+        for _pointer, text in checked_rule.texts(
+                operation.arguments.get(name)):
+            if any(legacy_text.problems(text)):
                 # Another check names what is no field.
-                pieces = () if any(legacy_text.problems(text)) else (
-                    string.Formatter().parse(text))
-                for _literal, field, _spec, _conversion in pieces:
-                    if field:
-                        keys = map(str, legacy_text.steps(field))
-                        yield (operation.pointer_to(name), field,
-                               document.in_ironic(keys))
+                continue
+            for _literal, field, _spec, _conversion in (
+                    string.Formatter().parse(text)):
+                if field:
+                    keys = map(str, legacy_text.steps(field))
+                    yield (operation.pointer_to(name), field,
+                           document.in_ironic(keys))
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find actions that use what a condition says is missing or null."""
-    absent = {fact.field for condition in rule.conditions
-              for fact in facts.of(condition)
-              if fact.relation == 'one-of' and fact.value == [None]}
+    absent = set()
+    for condition in rule.conditions:
+        for fact in facts.of(condition):
+            # So is-none and !exists say it.
+            if fact.relation == 'one-of' and fact.value == [None]:
+                absent.add(fact.field)
     for action in rule.actions:
         if action.op.plugin.FAILS:
             continue
         for name, value in action.templates.items():
+            if name == 'msg':
+                continue
             for field in interpolation.fields(value):
-                if name != 'msg' and field.root and not field.filters and (
-                        data_path.pointer([field.root, *field.steps])
-                        in absent):
+                if not field.root or field.filters:
+                    continue
+                if data_path.pointer([field.root, *field.steps]) in absent:
                     yield action.pointer_to(name), _(
                         '{%s} is missing or null wherever the conditions '
                         'hold') % field.text
@@ -164,27 +217,30 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_order(rules: Sequence[checked_rule.CheckedRule]
                 ) -> checked_rule.FoundTogether:
     """Find plugin data that are read before the rule that writes them."""
-    by_uuid = {each.rule.uuid: each for each in rules
-               if each.rule.mode == model.ENFORCE}
-    ordered = [by_uuid[each.uuid] for each in repository.order(
-        rule.rule for rule in by_uuid.values())]
-    first: dict[str, int] = {}
+    by_uuid = {rule.rule.uuid: rule for rule in rules
+               if rule.rule.mode == model.ENFORCE}
+    in_order = repository.order(rule.rule for rule in by_uuid.values())
+    ordered = [by_uuid[rule.uuid] for rule in in_order]
+    first_writers: dict[str, int] = {}
     for place, rule in enumerate(ordered):
         for name in effects.made_plugin_data(rule.actions):
-            first.setdefault(name, place)
-    known = inventory_fields.known().below['plugin_data'].below
+            first_writers.setdefault(name, place)
+    reported = inventory_fields.known().below['plugin_data'].below
     for place, rule in enumerate(ordered):
         for use in reach.uses(rule):
             steps = use.from_roots or ()
-            if steps[:1] != ('plugin_data',) or len(steps) < 2 or (
-                    steps[1] in known):
+            if steps[:1] != ('plugin_data',) or len(steps) < 2:
                 continue
-            written = first.get(steps[1])
-            if written is not None and (written > place or (
-                    written == place
-                    and use.pointer.startswith('/conditions'))):
+            name = steps[1]
+            if name in reported or name not in first_writers:
+                continue
+            writer = first_writers[name]
+            # The conditions of a rule come before its own actions.
+            is_own_condition = writer == place and (
+                use.pointer.startswith('/conditions'))
+            if writer > place or is_own_condition:
                 yield rule, use.pointer, _(
                     '{%(field)s} is not there yet: rule %(label)s, which '
                     'writes it, runs later') % {
                         'field': use.text,
-                        'label': ordered[written].written.label}
+                        'label': ordered[writer].written.label}

@@ -3,6 +3,7 @@
 """What fields of inventories hold: words, sizes and their units."""
 
 import re
+import typing
 
 from ironic_inspection_rules.kit.authoring.checks import field_value
 
@@ -27,21 +28,45 @@ WORDY = frozenset(('product_name', 'manufacturer', 'model', 'model_name',
 """Names of fields whose text is hardly ever a number."""
 
 SMALLEST_BYTES = 10 ** 6
+"""No memory and no disk is smaller; a size below it is hardly in bytes."""
+
 LARGEST_MEBIBYTES = 2 ** 31
+"""No machine has so much memory; a size from there on is hardly in MiB."""
+
 GIBIBYTES = frozenset((4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192))
 """Sizes of memory as people say them; in MiB, hardly a machine has them."""
 
 SLOWEST_MHZ = 100
+"""No processor is slower; a frequency below it is hardly in MHz."""
+
 GIGABITS = frozenset((2.5, 5, 10, 25, 40, 50, 200, 400))
 """Speeds of networks as people say them; in Mbit/s, none of today's."""
 
 QUANTITY = re.compile(r'\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+|%)\s*')
+"""A number and a unit."""
 
 BYTES = {'b': 1, 'k': 2 ** 10, 'kb': 1000, 'kib': 2 ** 10, 'm': 2 ** 20,
          'mb': 1000 ** 2, 'mib': 2 ** 20, 'g': 2 ** 30, 'gb': 1000 ** 3,
          'gib': 2 ** 30, 't': 2 ** 40, 'tb': 1000 ** 4, 'tib': 2 ** 40}
+"""By a unit in lower case, how many bytes one of it are."""
 
-KEPT_IN = {'physical_mb': ('MiB', 2 ** 20), 'memory_mb': ('MiB', 2 ** 20),
-           'local_gb': ('GiB', 2 ** 30), 'size': ('bytes', 1),
-           'total': ('bytes', 1)}
-"""The unit of what an inventory or a node has under these names."""
+
+class Unit(typing.NamedTuple):
+    """Unit of a quantity: its name, and how many bytes one of it are."""
+
+    name: str
+    size: int
+
+
+_BYTE = Unit('bytes', 1)
+_MEBIBYTE = Unit('MiB', 2 ** 20)
+_GIBIBYTE = Unit('GiB', 2 ** 30)
+
+KEPT_IN = {
+    'physical_mb': _MEBIBYTE,
+    'memory_mb': _MEBIBYTE,
+    'local_gb': _GIBIBYTE,
+    'size': _BYTE,
+    'total': _BYTE,
+}
+"""By a name in an inventory or a node, the unit of what it has there."""

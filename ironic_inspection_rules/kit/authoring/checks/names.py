@@ -16,10 +16,11 @@ from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.machine import node_names
 from ironic_inspection_rules.plugins.legacy import field as legacy_field
-from ironic_inspection_rules.plugins.legacy import text
+from ironic_inspection_rules.plugins.legacy import text as legacy_text
 from ironic_inspection_rules.rule_file import file_rule
 
-# Fields of Ironic's node that rules see; a test compares the two.
+# The attributes of Ironic's nodes that rules see; a test compares this list
+# with Ironic.
 NODE = frozenset("""
     allocation_id auto_discovered automated_clean bios_interface
     boot_interface boot_mode chassis_id clean_step conductor_affinity
@@ -36,7 +37,7 @@ NODE = frozenset("""
     target_power_state target_provision_state target_raid_config traits
     updated_at uuid vendor_interface""".split())
 
-# Likewise those of its ports.
+# Likewise the attributes of its ports.
 PORT = frozenset("""
     address available_for_dynamic_portgroup category created_at description
     extra id internal_info is_smartnic local_link_connection name node_id
@@ -60,10 +61,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find replacement fields that can never exist."""
     for pointer, field, _item in reach.fields(rule):
         meant = port_meant(field.text)
-        if meant:
-            yield pointer, _('{%(field)s}: what follows a colon is a format; '
-                             'write {%(meant)s}') % {
-                                 'field': field.text, 'meant': meant}
+        if meant is not None:
+            yield pointer, _(
+                '{%(field)s}: what follows a colon is a format; write '
+                '{%(meant)s}') % {'field': field.text, 'meant': meant}
         elif field.root is None and _KEY_IN_TABLE.fullmatch(field.text):
             yield pointer, _(
                 '{%s} is not a field: a key that is written out is given '
@@ -75,9 +76,11 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for operation in rule.operations:
         yield from _check_old(operation)
     for use in reach.uses(rule):
-        problem = _of_vars(use, rule) if use.steps[0] == model.VARS else (
-            _problem(use))
-        if problem:
+        if use.steps[0] == model.VARS:
+            problem = _of_vars(use, rule)
+        else:
+            problem = _problem(use)
+        if problem is not None:
             yield use.pointer, problem
 
 
@@ -94,51 +97,65 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
     """Return why a value of a rule is not there, None where it is."""
     known = list(rule.rule.vars)
-    at = use.pointer.split('/')
-    if at[1] == model.VARS:
-        known = known[:known.index(at[2])]
-    if not use.steps[1:] or use.steps[1] in known:
+    tokens = use.pointer.split('/')
+    if tokens[1] == model.VARS:
+        # A value sees those that were computed before it.
+        known = known[:known.index(tokens[2])]
+    if len(use.steps) == 1:
+        # All values together are always there.
         return None
     name = use.steps[1]
+    if name in known:
+        return None
     if name in rule.rule.vars:
         return _('{%(field)s}: "%(name)s" comes later, and vars are computed '
                  'in their order; a program that sorts the names of a file '
                  'changes it') % {'field': use.text, 'name': name}
+    hint = suggestion.hint(name, known) or _('it has none')
     return _('{%(field)s}: the rule has no "%(name)s" in its vars; '
-             '%(hint)s') % {
-                 'field': use.text, 'name': name,
-                 'hint': suggestion.hint(name, known) or _('it has none')}
+             '%(hint)s') % {'field': use.text, 'name': name, 'hint': hint}
 
 
 def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find what a template engine should have replaced."""
-    for pointer, written in templates(rule.written.entry):
+    for pointer, text in templates(rule.written.entry):
         yield pointer, _('"%s" looks like a variable of Jinja2 that was not '
-                         'replaced') % written
+                         'replaced') % text
 
 
 def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
-    """Return the texts of a rule that are templates of Jinja2."""
+    """Find the texts of a rule that have a template of Jinja2 in them.
+
+    :returns: a pointer and the text.
+    """
     for name in ('description', 'scope', *model.CONTENT):
-        for pointer, written in checked_rule.texts(entry.get(name),
-                                                   f'/{name}'):
-            if _JINJA.search(written):
-                yield pointer, written
+        for pointer, text in checked_rule.texts(entry.get(name), f'/{name}'):
+            if _JINJA.search(text):
+                yield pointer, text
 
 
-def port_meant(text: str) -> str | None:
-    """Return the field that is meant by a MAC address after a dot."""
-    match = _PORT.fullmatch(text)
-    return f'ports[{match[1]}]{match[2]}' if match else None
+def port_meant(field: str) -> str | None:
+    """Return the field that is meant by a MAC address after a dot.
+
+    :returns: None for other fields.
+    """
+    match = _PORT.fullmatch(field)
+    if match is None:
+        return None
+    address, rest = match.groups()
+    return f'ports[{address}]{rest}'
 
 
-def data_meant(text: str) -> str | None:
+def data_meant(field: str) -> str | None:
     """Return the field that is meant by one over ``data``, if it is clear.
 
     The manual of Ironic 2025.1 has such fields.
     """
-    match = _DATA.match(text)
-    return match and (match[1] or match[2]) + text[match.end():]
+    match = _DATA.match(field)
+    if match is None:
+        return None
+    root = match[1] or match[2]
+    return root + field[match.end():]
 
 
 def _behind_last(use: reach.Use) -> str | None:
@@ -185,45 +202,67 @@ def _problem(use: reach.Use) -> str | None:
     name, known = wrong
     if known is NODE:
         return _no_attribute(f'{{{use.text}}}', name)
-    text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s') if (
-        known is PORT) else _('{%(field)s}: the items of the loop have no '
-                              '"%(name)s"; %(hint)s')
-    return text % {'field': use.text, 'name': name, 'hint': suggestion.hint(
-        name, known) or _('they are no mappings')}
+    if known is PORT:
+        text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
+    else:
+        text = _('{%(field)s}: the items of the loop have no "%(name)s"; '
+                 '%(hint)s')
+    hint = suggestion.hint(name, known) or _('they are no mappings')
+    return text % {'field': use.text, 'name': name, 'hint': hint}
 
 
 def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
-    """Return a step that no node, port or item has, and those they have."""
+    """Return a step that no node, port or item has, and those they have.
+
+    :returns: None where they have all steps, or nothing is known of them.
+    """
     steps = use.from_roots or ()
-    if use.steps[0] == 'node' and steps[1:]:
-        return None if steps[1] in NODE else (steps[1], NODE)
-    if steps[:1] == ('ports',) and steps[2:]:
-        return None if steps[2] in PORT else (steps[2], PORT)
+    if use.steps[0] == 'node' and len(steps) > 1:
+        if steps[1] in NODE:
+            return None
+        return steps[1], NODE
+    # The second step says which port.
+    if steps[:1] == ('ports',) and len(steps) > 2:
+        if steps[2] in PORT:
+            return None
+        return steps[2], PORT
     return reach.lacking(use)
 
 
-def _no_attribute(shown: str, name: str) -> str:
+def _no_attribute(field: str, name: str) -> str:
+    """Return that a node has no attribute of this name.
+
+    :param field: as its author wrote it.
+    """
     hint = suggestion.hint(name, NODE) or _(
         "see the attributes of nodes in Ironic's API")
     return _('%(shown)s: a node has no "%(name)s"; %(hint)s') % {
-        'shown': shown, 'name': name, 'hint': hint}
+        'shown': field, 'name': name, 'hint': hint}
 
 
 def _check_old(operation: file_rule.Operation) -> checked_rule.Found:
     """Check the ``{data[…]}`` and ``node://…`` of ironic-inspector."""
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
-        for problem in text.problems(operation.arguments.get(name)):
+        for problem in legacy_text.problems(operation.arguments.get(name)):
             yield operation.pointer_to(name), problem
     path = operation.arguments.get('field')
-    if isinstance(path, str) and 'field' in operation.op.plugin.LITERAL and (
-            legacy_field.split(path)[0] == 'node'):
-        for step in legacy_field.steps(path)[:1]:
-            if str(step) not in NODE:
-                yield operation.pointer_to('field'), _no_attribute(
-                    path, str(step))
+    if not isinstance(path, str) or (
+            'field' not in operation.op.plugin.LITERAL):
+        return
+    scheme, _path = legacy_field.split(path)
+    if scheme != 'node':
+        return
+    steps = legacy_field.steps(path)
+    if not steps:
+        return
+    attribute = str(steps[0])
+    if attribute not in NODE:
+        yield operation.pointer_to('field'), _no_attribute(path, attribute)
 
 
-_SHORTEST = 5  # Shorter names are near to too many others.
+_SHORTEST = 5
+"""Length from which on a name is compared; shorter ones are near to too many
+others."""
 
 
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -236,14 +275,19 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         if use.steps[0] == 'node':
             yield from _slip(use.pointer, f'{{{use.text}}}', use.steps[1:])
     for action in rule.actions:
-        for each, steps in effects.writes_at_paths(action):
-            if each.kind == 'node':
-                yield from _slip(action.pointer_to(each.argument),
-                                 f'"{each.name}"', steps)
+        for write, steps in effects.writes_at_paths(action):
+            if write.kind == 'node':
+                yield from _slip(action.pointer_to(write.argument),
+                                 f'"{write.name}"', steps)
 
 
 def _slip(pointer: str, shown: str,
           steps: tuple[str, ...]) -> checked_rule.Found:
+    """Find a name that is nearly one of Ironic's.
+
+    :param shown: what the author wrote.
+    :param steps: to a place in the node.
+    """
     if len(steps) < 2:
         return
     field, name = steps[:2]

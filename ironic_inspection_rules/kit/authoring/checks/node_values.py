@@ -9,6 +9,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import known_values
@@ -20,34 +21,37 @@ _ROOT_DEVICE = ('properties', 'root_device')
 _KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
 _CUSTOM = 'CUSTOM_'
 _ALL = ('', _CUSTOM, 'CUSTOM', 'C')
+"""Prefixes that all traits begin with, or all custom ones."""
 
 
 def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find paths into the text that has all capabilities, and values of it."""
     for use in reach.uses(rule):
         steps = use.from_roots or ()
-        if steps[:3] == _NODE_CAPABILITIES and steps[3:]:
+        if steps[:3] == _NODE_CAPABILITIES and len(steps) > 3:
             yield use.pointer, _(
                 '{%(field)s}: the capabilities are one text, "name:value,…"; '
                 'write {node.properties.capabilities | '
                 "regex_search('(?:^|,)%(name)s:([^,]*)', 1)}") % {
                     'field': use.text, 'name': steps[3]}
     for action in rule.actions:
-        for each, steps in effects.writes_at_paths(action):
-            if each.kind != 'node':
+        for write, steps in effects.writes_at_paths(action):
+            if write.kind != 'node':
                 continue
-            if steps[:2] == schema.CAPABILITIES and steps[2:]:
+            if steps[:2] == schema.CAPABILITIES and len(steps) > 2:
                 op = 'set-capability'
-                if each.value is data_path.ABSENT:
+                if write.value is data_path.ABSENT:
                     op = 'unset-capability'
-                yield action.pointer_to(each.argument), _(
+                yield action.pointer_to(write.argument), _(
                     '"%(path)s" leads into the capabilities, which are one '
                     'text; use %(op)s with the name "%(name)s"') % {
-                        'path': each.name, 'name': steps[2], 'op': op}
-            elif each.value is not data_path.ABSENT:
+                        'path': write.name, 'name': steps[2], 'op': op}
+            elif write.value is not data_path.ABSENT:
+                value = write.value
+                if write.extends:
+                    value = [write.value]
                 try:
-                    schema.check_capabilities(
-                        steps, [each.value] if each.extends else each.value)
+                    schema.check_capabilities(steps, value)
                 except exceptions.OperationError as exc:
                     yield action.pointer_to('value'), str(exc)
 
@@ -55,22 +59,32 @@ def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find hints at the root device that another boot may make wrong."""
     for action in rule.actions:
-        for each, steps in effects.writes_at_paths(action):
-            if each.kind != 'node' or each.extends or (
-                    each.value is data_path.ABSENT):
-                continue
-            hints: dict[str, typing.Any] = {}
-            if steps[:2] == _ROOT_DEVICE and len(steps) == 3:
-                hints[steps[2]] = each.value
-            elif steps in (_ROOT_DEVICE, _ROOT_DEVICE[:1]):
-                found = data_path.get(each.value, _ROOT_DEVICE[len(steps):])
-                hints = found if isinstance(found, dict) else {}
-            for name, value in hints.items():
+        for write, steps in effects.writes_at_paths(action):
+            for name, value in _root_device_hints(write, steps).items():
                 if name == 'hctl' or name == 'name' and _is_of_kernel(value):
                     yield action.pointer_to('value'), _(
                         'the hint "%s" may mean another disk after the next '
                         'boot; use serial, wwn or by_path') % name
                     break
+
+
+def _root_device_hints(write: plugin.Write, steps: reach.Steps
+                       ) -> dict[str, typing.Any]:
+    """Return the hints at the root device that are written, by name.
+
+    :param steps: to the place that is written.
+    """
+    if write.kind != 'node' or write.extends or (
+            write.value is data_path.ABSENT):
+        return {}
+    if steps[:2] == _ROOT_DEVICE and len(steps) == 3:
+        return {steps[2]: write.value}
+    if steps not in (_ROOT_DEVICE, _ROOT_DEVICE[:1]):
+        return {}
+    hints = data_path.get(write.value, _ROOT_DEVICE[len(steps):])
+    if not isinstance(hints, dict):
+        return {}
+    return hints
 
 
 def _is_of_kernel(value: typing.Any) -> bool:
@@ -86,10 +100,10 @@ def _is_of_kernel(value: typing.Any) -> bool:
 def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find actions that take away all traits but those of the rule."""
     for action in rule.actions:
-        for each in effects.writes(action):
-            if each.kind == 'traits' and each.name in _ALL:
+        for write in effects.writes(action):
+            if write.kind == 'traits' and write.name in _ALL:
                 what = _('trait')
-                if each.name:
+                if write.name:
                     what = _('custom trait')
                 place = action.pointer
                 if 'prefix' in action.arguments_given:
@@ -103,27 +117,28 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find quantities that are written to a field of another unit."""
     for action in rule.actions:
-        for each, steps in effects.writes_at_paths(action):
-            field = interpolation.sole_field(each.value)
+        for write, steps in effects.writes_at_paths(action):
+            field = interpolation.sole_field(write.value)
             if field is None or not field.is_plain or not field.steps:
                 continue
             here = known_values.KEPT_IN.get(steps[-1])
             there = known_values.KEPT_IN.get(field.steps[-1])
-            if here and there and here != there and each.kind == 'node':
+            if here and there and here != there and write.kind == 'node':
                 yield action.pointer_to('value'), _(
                     '{%(field)s} is in %(there)s, and "%(path)s" in %(here)s'
-                    ) % {'field': field.text, 'there': there[0],
-                         'path': each.name, 'here': here[0]}
+                    ) % {'field': field.text, 'there': there.name,
+                         'path': write.name, 'here': here.name}
 
 
 def check_resource_class(rule: checked_rule.CheckedRule
                          ) -> checked_rule.Found:
     """Find resource classes with the prefix that Nova puts before them."""
     for action in rule.actions:
-        for each, steps in effects.writes_at_paths(action):
-            if each.kind == 'node' and steps == ('resource_class',) and (
-                    isinstance(each.value, str)
-                    and each.value.startswith(_CUSTOM)):
+        for write, steps in effects.writes_at_paths(action):
+            if write.kind != 'node' or steps != ('resource_class',):
+                continue
+            value = write.value
+            if isinstance(value, str) and value.startswith(_CUSTOM):
                 yield action.pointer_to('value'), _(
                     'Nova puts CUSTOM_ before the resource class of a node, '
-                    'so this one is CUSTOM_%s there') % each.value
+                    'so this one is CUSTOM_%s there') % value

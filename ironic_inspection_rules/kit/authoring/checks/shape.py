@@ -30,6 +30,9 @@ _OUTSIDE = re.compile(rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
 _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 _SHELL_BARE = re.compile(rf'\$(?=(?:{_ROOTS})[.\[])')
 
+_MOSTLY_TEXT = ('path', 'name', 'names', 'prefix', 'msg', 'level')
+"""Arguments that are mostly text, also where it looks like a field."""
+
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find parts that are repeated or have no effect."""
@@ -37,34 +40,59 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         if operation.written.get('multiple') and not operation.loops:
             yield operation.pointer, _(
                 '"multiple" says nothing without a loop')
-        loop = operation.loop
-        # To fail where there are any items is a way to say so.
-        repeats = operation.loops and not getattr(
-            operation.op.plugin, 'FAILS', False) and not (
-                isinstance(loop, list) and len(loop) < 2)
-        if repeats and not any(
-                field.root == interpolation.ITEM for each in operation.all
-                for field in effects.read_by(each)):
+        if _repeats(operation) and not _uses_item(operation):
             yield f'{operation.pointer}/loop', _(
                 'nothing uses {item}: it is the same for each item of the '
                 'loop')
-        given = operation.arguments.get('values')
-        first = operation.op.signature.arguments[:1]
-        if first and first[0].variadic and first[0].name == 'values' and (
-                isinstance(given, list) and len(given) == 1
-                and not operation.loops
-                and not (facts.is_field(given[0]) and values.subject(
-                    rule, facts.field_name(given[0])).value.type
-                    in ('list', None))):
+        if _compares_one_value(rule, operation):
             yield operation.pointer, _(
                 'one value alone is compared with nothing')
-    seen: dict[typing.Any, str] = {}
+    pointers: dict[typing.Any, str] = {}
     for condition in rule.conditions:
-        first_at = seen.setdefault(exclusion.Claim(condition).identity,
-                                   condition.pointer)
-        if first_at != condition.pointer:
+        first = pointers.setdefault(exclusion.Claim(condition).identity,
+                                    condition.pointer)
+        if first != condition.pointer:
             yield condition.pointer, _('%s says the same') % (
-                file_rule.place_name(first_at))
+                file_rule.place_name(first))
+
+
+def _repeats(operation: file_rule.Operation) -> bool:
+    """Return whether a loop may do a thing more than once."""
+    if not operation.loops:
+        return False
+    if getattr(operation.op.plugin, 'FAILS', False):
+        # To fail where there are any items is a way to say so.
+        return False
+    loop = operation.written.get('loop')
+    return not (isinstance(loop, list) and len(loop) < 2)
+
+
+def _uses_item(operation: file_rule.Operation) -> bool:
+    """Return whether an operation, or a condition in it, reads ``{item}``."""
+    for part in operation.all:
+        for field in effects.read_by(part):
+            if field.root == interpolation.ITEM:
+                return True
+    return False
+
+
+def _compares_one_value(rule: checked_rule.CheckedRule,
+                        operation: file_rule.Operation) -> bool:
+    """Return whether a comparison has only one value, and no list of them."""
+    signature = operation.op.signature.arguments
+    if not signature or not signature[0].variadic or (
+            signature[0].name != 'values'):
+        return False
+    compared = operation.arguments.get('values')
+    if operation.loops or not isinstance(compared, list) or (
+            len(compared) != 1):
+        return False
+    value, = compared
+    if not facts.is_field(value):
+        return True
+    # A field that is a list has the values, one that nobody knows may.
+    about = values.subject(rule, facts.field_name(value))
+    return about.value.type not in ('list', None)
 
 
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -91,13 +119,17 @@ def mendings(rule: checked_rule.CheckedRule
 
 def _meant(rule: checked_rule.CheckedRule
            ) -> typing.Iterator[tuple[str, str, str]]:
+    """Yield the pointer to a text that was to be a field, it, and the field.
+
+    What stands in the arguments left out is often text that looks so.
+    """
     for operation in rule.operations:
         for name in operation.templates:
-            if name in ('path', 'name', 'names', 'prefix', 'msg', 'level'):
+            if name in _MOSTLY_TEXT:
                 continue
             pointer = operation.pointer_to(name)
-            argument = data_path.get(operation.written, data_path.parse(
-                pointer.removeprefix(operation.pointer)))
+            steps = data_path.parse(pointer.removeprefix(operation.pointer))
+            argument = data_path.get(operation.written, steps)
             for place, text in checked_rule.texts(argument, pointer):
                 meant = _as_field(text)
                 if meant:
@@ -110,24 +142,35 @@ def _meant(rule: checked_rule.CheckedRule
 
 
 def _as_field(text: str) -> str | None:
+    """Return the text with a field that was meant, None for other texts.
+
+    That is a path without braces, a field with its filters behind the braces,
+    one as shells write variables, and one without the last brace.
+    """
     plain = _SHELL_BARE.sub('', text, count=1)
-    bare = _BARE.fullmatch(plain)
-    if bare:
-        steps = data_path.parse('/' + text.replace('.', '/').replace(
-            '[', '/').replace(']', ''))
-        if steps[0] not in ('inventory', 'plugin_data') or isinstance(
-                inventory_fields.find(inventory_fields.known(), steps),
-                inventory_fields.Field):
+    if _BARE.fullmatch(plain):
+        path = text.replace('.', '/').replace('[', '/').replace(']', '')
+        if _may_exist(data_path.parse(f'/{path}')):
             return f'{{{plain}}}'
     outside = _OUTSIDE.fullmatch(text)
     if outside:
-        names = re.findall(r'\|\s*(\w+)', outside[2])
+        field, filters = outside.groups()
+        names = re.findall(r'\|\s*(\w+)', filters)
         if registry.filters().keys() >= set(names):
-            return f'{{{outside[1].rstrip()}{outside[2]}}}'
+            return f'{{{field.rstrip()}{filters}}}'
     if _SHELL.search(text):
         return _SHELL.sub(r'\1', text)
-    opened = _OPENED.fullmatch(text)
-    return f'{text}}}' if opened else None
+    if _OPENED.fullmatch(text):
+        return f'{text}}}'
+    return None
+
+
+def _may_exist(steps: data_path.Path) -> bool:
+    """Return whether a machine may have data at a path."""
+    if steps[0] not in ('inventory', 'plugin_data'):
+        return True
+    found = inventory_fields.find(inventory_fields.known(), steps)
+    return isinstance(found, inventory_fields.Field)
 
 
 def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -145,21 +188,34 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find quantities that compare as text with a field."""
     for condition in rule.all_conditions:
-        for each in facts.of(condition):
-            match = isinstance(each.value, str) and (
-                not facts.is_version(each)) and (
-                    known_values.QUANTITY.fullmatch(each.value))
-            if not match:
+        for fact in facts.of(condition):
+            if not isinstance(fact.value, str) or facts.is_version(fact):
                 continue
-            unit: typing.Any = known_values.KEPT_IN.get(
-                each.field.rpartition('/')[2])
-            given = known_values.BYTES.get(match[2].lower())
-            example = '' if unit is None or given is None else _(
-                ', %(number)d: {%(field)s} is in %(unit)s') % {
-                    'number': float(match[1]) * given / unit[1],
-                    'field': '.'.join(data_path.parse(each.field)),
-                    'unit': unit[0]}
+            quantity = known_values.QUANTITY.fullmatch(fact.value)
+            if quantity is None:
+                continue
+            number, unit = quantity.groups()
+            example = _in_unit_of(fact.field, float(number), unit)
             yield condition.pointer, _(
                 '"%(value)s" compares as text, not as a number; write a '
                 'number in the unit of the field%(example)s') % {
-                    'value': each.value, 'example': example}
+                    'value': fact.value, 'example': example}
+
+
+def _in_unit_of(field: str, number: float, unit: str) -> str:
+    """Return a quantity in the unit of a field, as messages show it.
+
+    :param field: as facts name it.
+    :returns: ``''`` where one of the units is not known.
+    """
+    name = field.rpartition('/')[2]
+    if name not in known_values.KEPT_IN:
+        return ''
+    if unit.lower() not in known_values.BYTES:
+        return ''
+    kept_in = known_values.KEPT_IN[name]
+    size = known_values.BYTES[unit.lower()]
+    return _(', %(number)d: {%(field)s} is in %(unit)s') % {
+        'number': number * size / kept_in.size,
+        'field': '.'.join(data_path.parse(field)),
+        'unit': kept_in.name}
