@@ -188,9 +188,10 @@ class CommandTestCase(test_shell.CallTestCase):
 
     def test_the_parser_complains_of_what_was_written(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
-            self.call('schema', 'x')
-        plain = complaint(argparse.ArgumentParser(prog='').parse_args, ['x'])
-        self.assertIn('x', plain)
+            self.call('schema', '--x')
+        plain = complaint(argparse.ArgumentParser(prog='').parse_args,
+                          ['--x'])
+        self.assertIn('--x', plain)
         self.assertTrue(errors.getvalue().endswith(plain), errors.getvalue())
 
     def test_a_file_that_is_not_there_is_named_once(self):
