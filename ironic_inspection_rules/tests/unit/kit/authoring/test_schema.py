@@ -213,10 +213,12 @@ class SchemaTestCase(base.TestCase):
         found = table.tables_from({
             'machines': {'key': 'serial', 'of': '{inventory.serial}',
                          'secret': ['pin'],
-                         'rows': [{'serial': 'A1', 'a.b/c': 1}]},
+                         'rows': [{'serial': 'A1', 'a.b/c': 1,
+                                   'pin': 'hush'}]},
             'other': {'key': 'n', 'rows': []}})
         made = schema.schema(registry.installed(), tables=found)
         text = json.dumps(made)
+        self.assertNotIn('hush', text)
         for field in ('{tables.machines | row}', '{tables.other | row(KEY)}'):
             self.assertIn(field, text)
         fields = made['definitions']['rule']['properties']['vars'][

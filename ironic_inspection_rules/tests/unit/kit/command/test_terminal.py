@@ -104,6 +104,7 @@ class TerminalTestCase(test_shell.CallTestCase):
         yield 'profile', self.machine, '--name', HOSTILE
         yield 'profile', self.nothing
         yield ('schema',)
+        yield 'schema', self.orders
         for command in self.commands():
             yield command, HOSTILE, f'--{HOSTILE}'
         yield (HOSTILE,)
