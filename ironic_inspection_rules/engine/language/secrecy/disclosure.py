@@ -41,8 +41,11 @@ def row(found: typing.Mapping[str, typing.Any],
 
     :param secret: the names of secret columns; null and empty values stay.
     """
-    return {column: masking.MASK if column in secret and value not in (
-        None, '', [], {}) else value for column, value in found.items()}
+    masked = dict(found)
+    for column, value in found.items():
+        if column in secret and value not in (None, '', [], {}):
+            masked[column] = masking.MASK
+    return masked
 
 
 def tables(rule: model.Rule, of_set: typing.Mapping[str, typing.Any]
@@ -54,7 +57,7 @@ def tables(rule: model.Rule, of_set: typing.Mapping[str, typing.Any]
     """
     if rule.sensitive:
         return of_set
-    return {name: found.masked for name, found in of_set.items()}
+    return {name: table.masked for name, table in of_set.items()}
 
 
 def free_text(found: str) -> str:
@@ -74,7 +77,8 @@ def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
 
     :param path: where it is; secrets are known by their names.
     """
-    return masking.mask_along(path, value)[1]
+    _path, masked = masking.mask_along(path, value)
+    return masked
 
 
 def operation(written: Operation) -> Operation:
@@ -88,8 +92,11 @@ def has_secrets(written: Operation) -> bool:
     """Return whether a condition or an action has secrets written out."""
     given = written.get('args')
     if isinstance(given, list):
-        given = dict(zip(('value', 'path'), given[::-1], strict=False))
-    return isinstance(given, dict) and any(masking.secret_arguments(given))
+        # The value is the last argument of an action, after its path.
+        given = dict(zip(('value', 'path'), reversed(given), strict=False))
+    if not isinstance(given, dict):
+        return False
+    return any(masking.secret_arguments(given))
 
 
 def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:
@@ -98,8 +105,9 @@ def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:
     :param mask_secrets: ``always``, ``never``, or ``sensitive`` to let only
         sensitive rules see them (spec 003 "Other deployer impact").
     """
-    return mask_secrets == ALWAYS or (
-        mask_secrets == SENSITIVE and not rule.sensitive)
+    if mask_secrets == SENSITIVE:
+        return not rule.sensitive
+    return mask_secrets == ALWAYS
 
 
 def is_kept_masked(mask_secrets: str) -> bool:
@@ -125,11 +133,13 @@ def label(rule: model.Rule) -> str:
 
 
 def say(rule: model.Rule, text: str, instead: str = '') -> str:
-    """Return a text about what a rule is made of, or another one.
+    """Return a text about the content of a rule, or another one.
 
-    :param instead: what is said of a sensitive rule.
+    :param instead: the text about a sensitive rule.
     """
-    return instead if rule.sensitive else text
+    if rule.sensitive:
+        return instead
+    return text
 
 
 def shown(rule: model.Rule) -> model.Rule:
@@ -165,16 +175,24 @@ def answer(rule: model.Rule | None, told: Told) -> Told:
 
 def read(entry: Told, describe: typing.Callable[[Told], Shown],
          instead: Shown) -> Shown:
-    """Return what a function makes of an entry of an answer.
+    """Return the description of an entry of an answer.
 
-    :param instead: what is returned for one that is withheld.
+    :param describe: makes the description.
+    :param instead: the description of an entry that is withheld.
     """
-    return instead if entry.get(WITHHELD) else describe(entry)
+    if entry.get(WITHHELD):
+        return instead
+    return describe(entry)
 
 
 def mark(rule: model.Rule) -> dict[str, bool]:
-    """Return what stands in place of content that is not shown."""
-    return {WITHHELD: True} if rule.sensitive else {}
+    """Return the mark of a rule whose content is not shown.
+
+    :returns: empty for a rule that is not sensitive.
+    """
+    if rule.sensitive:
+        return {WITHHELD: True}
+    return {}
 
 
 def opened(rule: model.Rule) -> model.Rule:
@@ -188,19 +206,22 @@ def opened(rule: model.Rule) -> model.Rule:
 
 def error_of(rule: model.Rule, op: str, exc: Exception
              ) -> exceptions.RuleError:
-    """Return the error of a rule, with its cause.
+    """Return the error of a rule; of a sensitive one without its cause.
 
     :param op: the condition or action that failed.
+    :param exc: what it raised.
     """
     reason: str | None = exceptions.reason_of(exc)
     cause: Exception | None = exc
     if rule.sensitive:
-        reason = cause = None
-    made: exceptions.RuleError
+        # Both may have parts of the rule or a secret in their text.
+        reason = None
+        cause = None
+    error: exceptions.RuleError
     if isinstance(exc, exceptions.FailRequested):
-        made = exceptions.RuleFailed(rule.uuid, label(rule), op, reason,
-                                     exc.maintenance)
+        error = exceptions.RuleFailed(rule.uuid, label(rule), op, reason,
+                                      exc.maintenance)
     else:
-        made = exceptions.RuleError(rule.uuid, label(rule), op, reason)
-    made.__cause__ = cause
-    return made
+        error = exceptions.RuleError(rule.uuid, label(rule), op, reason)
+    error.__cause__ = cause
+    return error

@@ -74,10 +74,10 @@ class MaskedFields:
             self._of_tables.refuse(view)
         if view is unmasked:
             return
-        for field, root, made_of in self._fields:
+        for field, root, origins in self._fields:
             if root in OF_RULE:
                 value = data_path.get(_root(view, root), field.steps)
-                is_masked = _is_made_of_masked(value, made_of, view, unmasked)
+                is_masked = _is_made_of_masked(value, origins, view, unmasked)
             else:
                 is_masked = _is_masked(root, field.steps, view, unmasked)
             if is_masked:
@@ -255,11 +255,14 @@ def _is_made_of_masked(value: typing.Any,
     if masking.has_mask(value, view.budget):
         return True
     for source in made_of:
-        # A filter may take a text for a list of characters.
-        is_whole = not source.is_kept or not isinstance(
-            data_path.get(_root(view, source.root), source.steps),
-            dict | list)
-        if is_whole and _is_masked(source.root, source.steps, view, unmasked):
+        if source.is_kept:
+            origin_value = data_path.get(_root(view, source.root),
+                                         source.steps)
+            if isinstance(origin_value, dict | list):
+                # A masked part would still read "******". Of a text, a
+                # filter may have taken characters, which do not.
+                continue
+        if _is_masked(source.root, source.steps, view, unmasked):
             return True
     return False
 
@@ -276,9 +279,11 @@ def _is_masked(root: str, steps: data_path.Path, view: budget.View,
     """Return whether a value of the data is or has a masked one."""
     if root in rendering.PORT_ROOTS and steps:
         ports = _root(view, root)
-        number = None if ports is data_path.ABSENT else rendering.find_port(
-            ports, steps[0], view.budget)
+        if ports is data_path.ABSENT:
+            return False
+        name, *below = steps
+        number = rendering.find_port(ports, name, view.budget)
         if number is None:
             return False
-        steps = (str(number), *steps[1:])
+        steps = (str(number), *below)
     return masking.is_masked(root, steps, view, unmasked)

@@ -71,13 +71,15 @@ def is_secret(key: str) -> bool:
     """
     if key in _HARMLESS:
         return False
-    secret = (len(key) > _LONGEST_NAME
-              or _SECRETS.search(key.lower()) is not None)
-    if not secret and len(key) <= _LONGEST_KNOWN:
+    if len(key) > _LONGEST_NAME:
+        return True
+    if _SECRETS.search(key.lower()) is not None:
+        return True
+    if len(key) <= _LONGEST_KNOWN:
         if len(_HARMLESS) >= _MOST_KNOWN:
             _HARMLESS.clear()
         _HARMLESS.add(key)
-    return secret
+    return False
 
 
 def mask(value: typing.Any) -> typing.Any:
@@ -96,25 +98,33 @@ def mask(value: typing.Any) -> typing.Any:
             # Most values cost no call.
             if (key not in _HARMLESS and isinstance(key, str)
                     and is_secret(key)):
-                shown = mask_at(key, item)
+                masked = mask_at(key, item)
             elif item.__class__ in _PLAIN:
                 continue
             else:
-                shown = mask(item)
-            if shown is not item:
-                changed[key] = shown
-        return {**value, **changed} if changed else value
+                masked = mask(item)
+            if masked is not item:
+                changed[key] = masked
+        if changed:
+            return {**value, **changed}
+        return value
     if isinstance(value, list):
         items = [item if item.__class__ in _PLAIN else mask(item)
                  for item in value]
-        return items if any(map(operator.is_not, items, value)) else value
+        if any(map(operator.is_not, items, value)):
+            return items
+        return value
     return value
 
 
 def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
-    """Return the value of a key, masked."""
-    if isinstance(key, str) and value not in (None, '', [], {}) and (
-            is_secret(key)):
+    """Return the value of a key, masked.
+
+    :param key: of any type: in a file, keys may be numbers.
+    """
+    if value in (None, '', [], {}):
+        return value
+    if isinstance(key, str) and is_secret(key):
         return MASK
     return mask(value)
 
@@ -126,10 +136,13 @@ def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
     :param path: where the value is written in unmasked data.
     :returns: the path up to its first secret name, and the masked value.
     """
-    where = secret_along(path)
-    if where is None:
+    secret = secret_along(path)
+    if secret is None:
         return path, mask(value)
-    return (path, mask_at(path[-1], value)) if where == path else (where, MASK)
+    if secret == path:
+        return path, mask_at(path[-1], value)
+    # Nobody learns the names below a secret.
+    return secret, MASK
 
 
 def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -146,11 +159,15 @@ def is_masked_in_api(path: data_path.Path) -> bool:
     It decides by the name that is nearest to the value, and masks fewer
     names than rules see masked.
     """
-    names = [token for token in path[1:] if data_path.index(token) is None
-             and not data_path.appends(token)]
-    masked = MASKED_IN_API.get(path[0])
-    return masked is not None and bool(names) and (
-        masked.search(names[-1].lower()) is not None)
+    pattern = MASKED_IN_API.get(path[0])
+    if pattern is None:
+        return False
+    for token in reversed(path[1:]):
+        is_place_in_list = (data_path.index(token) is not None
+                            or data_path.appends(token))
+        if not is_place_in_list:
+            return pattern.search(token.lower()) is not None
+    return False
 
 
 def is_masked(root: str, path: data_path.Path, masked: budget.View,
@@ -182,7 +199,10 @@ def is_masked(root: str, path: data_path.Path, masked: budget.View,
 
 
 def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
-    """Return whether there is ``******`` anywhere in a value."""
+    """Return whether there is ``******`` anywhere in a value.
+
+    :param allowance: pays for the search.
+    """
     ahead = [value]
     while ahead:
         part = ahead.pop()
@@ -202,7 +222,10 @@ def differs(key: typing.Any, value: typing.Any, real: typing.Any,
             allowance: budget.Budget) -> bool:
     """Return whether a value is masked, or has one in it that is.
 
+    :param key: the name that the value has; None for none.
+    :param value: the value as a rule sees it.
     :param real: the unmasked value.
+    :param allowance: pays for the search.
     """
     ahead = [(key, value, real)]
     while ahead:
@@ -221,10 +244,13 @@ def differs(key: typing.Any, value: typing.Any, real: typing.Any,
             allowance.spend(1 + (len(seen) >> 2))
             if len(seen) != len(real):
                 return True
-            ahead += [(None, *pair) for pair in zip(seen, real, strict=True)
-                      if operator.is_not(*pair)]
-        elif seen != real or (seen == MASK and isinstance(key, str)
-                              and is_secret(key)):
+            for item, real_item in zip(seen, real, strict=True):
+                if item is not real_item:
+                    ahead.append((None, item, real_item))
+        elif seen != real:
+            return True
+        elif seen == MASK and isinstance(key, str) and is_secret(key):
+            # A secret that itself reads "******" is hidden as well.
             return True
     return False
 
@@ -236,41 +262,55 @@ def mask_url(url: str) -> str:
         query = urlparse.parse_qsl(parts.query, keep_blank_values=True)
     except ValueError:
         return MASK
-    host = parts.netloc.rpartition('@')[2]
-    netloc = f'{MASK}@{host}' if '@' in parts.netloc else host
-    shown = '&'.join(f'{name}={MASK}' for name, _value in query)
-    return urlparse.urlunsplit((parts.scheme, netloc, parts.path, shown, ''))
+    _credentials, at, host = parts.netloc.rpartition('@')
+    netloc = host
+    if at:
+        netloc = f'{MASK}@{host}'
+    masked_query = '&'.join(f'{name}={MASK}' for name, _value in query)
+    return urlparse.urlunsplit(
+        (parts.scheme, netloc, parts.path, masked_query, ''))
 
 
 def mask_text(text: str) -> str:
     """Return free text without credentials in URLs, secrets and keys."""
     if len(text) < _SHORTEST_TEXT:
         return text
-    return _SECRETS_IN_TEXT.sub(
-        lambda match: (match['name'] or '') + MASK, text)
+    return _SECRETS_IN_TEXT.sub(_mask_match, text)
+
+
+def _mask_match(secret: re.Match[str]) -> str:
+    name = secret['name'] or ''
+    return name + MASK
 
 
 def secret_arguments(given: typing.Mapping[str, typing.Any]
                      ) -> typing.Iterator[str]:
-    """Yield the names of arguments of an action that hold a secret."""
+    """Yield the names of arguments of an action that hold a secret.
+
+    :param given: the arguments as the rule has them, by name.
+    """
     path = given.get('path')
-    tokens = data_path.parse(path) if isinstance(path, str) and path.strip(
-        './') else ()
+    tokens: data_path.Path = ()
+    if isinstance(path, str) and path.strip('./'):
+        tokens = data_path.parse(path)
     for name in ('value', 'cleanup'):
         value = given.get(name)
-        if _written_out(value) and mask_along(tokens, value)[1] != value:
+        _path, masked = mask_along(tokens, value)
+        if _is_written_out(value) and masked != value:
             yield name
     url = given.get('url')
     if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
         yield 'url'
     headers = given.get('headers')
-    if isinstance(headers, dict) and any(
-            _written_out(value) and is_secret(header)
-            for header, value in headers.items()):
-        yield 'headers'
+    if isinstance(headers, dict):
+        holds_secret = any(_is_written_out(value) and is_secret(header)
+                           for header, value in headers.items())
+        if holds_secret:
+            yield 'headers'
 
 
-def _written_out(value: typing.Any) -> bool:
+def _is_written_out(value: typing.Any) -> bool:
+    """Return whether a value has more in it than a replacement field."""
     if isinstance(value, str):
         return any(isinstance(piece, str)
                    for piece in interpolation.parse(value))

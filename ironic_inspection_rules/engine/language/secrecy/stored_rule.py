@@ -98,8 +98,8 @@ def completed(rule: dict[str, typing.Any], before: Fields | None,
     if not lacks_content(rule):
         return rule, restored and bool(rule['sensitive'])
     if before and before['sensitive']:
-        return {**rule, **{name: before[name]
-                           for name in model.CONTENT}}, True
+        stored = {name: before[name] for name in model.CONTENT}
+        return {**rule, **stored}, True
     if is_closed(rule):
         raise exceptions.InvalidRule.of(
             _('no sensitive rule is stored by this UUID or description, '
@@ -115,10 +115,11 @@ def with_defaults(rule: Fields) -> dict[str, typing.Any]:
     """
     fields = {}
     for name in model.WRITABLE:
-        fields[name] = rule.get(name)
-        if fields[name] is None and not (
-                is_closed(rule) and name in model.CONTENT):
-            fields[name] = model.DEFAULTS.get(name)
+        value = rule.get(name)
+        is_hidden = is_closed(rule) and name in model.CONTENT
+        if value is None and not is_hidden:
+            value = model.DEFAULTS.get(name)
+        fields[name] = value
     return fields
 
 
@@ -127,8 +128,9 @@ def would_open(before: typing.Any, after: Fields) -> bool:
 
     :param before: the stored rule, or its fields; None if there is none.
     """
-    return before is not None and bool(
-        before['sensitive']) and not after['sensitive']
+    if before is None:
+        return False
+    return bool(before['sensitive']) and not after['sensitive']
 
 
 def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
@@ -139,10 +141,11 @@ def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
 
     :param names: of the fields that do.
     """
-    found = set(names)
-    if before and before['sensitive'] and found & set(model.CONTENT):
-        found.update(model.CONTENT)
-    return found
+    differing_names = set(names)
+    if before and before['sensitive']:
+        if differing_names & set(model.CONTENT):
+            differing_names.update(model.CONTENT)
+    return differing_names
 
 
 def planned(fields: Fields, either: Iterable[Fields],
@@ -177,7 +180,9 @@ def without_content(problems: Iterable[exceptions.Problem]
         parts = problem.pointer.split('/')
         if len(parts) > 2 and parts[1] in model.CONTENT:
             # Operations have numbers, but vars have names, which are secret.
-            place = parts[:2 if parts[1] == model.VARS else 3]
+            place = parts[:3]
+            if parts[1] == model.VARS:
+                place = parts[:2]
             problem = exceptions.Problem(
                 '/'.join(place), _('is not valid in this rule'))
         redacted.append(problem)
@@ -199,7 +204,10 @@ def check_patch(rule: Fields, op: str,
         return
     writes = op in ('add', 'remove', 'replace')
     for parts in pointers:
-        if not parts and writes or parts and parts[0] not in model.CONTENT:
+        is_whole_rule = not parts
+        if is_whole_rule and writes:
+            continue
+        if not is_whole_rule and parts[0] not in model.CONTENT:
             continue
         if not writes or len(parts) > 1:
             raise exceptions.Invalid(
