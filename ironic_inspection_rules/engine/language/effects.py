@@ -195,6 +195,18 @@ def declared_writes(action: Operation) -> list[plugin.Write]:
     return found
 
 
+def declared_by(op: registry.Op, given: typing.Mapping[str, typing.Any]
+                ) -> list[plugin.Write]:
+    """Return what an action op writes, for arguments of which some are given.
+
+    :param given: arguments by name; the others have their defaults.
+    :raises: as :func:`declared_writes` does.
+    """
+    defaults = {argument.name: argument.default
+                for argument in op.signature.arguments}
+    return op.writes({**defaults, **given})
+
+
 def writes_at_paths(action: Operation
                     ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
     """Yield what an action writes at paths, each with the steps of it."""

@@ -9,6 +9,7 @@ import z3
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import call as engine_call
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -98,9 +99,7 @@ def places(op: registry.Op, bound: dict[str, typing.Any]
 
     :raises: :class:`.exceptions.PluginFailed`.
     """
-    declared = op.writes({
-        **{each.name: each.default for each in op.signature.arguments},
-        **bound})
+    declared = effects.declared_by(op, bound)
     if not declared:
         yield from EVERYWHERE
     for write in declared:

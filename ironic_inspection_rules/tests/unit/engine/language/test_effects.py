@@ -56,6 +56,12 @@ class WritesTestCase(base.TestCase):
                                       name='{item}'))
         self.assertEqual(['{item}'], [write.name for write in found])
 
+    def test_arguments_that_a_rule_leaves_out_have_their_defaults(self):
+        op = registry.installed().action('set-traits')
+        write, = effects.declared_by(op, {'names': ['CUSTOM_A']})
+        self.assertEqual(('traits', '', ['CUSTOM_A']),
+                         (write.kind, write.name, write.value))
+
 
 class EffectsTestCase(base.TestCase):
 
