@@ -7,10 +7,8 @@ from typing import Any
 from ironic import api
 
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.rule_set import repository
 
@@ -31,9 +29,7 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
     context = api.request.context
     counted = {row['rule_uuid']: row for row in
                rule_statistics.RuleStatistics.list(context)}
-    stored = (model.Rule.from_mapping(rule.as_dict())
-              for rule in rule_object.Rule.list(context))
-    rules = repository.order([*start.rules().built_in, *stored])
+    rules = repository.order(start.rules().in_force(context))
     rows = [{**{name: getattr(rule, name) for name in _OF_RULE},
              **{name: counted.get(rule.uuid, _COUNTED)[name]
                 for name in _COUNTED}} for rule in rules]
