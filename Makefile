@@ -94,6 +94,11 @@ proofs: $(TOX) ## Refute proofs about many generated rules (COUNT=5000 FIRST=0)
 outages: $(TOX) ## Let what durable inspection stands on be away for two minutes
 	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts|Announcement"
 
+.PHONY: iron
+iron: $(TOX) ## Boot machines of QEMU and inspect them, as root (CASE=discovery)
+	@$(PYTHON) tools/prepare $(TOX) iron
+	@$(TOX) -qq -e iron --skip-pkg-install -- $(CASE)
+
 .PHONY: mutants
 mutants: $(TOX) ## See which mistakes no unit test notices (ROOM=runs COUNT=20)
 	$(TOX) -q -e mutants -- $(ROOM) --count $(or $(COUNT),20) \

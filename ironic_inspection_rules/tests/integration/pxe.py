@@ -101,7 +101,7 @@ class Host(fixtures.Fixture):
                  configuration: options.Options) -> None:
         super().__init__()
         self._switch = switch
-        self._number = number
+        self.number = number
         self._configuration = configuration
         self.filter: subprocess.Popen[bytes] | None = None
 
@@ -110,29 +110,38 @@ class Host(fixtures.Fixture):
         self._config = directory / 'ironic.conf'
         self._log = directory / 'log'
         self.namespace = self.useFixture(network.Namespace())
-        subnet = f'10.77.{self._number}'
-        self._switch.plug(self.namespace, INTERFACE, f'{subnet}.1/16')
+        self._switch.plug(self.namespace, INTERFACE,
+                          f'10.77.{self.number}.1/16')
         network.ip('-n', self.namespace.name, 'address', 'add',
-                   f'fd00:77:{self._number}::1/64', 'dev', INTERFACE,
+                   f'fd00:77:{self.number}::1/64', 'dev', INTERFACE,
                    'nodad')
         dnsmasq = subprocess.Popen(self.namespace.command(
-            'dnsmasq', '--keep-in-foreground', '--conf-file=/dev/null',
-            '--port=0', f'--interface={INTERFACE}', '--bind-interfaces',
-            '--no-ping', '--leasefile-ro', '--dhcp-authoritative',
-            f'--dhcp-range={subnet}.10,{subnet}.250,255.255.0.0',
-            f'--dhcp-range=fd00:77:{self._number}::10,'
-            f'fd00:77:{self._number}::250,64',
-            '--user=root', '--pid-file'), stderr=subprocess.DEVNULL)
+            'dnsmasq', '--keep-in-foreground', '--leasefile-ro',
+            '--user=root', '--pid-file', *self.dhcp_arguments(directory)),
+            stderr=subprocess.DEVNULL)
         self.addCleanup(dnsmasq.wait)
         self.addCleanup(dnsmasq.kill)
         self.configure({})
         self.addCleanup(self.kill)
 
+    def dhcp_arguments(self, directory: pathlib.Path) -> list[str]:
+        """Return what dnsmasq is to give to whom.
+
+        :param directory: for its files.
+        """
+        subnet = f'10.77.{self.number}'
+        return ['--conf-file=/dev/null', '--port=0',
+                f'--interface={INTERFACE}', '--bind-interfaces', '--no-ping',
+                '--dhcp-authoritative',
+                f'--dhcp-range={subnet}.10,{subnet}.250,255.255.0.0',
+                f'--dhcp-range=fd00:77:{self.number}::10,'
+                f'fd00:77:{self.number}::250,64']
+
     def configure(self, changes: options.Options) -> None:
         """Change the configuration; the filter reads it when it starts."""
         self._configuration = options.merged(self._configuration, changes)
         self._config.write_text(options.as_ini(options.merged(
-            {'DEFAULT': {'host': f'host{self._number}',
+            {'DEFAULT': {'host': f'host{self.number}',
                          'rpc_transport': 'none',
                          'state_path': self._config.parent},
              'inspection_pxe_filter': {

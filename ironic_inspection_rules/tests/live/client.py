@@ -20,6 +20,7 @@ class Client(requests.Session):
 
     :param url: the root of the API; request paths are taken from there.
     :param auth: user name and password, None without authentication.
+    :ivar patience: how long to wait for an event, in seconds.
     """
 
     def __init__(self, url: str,
@@ -27,6 +28,7 @@ class Client(requests.Session):
         super().__init__()
         self.url = url
         self.auth = auth
+        self.patience = _WAIT_TIMEOUT
         self.headers.update(_LATEST)
 
     def request(self, method: str, url: str,  # type: ignore[override]
@@ -134,7 +136,7 @@ class Client(requests.Session):
     def wait_for(self, node: str,
                  holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         """Wait until something holds of a node that is not locked."""
-        deadline = time.monotonic() + _WAIT_TIMEOUT
+        deadline = time.monotonic() + self.patience
         while True:
             shown = self.node(node)
             if shown['reservation'] is None and holds(shown):

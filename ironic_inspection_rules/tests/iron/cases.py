@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The cases, in the order in which they run."""
+
+from collections.abc import Iterable
+import unittest
+
+CASES = {
+    'discovery': 'an unknown machine gets its BMC from a table, which powers '
+                 'it off',
+}
+"""What happens in the module ``test_<name>``, by name."""
+
+
+def load(names: Iterable[str]) -> unittest.TestSuite:
+    """Return the tests of cases.
+
+    :param names: keys of CASES.
+    :raises: KeyError for another name.
+    """
+    package = __name__.rpartition('.')[0]
+    modules = []
+    for name in names:
+        if name not in CASES:
+            raise KeyError(name)
+        modules.append(f'{package}.test_{name}')
+    return unittest.defaultTestLoader.loadTestsFromNames(modules)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""An Ironic with all that belongs to it, on a network of machines."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import fixtures
+
+from ironic_inspection_rules.tests.integration import network
+from ironic_inspection_rules.tests.integration import pxe
+from ironic_inspection_rules.tests.integration import servers
+from ironic_inspection_rules.tests.iron import bmc
+from ironic_inspection_rules.tests.iron import boot_image
+from ironic_inspection_rules.tests.iron import bridge
+from ironic_inspection_rules.tests.iron import dhcp
+from ironic_inspection_rules.tests.iron import progress
+from ironic_inspection_rules.tests.iron import waiting
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import options
+from ironic_inspection_rules.tests.live import service
+
+CONDUCTOR = 'ironic-conductor'
+API = 'ironic-api'
+WORKER = 'ironic-inspection-worker'
+
+LEASE = 10
+"""Seconds after which the work of a dead worker is taken over."""
+
+_API_PORT = 6385
+_API_URL = f'http://{bridge.ADDRESS}:{_API_PORT}'
+_FILES_URL = f'http://{bridge.ADDRESS}:{dhcp.HTTP_PORT}'
+_FALLBACK = 'inspector.ipxe'
+_HOSTS = (1, 2)
+
+
+class Cloud(fixtures.Fixture):
+    """MariaDB, RabbitMQ, API, conductor, two workers, two PXE filters.
+
+    The API, the conductor and the workers are processes of their own. Each
+    filter is beside its DHCP server in a network namespace.
+
+    :param image: the ramdisk of machines.
+    :ivar ironic: API, conductor and workers.
+    :ivar bmc: libvirt, and the controllers of machines.
+    :ivar hosts: those of the DHCP servers.
+    """
+
+    def __init__(self, image: boot_image.BootImage) -> None:
+        super().__init__()
+        self._image = image
+
+    def _setUp(self) -> None:
+        progress.say('Starting MariaDB, RabbitMQ, libvirt, BMCs and Ironic')
+        self.bridge = self.useFixture(bridge.Bridge())
+        self.bmc = self.useFixture(bmc.Bmc())
+        self.database = self.useFixture(servers.MariaDB())
+        self.broker = self.useFixture(servers.RabbitMQ())
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path)
+        self.ironic = launcher.Ironic(self.directory, self._options(),
+                                      services=())
+        self.addCleanup(self.ironic.stop)
+        self._serve_files()
+        self.ironic.create_database()
+        self.conductor = self.ironic.spawn(CONDUCTOR)
+        self.api = self.ironic.spawn(API)
+        self.workers = [self.start_worker(number) for number in range(2)]
+        self.ironic.start()
+        progress.say('Ironic answers')
+        self.hosts = [self._host(number) for number in _HOSTS]
+        waiting.wait_for('a PXE filter leads', self.leader)
+
+    def _options(self) -> options.Options:
+        return {
+            'DEFAULT': {
+                'debug': True,
+                'my_ip': bridge.ADDRESS,
+                'host': 'conductor',
+                'rpc_transport': 'oslo',
+                'transport_url': self.broker.url,
+                'enabled_hardware_types': 'fake-hardware,redfish',
+                'enabled_boot_interfaces': 'ipxe',
+                'enabled_bios_interfaces': 'no-bios',
+                'enabled_deploy_interfaces': 'direct',
+                'enabled_firmware_interfaces': 'no-firmware',
+                'enabled_management_interfaces': 'redfish,fake,noop',
+                'enabled_power_interfaces': 'redfish,fake',
+                'enabled_vendor_interfaces': 'no-vendor',
+            },
+            'agent': {'deploy_logs_collect': 'never'},
+            'api': {'host_ip': '0.0.0.0', 'port': _API_PORT,
+                    'public_endpoint': _API_URL},
+            'auto_discovery': {'enabled': True, 'driver': 'fake-hardware'},
+            'conductor': {
+                'deploy_kernel': f'{_FILES_URL}/ipa.kernel',
+                'deploy_ramdisk': f'{_FILES_URL}/ipa.initramfs',
+                'automated_clean': False,
+                'heartbeat_interval': 2,
+            },
+            'database': {'connection': self.database.url},
+            'deploy': {'http_url': _FILES_URL, 'default_boot_mode': 'bios'},
+            'inspection_queue': {
+                'enabled': True, 'embedded': False, 'lease': LEASE,
+                'clean_up_period': 2, 'connection_retry_interval': 1},
+            'inspection_rules': {'keep_history': 90},
+            'inspector': {
+                'extra_kernel_params':
+                    'ipa-inspection-collectors=default,logs,pci-devices '
+                    'ipa-debug=1',
+            },
+            'oslo_messaging_rabbit': {'rabbit_quorum_queue': False},
+            'pxe': {'ipxe_fallback_script': _FALLBACK,
+                    'kernel_append_params': 'nofb vga=normal console=ttyS0'},
+            'redfish': {'connection_cache_size': 0},
+            'service_catalog': {'auth_type': 'none',
+                                'endpoint_override': _API_URL},
+        }
+
+    def _serve_files(self) -> None:
+        root = self.directory / 'http'
+        for name in ('ipa.kernel', 'ipa.initramfs'):
+            shutil.copy(self._image.directory / name, root)
+        root.joinpath(_FALLBACK).write_text(dhcp.boot_script(_API_URL))
+        with self.directory.joinpath('files.log').open('ab') as log:
+            server = subprocess.Popen(
+                [sys.executable, '-m', 'http.server', '--bind',
+                 bridge.ADDRESS, '--directory', str(root),
+                 str(dhcp.HTTP_PORT)], stdout=log, stderr=log)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+
+    def _host(self, number: int) -> dhcp.Host:
+        """Make a host whose filter reaches the database and the election."""
+        host = self.useFixture(dhcp.Host(self.bridge, number, {
+            'auto_discovery': {'enabled': True},
+            'coordination': {'backend_url':
+                             f'file://{self.directory}/election'},
+        }))
+        relay = self.useFixture(network.Relay(
+            host.namespace, (self.database.host, self.database.port)))
+        url = self.database.url.replace(f':{self.database.port}/',
+                                        f':{relay.port}/')
+        host.configure({'database': {'connection': url}})
+        host.start()
+        return host
+
+    def start_conductor(self) -> None:
+        """Start the conductor again after it was killed."""
+        self.conductor = self.ironic.spawn(CONDUCTOR)
+
+    def start_worker(self, number: int) -> service.Service:
+        """Start one more worker.
+
+        :param number: no two workers that run have the same.
+        """
+        return self.ironic.spawn(WORKER, {
+            'DEFAULT': {'host': f'worker{number}'}})
+
+    def leader(self) -> pxe.Host | None:
+        """The host on which machines pass just now."""
+        for host in self.hosts:
+            if host.passes:
+                return host
+        return None
+
+    def logs(self) -> dict[str, str]:
+        """What all parts have logged, by name."""
+        logs = {path.stem: path.read_text(errors='replace')
+                for path in self.directory.glob('*.log')}
+        logs['bmc'] = self.bmc.logs()
+        for host in self.hosts:
+            logs[f'filter{host.number}'] = host.log()
+            logs[f'dnsmasq{host.number}'] = host.dhcp_log.read_text()
+        return logs

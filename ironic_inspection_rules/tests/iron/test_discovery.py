@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A machine that nobody has enrolled."""
+
+import pathlib
+import subprocess
+
+import fixtures
+
+from ironic_inspection_rules.tests.iron import base
+from ironic_inspection_rules.tests.iron import bmc
+from ironic_inspection_rules.tests.iron import progress
+from ironic_inspection_rules.tests.iron import waiting
+from ironic_inspection_rules.tests.live import service
+
+RULES = """\
+tables:
+  machines:
+    file: machines.csv
+    key: serial
+    of: "{inventory.system_vendor.serial_number}"
+    secret: [password]
+rules:
+- description: Who it is, and how to reach its BMC
+  sensitive: true
+  vars: {row: "{tables.machines | row}"}
+  conditions:
+  - {op: is-true, args: {value: "{node.auto_discovered}"}}
+  - {op: exists, args: {value: "{vars.row}"}}
+  actions:
+  - op: set-attribute
+    args: {path: /name, value: "{vars.row.name}"}
+  - op: set-attribute
+    args: {path: /driver, value: redfish}
+  - op: set-attribute
+    args: {path: /driver_info/redfish_address, value: "{vars.row.address}"}
+  - op: set-attribute
+    args: {path: /driver_info/redfish_system_id, value: "{vars.row.system}"}
+  - op: set-attribute
+    args: {path: /driver_info/redfish_username, value: "{vars.row.user}"}
+  - op: set-attribute
+    args:
+      path: /driver_info/redfish_password
+      value: "{vars.row.password}"
+"""
+
+
+class DiscoveryTestCase(base.IronTestCase):
+
+    def apply(self, rules: str, rows: str) -> None:
+        """Apply a rule file and its table as an operator does."""
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        directory.joinpath('rules.yaml').write_text(rules)
+        directory.joinpath('machines.csv').write_text(rows)
+        applied = subprocess.run(
+            [*service.console_script('openstack'), '--os-auth-type', 'none',
+             '--os-endpoint', self.cloud.ironic.url, 'baremetal',
+             'inspection', 'rule', 'apply', '--yes',
+             str(directory / 'rules.yaml')],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(0, applied.returncode, applied.stdout)
+        progress.say('rules and table are applied')
+
+    def test_it_is_powered_off_by_the_bmc_that_a_table_has(self) -> None:
+        machine = self.machine('unknown', serial='ACME-1')
+        other = self.machine('other', serial='ACME-2')
+        rows = ['serial,name,address,system,user,password']
+        rows += [f'{known.serial},rack-{known.name},{bmc.URL},'
+                 f'/redfish/v1/Systems/{known.uuid},{bmc.USER},{bmc.PASSWORD}'
+                 for known in (other, machine)]
+        self.apply(RULES, '\n'.join(rows))
+        machine.power_on()
+        other.power_on()
+        machine.wait_for_console('the ramdisk runs', 'the network is there')
+        waiting.wait_for('rack-unknown is enrolled', lambda: (
+            self.client.get('/v1/nodes/rack-unknown').ok))
+        machine.wait_until_off()
+        node = self.client.wait_for('rack-unknown', lambda shown: (
+            shown['power_state'] == 'power off'))
+        self.assertEqual(
+            ('redfish', 'enroll', None),
+            (node['driver'], node['provision_state'], node['last_error']))
+        self.assertEqual(
+            self.cloud.bmc.driver_info(machine.uuid)
+            | {'redfish_password': '******'}, node['driver_info'])
+        self.assertEqual(node['uuid'], self.client.port(
+            machine.mac)['node_uuid'])
+        for log in self.cloud.logs().values():
+            self.assertNotIn(bmc.PASSWORD, log)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Waits for events, and says when they come."""
+
+from collections.abc import Callable
+import time
+
+import requests
+
+from ironic_inspection_rules.tests.iron import progress
+
+PATIENCE = 600
+"""Seconds. Only a hang takes longer, however busy the machine is."""
+
+_POLL = 0.3
+
+
+def wait_for(event: str, holds: Callable[[], object],
+             patience: float = PATIENCE) -> None:
+    """Wait until something holds, then print what has come.
+
+    :param event: what is waited for.
+    :raises: TimeoutError that names it.
+    """
+    deadline = time.monotonic() + patience
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f'not within {patience} s: {event}')
+        time.sleep(_POLL)
+    progress.say(event)
+
+
+def answers(url: str) -> bool:
+    """Tell whether a web server answers, with whatever status."""
+    try:
+        requests.get(url, timeout=10)
+    except requests.RequestException:
+        return False
+    return True

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""That ``make iron`` would begin: no machine is booted here."""
+
+import os
+import pathlib
+import subprocess
+import sys
+from unittest import mock
+
+import fixtures
+
+from ironic_inspection_rules.tests import guide
+from ironic_inspection_rules.tests.iron import boot_image
+from ironic_inspection_rules.tests.iron import cases
+from ironic_inspection_rules.tests.iron import machine
+from ironic_inspection_rules.tests.iron import needs
+from ironic_inspection_rules.tests.unit import base
+
+HERE = pathlib.Path(cases.__file__).parent
+
+
+class CasesTestCase(base.TestCase):
+
+    def test_cases_are_those_of_the_modules(self) -> None:
+        modules = {path.stem.removeprefix('test_')
+                   for path in HERE.glob('test_*.py')}
+        self.assertEqual(modules, set(cases.CASES))
+
+    def test_each_case_has_tests(self) -> None:
+        for name in cases.CASES:
+            tests = list(_flattened(cases.load([name])))
+            self.assertNotEqual([], tests, name)
+            for test in tests:
+                self.assertNotEqual('_FailedTest', type(test).__name__, test)
+
+    def test_another_case_is_refused(self) -> None:
+        self.assertRaises(KeyError, cases.load, ['nothing'])
+
+
+class NeedsTestCase(base.TestCase):
+
+    def test_packages_of_missing_programs_are_named(self) -> None:
+        self.useFixture(fixtures.EnvironmentVariable('PATH', ''))
+        with mock.patch.object(needs, '_PATH', ''), mock.patch.object(
+                needs, 'FILES', {'/nowhere': 'some-file'}):
+            missing = needs.missing_packages()
+        self.assertEqual(
+            sorted({*needs.PROGRAMS.values(), 'some-file'}), missing)
+
+    def test_what_is_missing_is_said(self) -> None:
+        with mock.patch.object(
+                needs, 'missing_packages', autospec=True,
+                return_value=['qemu-utils', 'zstd']), mock.patch.object(
+                    needs, 'free_memory', autospec=True,
+                    return_value=needs.MEMORY - 1), mock.patch.object(
+                        os, 'geteuid', autospec=True, return_value=1000):
+            problems = needs.problems()
+        self.assertEqual(3, len(problems))
+        self.assertIn(' qemu-utils zstd', problems[1])
+
+    def test_nothing_is_said_where_all_is_there(self) -> None:
+        with mock.patch.object(
+                needs, 'missing_packages', autospec=True,
+                return_value=[]), mock.patch.object(
+                    needs, 'free_memory', autospec=True,
+                    return_value=needs.MEMORY), mock.patch.object(
+                        os, 'geteuid', autospec=True, return_value=0):
+            self.assertEqual([], needs.problems())
+
+
+class ScriptsTestCase(base.TestCase):
+
+    def test_scripts_are_of_their_shells(self) -> None:
+        for shell, name in (('bash', 'build_image'), ('sh', 'ramdisk_init')):
+            done = subprocess.run([shell, '-n', str(HERE / name)],
+                                  capture_output=True, text=True)
+            self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+    def test_the_command_names_its_cases(self) -> None:
+        tool = guide.ROOT / 'tools' / 'iron'
+        if not tool.exists():
+            self.skipTest('not a checkout: no tools')
+        done = subprocess.run([sys.executable, str(tool), '--help'],
+                              capture_output=True, text=True)
+        self.assertEqual(0, done.returncode, done.stderr)
+        for name, what in cases.CASES.items():
+            self.assertRegex(done.stdout, rf'(?m)^{name} +{what}$')
+
+
+class BootImageTestCase(base.TestCase):
+
+    def test_each_release_of_the_agent_has_an_image(self) -> None:
+        directories = {boot_image.BootImage(release).directory
+                       for release in ('12.0.0', '13.0.0')}
+        self.assertEqual(2, len(directories))
+
+    def test_the_release_is_that_of_the_constraints(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'file')
+        path.write_text('ironic==1\nironic-python-agent==9.8.7\nzstd==1\n')
+        self.assertEqual('9.8.7', boot_image.agent_release(path))
+        path.write_text('ironic==1\n')
+        self.assertRaises(ValueError, boot_image.agent_release, path)
+
+
+class MachineTestCase(base.TestCase):
+
+    def test_a_disk_keeps_its_world_wide_name(self) -> None:
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.useFixture(fixtures.MockPatchObject(
+            machine, '_virsh', autospec=True, return_value='shut off'))
+        one = self.useFixture(machine.Machine(
+            directory, 'one', disks=('A', 'B')))
+        before = directory.joinpath('one.xml').read_text()
+        one.swap_disks('B', 'C')
+        after = directory.joinpath('one.xml').read_text()
+        name = before.split('<serial>B</serial>')[1].split('</wwn>')[0]
+        self.assertIn(name, after)
+
+
+def _flattened(suite):
+    for test in suite:
+        if hasattr(test, '__iter__'):
+            yield from _flattened(test)
+        else:
+            yield test
