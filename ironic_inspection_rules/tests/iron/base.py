@@ -2,8 +2,11 @@
 
 """What the tests with machines stand on."""
 
+import pathlib
+import subprocess
 from typing import Any, ClassVar
 
+import fixtures
 import testtools
 
 from ironic_inspection_rules.tests.iron import boot_image
@@ -11,6 +14,8 @@ from ironic_inspection_rules.tests.iron import cloud as iron_cloud
 from ironic_inspection_rules.tests.iron import machine as iron_machine
 from ironic_inspection_rules.tests.iron import progress
 from ironic_inspection_rules.tests.iron import waiting
+from ironic_inspection_rules.tests.live import fleet
+from ironic_inspection_rules.tests.live import service
 
 FAILED = boot_image.CACHE / 'failed'
 """Consoles and logs of the cases that failed in the last run."""
@@ -36,7 +41,9 @@ class IronTestCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         progress.say(self.id().rpartition('.')[2])
+        self._failed = False
         self.addOnException(self._give_up)
+        self.addCleanup(self._end_failed)
         self.machines: list[iron_machine.Machine] = []
         if self._cloud is None:
             cloud = iron_cloud.Cloud(boot_image.of_environment())
@@ -52,6 +59,7 @@ class IronTestCase(testtools.TestCase):
 
     def _give_up(self, exc_info: object) -> None:
         """Keep what a person needs who looks for the cause."""
+        self._failed = True
         directory = FAILED / self.id().rpartition('tests.iron.')[2]
         directory.mkdir(parents=True, exist_ok=True)
         for machine in self.machines:
@@ -65,11 +73,21 @@ class IronTestCase(testtools.TestCase):
 
     def _remove(self) -> None:
         """Remove rules and nodes, so that the next test has its own."""
+        if self._failed:
+            return
         self.client.call('PUT', '/v1/inspection_rules',
                          {'rules': [], 'tables': {}})
         for node in self.client.call('GET', '/v1/nodes')['nodes']:
-            self.client.call('PUT', f'/v1/nodes/{node["uuid"]}/maintenance')
-            self.client.call('DELETE', f'/v1/nodes/{node["uuid"]}')
+            uuid = node['uuid']
+            # Until nothing works on it.
+            self.client.wait_for(uuid, lambda shown: True)
+            self.client.call('PUT', f'/v1/nodes/{uuid}/maintenance')
+            self.client.wait_for(uuid, lambda shown: True)
+            self.client.call('DELETE', f'/v1/nodes/{uuid}')
+
+    def _end_failed(self) -> None:
+        if self._failed:
+            self.end_cloud()
 
     def machine(self, name: str, **features: Any) -> iron_machine.Machine:
         """Make a machine that is off.
@@ -89,11 +107,77 @@ class IronTestCase(testtools.TestCase):
         progress.say(f'{machine.name}: it is enrolled')
         return node
 
+    def create_rules(self, *rules: Json) -> None:
+        """Create rules that run until the end of this test."""
+        for rule in rules:
+            self.client.call('POST', '/v1/inspection_rules', rule)
+
     def start_inspection(self, node: str) -> None:
-        """Have Ironic inspect a manageable node."""
+        """Have Ironic inspect a manageable node; do not wait for it."""
         self.client.call('PUT', f'/v1/nodes/{node}/states/provision',
                          {'target': 'inspect'})
 
-    def log_since_start(self, name: str) -> str:
-        """What a part of the cloud has logged during this test."""
+    def boot_for_inspection(self, node: str,
+                            machine: iron_machine.Machine) -> None:
+        """Inspect a node until its machine runs the ramdisk."""
+        before = len(machine.console())
+        self.start_inspection(node)
+        machine.wait_for_console('the ramdisk runs', 'the network is there',
+                                 before)
+
+    def wait_until_inspected(self, node: str) -> Json:
+        """Wait until an inspection ends; return the node."""
+        shown = self.client.wait_for_state(node, 'manageable',
+                                           'inspect failed')
+        progress.say(f'{shown["name"]}: {shown["provision_state"]}')
+        return shown
+
+    def check_inspected(self, node: str, machine: iron_machine.Machine,
+                        times: int = 1) -> Json:
+        """Fail unless a node was inspected, with effects of rules once.
+
+        The rules are those of :data:`fleet.RULES`.
+
+        :param times: how often they have run.
+        :returns: the node.
+        """
+        shown = self.wait_until_inspected(node)
+        self.assertEqual((None, 'manageable'), (
+            shown['last_error'], shown['provision_state']))
+        self.assertEqual(fleet.MARKS * times, shown['extra']['marks'])
+        self.assertFalse(machine.is_on)
+        self.assertEqual(['finished'] * times,
+                         [request['state'] for request in self.client.call(
+                             'GET', f'/v1/inspection_requests?node={node}')[
+                                 'inspection_requests']])
+        return shown
+
+    def openstack(self, *arguments: str, ends_with: int = 0) -> str:
+        """Run a command as an operator does.
+
+        :param ends_with: its only right exit code.
+        :returns: what it printed.
+        """
+        done = subprocess.run(
+            [*service.console_script('openstack'), '--os-auth-type', 'none',
+             '--os-endpoint', self.cloud.ironic.url, 'baremetal',
+             *arguments], capture_output=True, text=True)
+        self.assertEqual(ends_with, done.returncode,
+                         f'{done.stdout}{done.stderr}')
+        return done.stdout
+
+    def apply(self, **files: str) -> None:
+        """Apply rule files and their tables.
+
+        :param files: their text, by name; ``_`` stands for the dot.
+        """
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for name, text in files.items():
+            directory.joinpath(name.replace('_', '.')).write_text(text)
+        self.openstack('inspection', 'rule', 'apply', '--yes',
+                       str(directory / 'rules.yaml'))
+        progress.say('rules and table are applied')
+
+    def log(self, name: str) -> str:
+        """What a part of the cloud has logged since this test began."""
         return self.cloud.logs()[name][self._logged.get(name, 0):]

@@ -19,6 +19,14 @@ URL = f'http://127.0.0.1:{PORT}'
 USER = 'admin'
 PASSWORD = 'of-the-bmc'
 
+WITH_STORAGE = '7a2f5c1e-93f4-4b0c-9a6d-0d5f3b1c8e42'
+"""The identity of the machine whose BMC knows its disks.
+
+The emulator has that from its configuration. Of other machines it answers to
+questions about disks with an error, and Ironic does not inspect them by
+Redfish.
+"""
+
 _EMULATOR = boot_image.CACHE / 'sushy-tools'
 _RELEASE = '2.2.0'
 
@@ -50,6 +58,16 @@ SUSHY_EMULATOR_BOOT_LOADER_MAP = {{
     'Legacy': {{'x86_64': None}},
 }}
 SUSHY_EMULATOR_SECURE_BOOT_DISABLED_NVRAM = '/usr/share/OVMF/OVMF_VARS_4M.fd'
+SUSHY_EMULATOR_STORAGE = {{
+    '{stored}': [{{'Id': '1', 'Name': 'RAID', 'StorageControllers': [
+        {{'MemberId': '0', 'Name': 'RAID', 'SpeedGbps': 12}}],
+        'Drives': ['drive']}}],
+}}
+SUSHY_EMULATOR_DRIVES = {{
+    ('{stored}', '1'): [{{'Id': 'drive', 'Name': 'Drive',
+                        'CapacityBytes': 4294967296, 'Protocol': 'SAS'}}],
+}}
+SUSHY_EMULATOR_VOLUMES = {{('{stored}', '1'): []}}
 """
 
 
@@ -94,7 +112,7 @@ class Bmc(fixtures.Fixture):
         digest = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
         self._write('users', f'{USER}:{digest}\n')
         config = self._write('sushy.conf', _SUSHY.format(
-            port=PORT, directory=self.directory))
+            port=PORT, directory=self.directory, stored=WITH_STORAGE))
         # Its scripts name the directory in which it was installed.
         self._start('sushy-emulator', str(_EMULATOR / 'bin' / 'python'),
                     '-m', 'sushy_tools.emulator.main', '--config',

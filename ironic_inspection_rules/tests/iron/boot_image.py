@@ -19,6 +19,10 @@ CACHE = guide.ROOT / '.tox' / 'iron'
 
 _HERE = pathlib.Path(__file__).parent
 _SOURCES = (_HERE / 'build_image', _HERE / 'ramdisk_init')
+_ISOLATED = ('unshare', '--mount', '--pid', '--mount-proc', '--fork',
+             '--kill-child=KILL')
+"""The build mounts file systems, which end with it, however it ends."""
+
 _AGENT = re.compile(r'^ironic-python-agent==(\S+)$', re.MULTILINE)
 
 
@@ -77,9 +81,9 @@ class BootImage:
         scratch = pathlib.Path(tempfile.mkdtemp(
             prefix='image-', dir=self._cache))
         with subprocess.Popen(
-                [str(_SOURCES[0]), str(scratch), sys.executable,
-                 self._agent], stdout=subprocess.PIPE,
-                text=True) as building:
+                [*_ISOLATED, 'bash', str(_SOURCES[0]), str(scratch),
+                 sys.executable, self._agent],
+                stdout=subprocess.PIPE, text=True) as building:
             for line in building.stdout:
                 progress.say(f'  {line.rstrip()}')
         if building.returncode:

@@ -6,8 +6,13 @@ from collections.abc import Iterable
 import unittest
 
 CASES = {
-    'discovery': 'an unknown machine gets its BMC from a table, which powers '
-                 'it off',
+    'discovery': 'an unknown machine gets its BMC from a table',
+    'refusal': 'an unknown machine is refused by an early rule',
+    'managed': 'rules see a machine; then it is left alone',
+    'conductor': 'the conductor is killed while a machine boots',
+    'worker': 'a worker is killed between two phases',
+    'leader': 'the leading PXE filter is killed while a machine boots',
+    'abortion': 'an inspection is aborted while a machine boots',
 }
 """What happens in the module ``test_<name>``, by name."""
 

@@ -9,6 +9,7 @@ import sys
 
 import fixtures
 
+from ironic_inspection_rules.tests.integration import durable
 from ironic_inspection_rules.tests.integration import network
 from ironic_inspection_rules.tests.integration import pxe
 from ironic_inspection_rules.tests.integration import servers
@@ -20,7 +21,6 @@ from ironic_inspection_rules.tests.iron import progress
 from ironic_inspection_rules.tests.iron import waiting
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
-from ironic_inspection_rules.tests.live import service
 
 CONDUCTOR = 'ironic-conductor'
 API = 'ironic-api'
@@ -34,6 +34,7 @@ _API_URL = f'http://{bridge.ADDRESS}:{_API_PORT}'
 _FILES_URL = f'http://{bridge.ADDRESS}:{dhcp.HTTP_PORT}'
 _FALLBACK = 'inspector.ipxe'
 _HOSTS = (1, 2)
+_WORKERS = 2
 
 
 class Cloud(fixtures.Fixture):
@@ -57,6 +58,7 @@ class Cloud(fixtures.Fixture):
         self.bridge = self.useFixture(bridge.Bridge())
         self.bmc = self.useFixture(bmc.Bmc())
         self.database = self.useFixture(servers.MariaDB())
+        self.useFixture(durable.Sabotage())
         self.broker = self.useFixture(servers.RabbitMQ())
         self.directory = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path)
@@ -65,13 +67,24 @@ class Cloud(fixtures.Fixture):
         self.addCleanup(self.ironic.stop)
         self._serve_files()
         self.ironic.create_database()
-        self.conductor = self.ironic.spawn(CONDUCTOR)
-        self.api = self.ironic.spawn(API)
-        self.workers = [self.start_worker(number) for number in range(2)]
-        self.ironic.start()
-        progress.say('Ironic answers')
+        self._start_services()
         self.hosts = [self._host(number) for number in _HOSTS]
         waiting.wait_for('a PXE filter leads', self.leader)
+
+    def _start_services(self) -> None:
+        self.start_conductor()
+        self.ironic.spawn(API)
+        for number in range(_WORKERS):
+            self.ironic.spawn(WORKER, {
+                'DEFAULT': {'host': f'worker{number}'}})
+        self.ironic.start()
+        progress.say('Ironic answers')
+
+    def reconfigure(self, changes: options.Options) -> None:
+        """Start API, conductor and workers again with other options."""
+        self.ironic.stop()
+        self.ironic.options = options.merged(self.ironic.options, changes)
+        self._start_services()
 
     def _options(self) -> options.Options:
         return {
@@ -81,6 +94,7 @@ class Cloud(fixtures.Fixture):
                 'host': 'conductor',
                 'rpc_transport': 'oslo',
                 'transport_url': self.broker.url,
+                'rpc_response_timeout': 20,
                 'enabled_hardware_types': 'fake-hardware,redfish',
                 'enabled_boot_interfaces': 'ipxe',
                 'enabled_bios_interfaces': 'no-bios',
@@ -107,14 +121,14 @@ class Cloud(fixtures.Fixture):
                 'clean_up_period': 2, 'connection_retry_interval': 1},
             'inspection_rules': {'keep_history': 90},
             'inspector': {
+                'hooks': '$default_hooks,sabotage,inspection-rules',
                 'extra_kernel_params':
-                    'ipa-inspection-collectors=default,logs,pci-devices '
+                    'ipa-inspection-collectors=default,pci-devices '
                     'ipa-debug=1',
             },
             'oslo_messaging_rabbit': {'rabbit_quorum_queue': False},
             'pxe': {'ipxe_fallback_script': _FALLBACK,
                     'kernel_append_params': 'nofb vga=normal console=ttyS0'},
-            'redfish': {'connection_cache_size': 0},
             'service_catalog': {'auth_type': 'none',
                                 'endpoint_override': _API_URL},
         }
@@ -148,16 +162,8 @@ class Cloud(fixtures.Fixture):
         return host
 
     def start_conductor(self) -> None:
-        """Start the conductor again after it was killed."""
+        """Start the conductor, also after it was killed."""
         self.conductor = self.ironic.spawn(CONDUCTOR)
-
-    def start_worker(self, number: int) -> service.Service:
-        """Start one more worker.
-
-        :param number: no two workers that run have the same.
-        """
-        return self.ironic.spawn(WORKER, {
-            'DEFAULT': {'host': f'worker{number}'}})
 
     def leader(self) -> pxe.Host | None:
         """The host on which machines pass just now."""

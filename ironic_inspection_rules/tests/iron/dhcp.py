@@ -41,9 +41,9 @@ class Host(pxe.Host):
         return [f'--conf-file={config}', '--log-dhcp',
                 f'--log-facility={self.dhcp_log}']
 
-    def has_offered(self, mac: str) -> bool:
-        """Tell whether the server has ever offered a machine an address."""
-        return any('DHCPOFFER' in line and mac in line
+    def offers(self, mac: str) -> int:
+        """Count the addresses that the server has offered a machine."""
+        return sum('DHCPOFFER' in line and mac in line
                    for line in self.dhcp_log.read_text().splitlines())
 
 

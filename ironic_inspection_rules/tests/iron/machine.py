@@ -12,7 +12,9 @@ import fixtures
 from ironic_inspection_rules.tests.iron import bridge
 from ironic_inspection_rules.tests.iron import waiting
 
-BIOS = '<bios useserial="yes"/>'
+_BIOS = '<bios useserial="yes" rebootTimeout="{milliseconds}"/>'
+_NEVER = -1
+_SOON = 1000
 
 _UEFI = """\
 <loader readonly="yes" type="pflash">/usr/share/OVMF/OVMF_CODE_4M.fd</loader>
@@ -83,24 +85,29 @@ class Machine(fixtures.Fixture):
     :param cpus: how many processors it has.
     :param uefi: whether it boots by UEFI.
     :param disks: serial numbers of its disks.
+    :param identity: what its BMC calls it.
+    :param retries: whether its BIOS starts again if there is nothing to boot.
     :ivar mac: the address of its network interface.
-    :ivar uuid: what its BMC calls it.
+    :ivar uuid: the identity, a new one where none was given.
     """
 
     def __init__(self, directory: pathlib.Path, name: str,
                  serial: str | None = None, memory: int = 1280,
                  cpus: int = 2, uefi: bool = False,
-                 disks: tuple[str, ...] | None = None) -> None:
+                 disks: tuple[str, ...] | None = None,
+                 identity: str | None = None,
+                 retries: bool = False) -> None:
         super().__init__()
         self.name = name
         self.serial = serial or name
-        self.uuid = str(uuid.uuid4())
+        self.uuid = identity or str(uuid.uuid4())
         tail = uuid.uuid4().hex[:6]
         self.mac = f'52:54:00:{tail[:2]}:{tail[2:4]}:{tail[4:]}'
         self._directory = directory
         self._memory = memory
         self._cpus = cpus
         self._uefi = uefi
+        self._retries = retries
         self._disks = disks or (f'DISK-{name}',)
 
     def _setUp(self) -> None:
@@ -111,7 +118,8 @@ class Machine(fixtures.Fixture):
         self.addCleanup(self.power_off)
 
     def _define(self) -> None:
-        firmware = BIOS
+        firmware = _BIOS.format(
+            milliseconds=_SOON if self._retries else _NEVER)
         if self._uefi:
             firmware = _UEFI.format(
                 nvram=self._directory / f'{self.name}.nvram')
@@ -132,7 +140,7 @@ class Machine(fixtures.Fixture):
             disk.truncate(_DISK_SIZE)
         return _DISK.format(
             path=path, letter='abcdef'[number], serial=serial,
-            wwn=f'5000c500{uuid.uuid5(uuid.NAMESPACE_OID, serial).hex[:8]}')
+            wwn=wwn(serial))
 
     def swap_disks(self, *serials: str) -> None:
         """Replace all disks while the machine is off.
@@ -160,14 +168,33 @@ class Machine(fixtures.Fixture):
         """All that its serial console has shown."""
         return self._console.read_text(errors='replace')
 
-    def wait_for_console(self, event: str, text: str) -> None:
-        """Wait until the console shows a text."""
+    def powered_on_at(self) -> float:
+        """When its process was started; it must be on."""
+        return pathlib.Path(
+            f'/run/libvirt/qemu/{self.name}.pid').stat().st_mtime
+
+    def wait_until_on(self) -> None:
+        """Wait until something has powered it on."""
+        waiting.wait_for(f'{self.name}: it is on', lambda: self.is_on)
+
+    def wait_for_console(self, event: str, text: str,
+                         before: int = 0) -> None:
+        """Wait until the console shows a text.
+
+        :param event: what that means.
+        :param before: length of what it had shown before.
+        """
         waiting.wait_for(f'{self.name}: {event}',
-                         lambda: text in self.console())
+                         lambda: text in self.console()[before:])
 
     def wait_until_off(self) -> None:
         """Wait until something has powered it off."""
         waiting.wait_for(f'{self.name}: it is off', lambda: not self.is_on)
+
+
+def wwn(serial: str) -> str:
+    """Return the world wide name of the disk with a serial number."""
+    return f'5000c500{uuid.uuid5(uuid.NAMESPACE_OID, serial).hex[:8]}'
 
 
 def _virsh(*arguments: str) -> str:

@@ -2,16 +2,9 @@
 
 """A machine that nobody has enrolled."""
 
-import pathlib
-import subprocess
-
-import fixtures
-
 from ironic_inspection_rules.tests.iron import base
 from ironic_inspection_rules.tests.iron import bmc
-from ironic_inspection_rules.tests.iron import progress
 from ironic_inspection_rules.tests.iron import waiting
-from ironic_inspection_rules.tests.live import service
 
 RULES = """\
 tables:
@@ -47,20 +40,6 @@ rules:
 
 class DiscoveryTestCase(base.IronTestCase):
 
-    def apply(self, rules: str, rows: str) -> None:
-        """Apply a rule file and its table as an operator does."""
-        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        directory.joinpath('rules.yaml').write_text(rules)
-        directory.joinpath('machines.csv').write_text(rows)
-        applied = subprocess.run(
-            [*service.console_script('openstack'), '--os-auth-type', 'none',
-             '--os-endpoint', self.cloud.ironic.url, 'baremetal',
-             'inspection', 'rule', 'apply', '--yes',
-             str(directory / 'rules.yaml')],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.assertEqual(0, applied.returncode, applied.stdout)
-        progress.say('rules and table are applied')
-
     def test_it_is_powered_off_by_the_bmc_that_a_table_has(self) -> None:
         machine = self.machine('unknown', serial='ACME-1')
         other = self.machine('other', serial='ACME-2')
@@ -68,7 +47,7 @@ class DiscoveryTestCase(base.IronTestCase):
         rows += [f'{known.serial},rack-{known.name},{bmc.URL},'
                  f'/redfish/v1/Systems/{known.uuid},{bmc.USER},{bmc.PASSWORD}'
                  for known in (other, machine)]
-        self.apply(RULES, '\n'.join(rows))
+        self.apply(rules_yaml=RULES, machines_csv='\n'.join(rows))
         machine.power_on()
         other.power_on()
         machine.wait_for_console('the ramdisk runs', 'the network is there')

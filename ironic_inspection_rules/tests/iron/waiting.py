@@ -31,9 +31,9 @@ def wait_for(event: str, holds: Callable[[], object],
 
 
 def answers(url: str) -> bool:
-    """Tell whether a web server answers, with whatever status."""
+    """Tell whether a web server answers, and is not in trouble."""
     try:
-        requests.get(url, timeout=10)
+        answer = requests.get(url, timeout=10)
     except requests.RequestException:
         return False
-    return True
+    return answer.status_code < 500

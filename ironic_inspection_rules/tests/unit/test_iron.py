@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from unittest import mock
@@ -76,6 +77,22 @@ class ScriptsTestCase(base.TestCase):
             done = subprocess.run([shell, '-n', str(HERE / name)],
                                   capture_output=True, text=True)
             self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+    def test_the_weekly_run_is_of_its_shell(self) -> None:
+        script = guide.ROOT / '.ci' / 'weekly'
+        if not script.exists():
+            self.skipTest('not a checkout: no .ci')
+        done = subprocess.run(['bash', '-n', str(script)],
+                              capture_output=True, text=True)
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+    def test_the_page_names_all_cases(self) -> None:
+        page = guide.ROOT / 'doc' / 'source' / 'contributor' / 'testing.rst'
+        if not page.exists():
+            self.skipTest('not a checkout: no documents')
+        text = page.read_text().split('Machines that boot\n===')[1]
+        named = re.findall(r'(?m)^   \* - ``(\w+)``$', text)
+        self.assertEqual(list(cases.CASES), named)
 
     def test_the_command_names_its_cases(self) -> None:
         tool = guide.ROOT / 'tools' / 'iron'
