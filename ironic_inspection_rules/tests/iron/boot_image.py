@@ -14,7 +14,7 @@ import tempfile
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.iron import progress
 
-CACHE = guide.ROOT / '.tox' / 'iron'
+CACHE = guide.ROOT / '.tox' / 'iron-cache'
 """What is made once: images and the emulator of BMCs."""
 
 _HERE = pathlib.Path(__file__).parent

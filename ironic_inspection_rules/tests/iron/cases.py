@@ -9,10 +9,13 @@ CASES = {
     'discovery': 'an unknown machine gets its BMC from a table',
     'refusal': 'an unknown machine is refused by an early rule',
     'managed': 'rules see a machine; then it is left alone',
+    'uefi': 'the same ramdisk by UEFI',
+    'failure': 'a rule of the main phase fails the inspection',
     'conductor': 'the conductor is killed while a machine boots',
     'worker': 'a worker is killed between two phases',
     'leader': 'the leading PXE filter is killed while a machine boots',
     'abortion': 'an inspection is aborted while a machine boots',
+    'swap': 'two boots with a disk swapped between them',
 }
 """What happens in the module ``test_<name>``, by name."""
 

@@ -80,12 +80,6 @@ class Cloud(fixtures.Fixture):
         self.ironic.start()
         progress.say('Ironic answers')
 
-    def reconfigure(self, changes: options.Options) -> None:
-        """Start API, conductor and workers again with other options."""
-        self.ironic.stop()
-        self.ironic.options = options.merged(self.ironic.options, changes)
-        self._start_services()
-
     def _options(self) -> options.Options:
         return {
             'DEFAULT': {

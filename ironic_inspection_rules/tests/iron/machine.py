@@ -168,15 +168,6 @@ class Machine(fixtures.Fixture):
         """All that its serial console has shown."""
         return self._console.read_text(errors='replace')
 
-    def powered_on_at(self) -> float:
-        """When its process was started; it must be on."""
-        return pathlib.Path(
-            f'/run/libvirt/qemu/{self.name}.pid').stat().st_mtime
-
-    def wait_until_on(self) -> None:
-        """Wait until something has powered it on."""
-        waiting.wait_for(f'{self.name}: it is on', lambda: self.is_on)
-
     def wait_for_console(self, event: str, text: str,
                          before: int = 0) -> None:
         """Wait until the console shows a text.
