@@ -16,6 +16,7 @@ CASES = {
     'leader': 'the leading PXE filter is killed while a machine boots',
     'abortion': 'an inspection is aborted while a machine boots',
     'swap': 'two boots with a disk swapped between them',
+    'redfish': 'one inspection by Redfish, then one by the ramdisk',
 }
 """What happens in the module ``test_<name>``, by name."""
 
