@@ -57,7 +57,8 @@ TABLE_STEP = {
     'size': 1}
 REVISION = {'revision': 1, 'created_at': HOSTILE, 'user_id': HOSTILE,
             'project_id': HOSTILE, 'message': HOSTILE, 'changes': [],
-            'rules': [RULE], 'tables': [TABLE_STEP],
+            'rules': [RULE], 'tables': [
+                {**TABLE_STEP, **TABLE, 'rows': [{HOSTILE: HOSTILE}]}],
             'warnings': [HOSTILE]}
 NODE = {'uuid': UUID, 'name': HOSTILE, 'traits': [HOSTILE],
         'resource_class': HOSTILE, 'properties': {'capabilities': HOSTILE}}
