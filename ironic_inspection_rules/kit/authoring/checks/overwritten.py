@@ -2,6 +2,7 @@
 
 """Actions whose writes a later action of the same rule undoes."""
 
+from collections.abc import Sequence
 import json
 import typing
 
@@ -12,7 +13,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
-from ironic_inspection_rules.kit.authoring.checks import values
+from ironic_inspection_rules.kit.authoring.checks import values as field_checks
 from ironic_inspection_rules.rule_file import file_rule
 
 
@@ -25,45 +26,61 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     'only the last item of the loop has an effect: it writes '
                     'over what the others wrote')
             continue
-        written = list(effects.effects(action))
-        for later in rule.actions[place + 1:]:
-            if later.op.plugin.FAILS or not written or any(
-                    _reads(later, each) for each in written):
-                break
-            if not later.loops and not later.inner and all(
-                    _undoes(later, each) for each in written):
-                yield action.pointer, _(
-                    'this action has no effect: %(later)s writes %(place)s '
-                    'too') % {
-                        'later': file_rule.place_name(later.pointer),
-                        'place': written[0]}
-                break
+        writes = list(effects.effects(action))
+        if not writes:
+            continue
+        later = _undone_by(writes, rule.actions[place + 1:])
+        if later is not None:
+            yield action.pointer, _(
+                'this action has no effect: %(later)s writes %(place)s '
+                'too') % {
+                    'later': file_rule.place_name(later.pointer),
+                    'place': writes[0]}
+
+
+def _undone_by(writes: Sequence[effects.Effect],
+               later_actions: Sequence[file_rule.Operation]
+               ) -> file_rule.Operation | None:
+    """Return the action that leaves nothing of writes that nobody read."""
+    for later in later_actions:
+        if later.op.plugin.FAILS:
+            return None
+        if any(_reads(later, write) for write in writes):
+            return None
+        # In a loop or with conditions it may not run.
+        if later.loops or later.inner:
+            continue
+        if all(_undoes(later, write) for write in writes):
+            return later
+    return None
 
 
 def _overwrites_itself(rule: checked_rule.CheckedRule,
                        action: file_rule.Operation) -> bool:
-    """Return whether each item of a loop writes another value to one place.
+    """Return whether a loop writes different values to one place.
 
-    A condition, or a value that is read where it is written, makes another
-    item count than the last.
+    Then only the last item counts. With a condition, or where an action reads
+    what it writes, others may count too.
     """
     loop = action.loop
     if action.inner or not _has_items(rule, loop):
         return False
-    # Of a literal loop one for each item, with the item filled in.
-    written = list(effects.effects(action))
-    places = {(each.kind, each.place) for each in written}
-    different = {json.dumps(each.value, sort_keys=True, default=str)
-                 for each in written}
-    if len(places) != 1 or any(each.extends for each in written):
+    # Of a literal loop there is a write of every item, filled in.
+    writes = list(effects.effects(action))
+    places = {(write.kind, write.place) for write in writes}
+    if len(places) != 1:
         return False
-    if any(interpolation.fields(list(each.place))
-           or _reads(action, each) for each in written):
-        return False
+    for write in writes:
+        if write.extends or interpolation.fields(list(write.place)):
+            return False
+        if _reads(action, write):
+            return False
     if isinstance(loop, list):
-        return len(written) == len(loop) and len(different) > 1
+        values = {json.dumps(write.value, sort_keys=True, default=str)
+                  for write in writes}
+        return len(writes) == len(loop) and len(values) > 1
     return any(field.root == interpolation.ITEM
-               for field in interpolation.fields(written[0].value))
+               for field in interpolation.fields(writes[0].value))
 
 
 def _has_items(rule: checked_rule.CheckedRule, loop: typing.Any) -> bool:
@@ -75,8 +92,10 @@ def _has_items(rule: checked_rule.CheckedRule, loop: typing.Any) -> bool:
     if isinstance(loop, list):
         return len(loop) > 1
     field = interpolation.sole_field(loop)
-    return field is not None and field.is_plain and values.subject(
-        rule, facts.field_name(loop)).value.type == field_value.LIST
+    if field is None or not field.is_plain:
+        return False
+    about = field_checks.subject(rule, facts.field_name(loop))
+    return about.value.type == field_value.LIST
 
 
 def _reads(action: file_rule.Operation, effect: effects.Effect) -> bool:

@@ -35,9 +35,11 @@ class Item:
 class Use(typing.NamedTuple):
     """One use of a field.
 
-    ``pointer`` is the place in the rule, ``text`` what is written there,
-    ``item`` the item of the loop around it. ``steps`` begin with the name of
-    a root, such as ``item``.
+    :param pointer: the place in the rule.
+    :param text: the whole field as it is written there, without braces.
+    :param steps: to what is used; they begin with the name of a root, such as
+        ``item``.
+    :param item: the item of the loop around it.
     """
 
     pointer: str
@@ -79,7 +81,7 @@ def _of_operation(operation: file_rule.Operation,
     loop = operation.loop
     for field in interpolation.fields(loop):
         yield f'{operation.pointer}/loop', field, outer
-    item = outer if loop is None else _item(loop, outer)
+    item = _item_inside(loop, outer)
     for name, value in operation.templates.items():
         for field in interpolation.fields(value):
             yield operation.pointer_to(name), field, item
@@ -88,7 +90,7 @@ def _of_operation(operation: file_rule.Operation,
 
 
 def items(rule: checked_rule.CheckedRule) -> dict[str, Item | None]:
-    """Return what is known of the item that each operation sees.
+    """Return what is known of the items that operations see.
 
     :returns: by the pointer to the operation; None where it sees none.
     """
@@ -100,8 +102,8 @@ def items(rule: checked_rule.CheckedRule) -> dict[str, Item | None]:
 
 def _add_items(found: dict[str, Item | None], operation: file_rule.Operation,
                outer: Item | None) -> None:
-    loop = operation.loop
-    item = outer if loop is None else _item(loop, outer)
+    """Add the items of an operation and of the conditions in it."""
+    item = _item_inside(operation.loop, outer)
     found[operation.pointer] = item
     for inner in operation.inner:
         _add_items(found, inner, item)
@@ -116,50 +118,69 @@ def value_of(field: interpolation.Field, item: Item | None,
     """
     if field.root is None:
         return field_value.Value()
+    if field.conversion is not None or field.spec is not None:
+        return field_value.Value(made=field_value.TEXT)
     if field.root == model.VARS:
         value = field_value.of_vars(field.steps, known)
     elif field.root == interpolation.ITEM and item is not None and (
             item.values is not None):
         value = field_value.of_literals(item.values, field.steps)
     else:
-        value = field_value.Value(Use('', '', (field.root, *field.steps),
-                                      item).from_roots)
+        value = _read(field.root, field.steps, item)
+    return _filtered(value, field)
+
+
+def _read(root: str, steps: Steps, item: Item | None) -> field_value.Value:
+    """Return what is known of the data that a field reads."""
+    use = Use('', '', (root, *steps), item)
+    return field_value.Value(use.from_roots)
+
+
+def _filtered(value: field_value.Value,
+              field: interpolation.Field) -> field_value.Value:
+    """Return what the filters of a field make of what it reads."""
     for call in field.filters:
         value = value.after(call, field_value.attribute_of(call))
-    if field.conversion is not None or field.spec is not None:
-        return field_value.Value(made=field_value.TEXT)
     return value
 
 
-def _item(loop: typing.Any, outer: Item | None) -> Item:
+def _item_inside(loop: typing.Any, outer: Item | None) -> Item | None:
+    """Return what is known of ``{item}`` in an operation.
+
+    :param loop: of the operation; None without one.
+    :param outer: the item that the operation sees outside of its loop.
+    """
+    if loop is None:
+        return outer
     if isinstance(loop, dict):
         return Item(values=(loop,))
     if isinstance(loop, list):
         return Item(values=tuple(loop))
     field = interpolation.sole_field(loop)
-    if field and field.root:
-        value = field_value.Value(Use('', '', (field.root, *field.steps),
-                                      outer).from_roots)
-        for call in field.filters:
-            value = value.after(call, field_value.attribute_of(call))
-        if value.type == field_value.MAPPING:
-            # A loop over a mapping has that one item.
-            return Item(value.steps)
-        return Item(value.items)
-    return Item()
+    if field is None or not field.root:
+        return Item()
+    value = _filtered(_read(field.root, field.steps, outer), field)
+    if value.type == field_value.MAPPING:
+        # A loop over a mapping has that one item.
+        return Item(value.steps)
+    return Item(value.items)
 
 
 def of_field(pointer: str, field: interpolation.Field,
              item: Item | None = None) -> typing.Iterator[Use]:
-    """Yield what one field uses: its path, and what its filters name."""
+    """Yield what one field uses.
+
+    First its path; then what its filters name, which are fields in their
+    arguments, attributes of items and paths.
+    """
     if field.root is None:
         return
     use = Use(pointer, field.text, (field.root, *field.steps), item)
     yield use
     value = field_value.Value(use.from_roots)
     for call in field.filters:
-        for _path, inner in data_path.walk(
-                [argument for _name, argument in call.arguments]):
+        arguments = [argument for _name, argument in call.arguments]
+        for _path, inner in data_path.walk(arguments):
             if isinstance(inner, interpolation.Field):
                 yield from of_field(pointer, inner, item)
         attribute = field_value.attribute_of(call)
@@ -176,15 +197,22 @@ def lacking(use: Use) -> tuple[str, list[str]] | None:
     :returns: the step, and the names that are there instead; None where the
         item has it, or nothing is known of it.
     """
-    if use.item is None or not use.item.values or (
-            use.steps[0] != interpolation.ITEM):
+    if use.steps[0] != interpolation.ITEM:
         return None
-    found = [_lacking(value, use.steps[1:]) for value in use.item.values]
-    known = [each for each in found if each is not None]
-    return known[0] if len(known) == len(found) else None
+    if use.item is None or not use.item.values:
+        return None
+    first = None
+    for value in use.item.values:
+        missing = _lacking(value, use.steps[1:])
+        if missing is None:
+            return None
+        if first is None:
+            first = missing
+    return first
 
 
 def _lacking(value: typing.Any, steps: Steps) -> tuple[str, list[str]] | None:
+    """Return the first step that a value lacks, and the names beside it."""
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):
             return None
@@ -192,6 +220,9 @@ def _lacking(value: typing.Any, steps: Steps) -> tuple[str, list[str]] | None:
             return step, []
         inner = data_path.get(value, (step,))
         if inner is data_path.ABSENT:
-            return step, [*value] if isinstance(value, dict) else []
+            names = []
+            if isinstance(value, dict):
+                names = list(value)
+            return step, names
         value = inner
     return None

@@ -13,6 +13,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.rule_file import file_rule
@@ -31,23 +32,27 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for pointer, text in checked_rule.texts({
             name: rule.written.entry.get(name) for name in model.CONTENT}):
         control = _CONTROL.search(text)
-        if control:
-            if control[0] == '\b':
-                character = _('a backspace')
-            else:
-                character = _('a control character')
-            yield pointer, _(
-                'the text has %(character)s: "\\%(letter)s" is one in double '
-                'quotes; use single quotes') % {
-                    'character': character, 'letter': _ESCAPED[control[0]]}
+        if control is None:
+            continue
+        if control[0] == '\b':
+            character = _('a backspace')
+        else:
+            character = _('a control character')
+        yield pointer, _(
+            'the text has %(character)s: "\\%(letter)s" is one in double '
+            'quotes; use single quotes') % {
+                'character': character, 'letter': _ESCAPED[control[0]]}
     if rule.written.is_old:
-        # It reads numbers, and names the places of arguments, otherwise.
+        # ironic-inspector converts text to numbers, and arguments stand at
+        # other places.
         return
     for pointer, raw, value in _surprises(rule):
+        read_as = value
+        if isinstance(value, bool):
+            read_as = str(value).lower()
         yield pointer, _('YAML reads %(raw)s as %(value)s; put text in '
                          'quotes: "%(raw)s"') % {
-                             'raw': raw, 'value': str(value).lower() if (
-                                 isinstance(value, bool)) else value}
+                             'raw': raw, 'value': read_as}
     for pointer, _text in _lines(rule):
         yield pointer, _('the text ends in a newline, which is compared too; '
                          'in YAML, "|-" leaves it out')
@@ -59,11 +64,13 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
         yield mended_text.Replace(pointer, value, raw)
     for operation in rule.operations:
         for name, value in operation.arguments.items():
-            if isinstance(value, str) and '\b' in value and (
-                    operation.op.signature.by_name[name].type
-                    is pattern.Pattern):
-                yield mended_text.Replace(operation.pointer_to(name), value,
-                                        value.replace('\b', r'\b'))
+            if not isinstance(value, str) or '\b' not in value:
+                continue
+            declared = operation.op.signature.by_name[name]
+            if declared.type is pattern.Pattern:
+                yield mended_text.Replace(
+                    operation.pointer_to(name), value,
+                    value.replace('\b', r'\b'))
     for pointer, text in _lines(rule):
         yield mended_text.Replace(pointer, text, text[:-1])
 
@@ -79,23 +86,28 @@ def _lines(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 def _surprises(rule: checked_rule.CheckedRule
                ) -> Iterator[tuple[str, str, typing.Any]]:
+    """Yield pointers to what was meant as text, it, and what YAML reads."""
     written = rule.written
     for (index, pointer), raw in written.source.plain.items():
-        if index != written.index:
-            continue
-        value = data_path.get(written.entry, data_path.parse(pointer))
-        if pointer in ('/description', '/scope', '/uuid') or (
-                pointer.startswith(f'/{model.VARS}/')
-                and not _SWITCH.fullmatch(raw)
-                and not yaml_scalar.is_number(raw)):
+        if index == written.index and _is_surprise(rule, pointer, raw):
+            value = data_path.get(written.entry, data_path.parse(pointer))
             yield pointer, raw, value
-            continue
-        for operation in rule.operations:
-            if pointer.startswith((f'{operation.pointer}/args/',
-                                   f'{operation.pointer}/loop/')) and not (
-                                       _is_meant(rule, operation, pointer,
-                                                 raw)):
-                yield pointer, raw, value
+
+
+def _is_surprise(rule: checked_rule.CheckedRule, pointer: str,
+                 raw: str) -> bool:
+    """Return whether what looks like no text was meant as text."""
+    if pointer in ('/description', '/scope', '/uuid'):
+        return True
+    if pointer.startswith(f'/{model.VARS}/'):
+        # Nobody knows what the value is for: a number may be meant, and so
+        # may a switch.
+        return not (_SWITCH.fullmatch(raw) or yaml_scalar.is_number(raw))
+    for operation in rule.operations:
+        places = (f'{operation.pointer}/args/', f'{operation.pointer}/loop/')
+        if pointer.startswith(places):
+            return not _is_meant(rule, operation, pointer, raw)
+    return False
 
 
 def _is_meant(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
@@ -110,9 +122,10 @@ def _is_meant(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
             if declared[name].type is str or name in messages:
                 return False
     item = reach.items(rule)[operation.pointer]
-    compared = [values.subject(rule, fact.field, item).value.type
-                for fact in facts.of(operation, looped=True)]
+    types = [values.subject(rule, fact.field, item).value.type
+             for fact in facts.of(operation, looped=True)]
     if yaml_scalar.is_number(raw):
-        return 'text' not in compared
-    return _SWITCH.fullmatch(raw) is not None and (
-        pointer.startswith('/actions/') or 'boolean' in compared)
+        return field_value.TEXT not in types
+    if not _SWITCH.fullmatch(raw):
+        return False
+    return pointer.startswith('/actions/') or field_value.BOOLEAN in types

@@ -40,8 +40,8 @@ _FREE = frozenset(('description', 'extra', 'network_data', 'protected_reason',
 """Attributes that may have anything. What Ironic gives a meaning is meant to
 be read: a driver, a resource class, an owner."""
 
-_TELLING = frozenset(('default', 'get', 'join', 'lookup', 'regex_replace',
-                      'replace', 'tier'))
+_SHOWS_ARGUMENTS = frozenset((
+    'default', 'get', 'join', 'lookup', 'regex_replace', 'replace', 'tier'))
 """Filters whose arguments may be part of what they return."""
 
 _PLACES = {
@@ -82,15 +82,22 @@ def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             if write.kind not in _PLACES:
                 # The names of traits are labels, which any user may list.
                 continue
-            if any(_may_be_read(write.kind, steps)
-                   and _is_own(value, rule, action)
-                   for steps, value in _leaves(write)):
+            if _shows_own(write, rule, action):
                 yield action.pointer, _(
                     'a sensitive rule writes a value of its own, and '
                     '%(who)s; Ironic masks only passwords, tokens, private '
                     'keys and the like, in driver_info and instance_info') % {
                         'who': _PLACES[write.kind]}
                 break
+
+
+def _shows_own(write: plugin.Write, rule: checked_rule.CheckedRule,
+               action: file_rule.Operation) -> bool:
+    """Return whether a write shows text of the rule itself."""
+    for steps, value in _leaves(write):
+        if _may_be_read(write.kind, steps) and _is_own(value, rule, action):
+            return True
+    return False
 
 
 def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
@@ -143,8 +150,8 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
             return False
         if steps[1].endswith(_OF_ANY_DRIVER):
             return False
-        return steps[1] not in node_names.below(steps[0]) or (
-            masking.is_secret(steps[1]))
+        is_known = steps[1] in node_names.below(steps[0])
+        return not is_known or masking.is_secret(steps[1])
     if steps[0] == 'properties':
         return len(steps) > 1 and steps[1] not in node_names.below(steps[0])
     return steps[0] in _FREE
@@ -162,17 +169,17 @@ def _is_own(value: typing.Any, rule: checked_rule.CheckedRule,
         elif isinstance(part, list):
             ahead += part
         elif isinstance(part, interpolation.Field):
-            ahead += _told_by(part.filters)
+            ahead += _arguments_in_result(part.filters)
             if (part.root, part.steps) not in known:
                 known.add((part.root, part.steps))
                 ahead += _made_of(part, rule, action)
         elif isinstance(part, str):
-            pieces = interpolation.parse(part)
-            if any(_tells(piece) for piece in pieces
-                   if isinstance(piece, str)):
-                return True
-            ahead += [piece for piece in pieces if not isinstance(piece, str)]
-        elif _tells(str(part)):
+            for piece in interpolation.parse(part):
+                if not isinstance(piece, str):
+                    ahead.append(piece)
+                elif _may_be_secret_text(piece):
+                    return True
+        elif _may_be_secret_text(str(part)):
             return True
     return False
 
@@ -184,32 +191,41 @@ def _made_of(field: interpolation.Field, rule: checked_rule.CheckedRule,
         yield _at(rule.rule.vars, field.steps)
     elif field.root == interpolation.ITEM:
         loop = action.loop
-        for item in loop if isinstance(loop, list) else [loop]:
+        if not isinstance(loop, list):
+            loop = [loop]
+        for item in loop:
             yield _at(item, field.steps)
 
 
-def _told_by(filters: tuple[filter_syntax.Call, ...]
-             ) -> typing.Iterator[typing.Any]:
+def _arguments_in_result(filters: tuple[filter_syntax.Call, ...]
+                         ) -> typing.Iterator[typing.Any]:
+    """Yield the arguments of filters that may be part of what they return."""
     for call in filters:
-        if call.name in _TELLING:
+        if call.name in _SHOWS_ARGUMENTS:
             for _name, value in call.arguments:
                 yield value
 
 
-def _tells(text: str) -> bool:
+def _may_be_secret_text(text: str) -> bool:
     """Return whether a text may be a secret."""
     text = _SCHEME.sub('', text)
-    return text.lower() not in _WORDS and (
-        sum(map(str.isalnum, text)) >= _SHORTEST)
+    if text.lower() in _WORDS:
+        return False
+    return sum(map(str.isalnum, text)) >= _SHORTEST
 
 
 def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
-    """Return what is at a path in a value of the rule, or beside it."""
-    while steps and isinstance(value, dict | list):
-        inner = data_path.get(value, steps[:1])
+    """Return what is at a path in a value of the rule.
+
+    Where the path leads further than the value, what it leads to last.
+    """
+    for step in steps:
+        if not isinstance(value, dict | list):
+            break
+        inner = data_path.get(value, (step,))
         if inner is data_path.ABSENT:
             break
-        value, steps = inner, steps[1:]
+        value = inner
     return value
 
 
@@ -220,14 +236,11 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """
     secrets: set[reach.Steps] = set(_WITH_SECRETS)
     for action in rule.actions:
-        for name, written in _masked_in(rule, action, secrets):
-            yield action.pointer_to(name), _masked_message(written)
+        for name, field in _masked_in(rule, action, secrets):
+            yield action.pointer_to(name), _(
+                '{%s} is or has a secret: rules do not see it, and the '
+                'inspection fails where one would write it') % field
         secrets.update(_written_by(action))
-
-
-def _masked_message(written: str) -> str:
-    return _('{%s} is or has a secret: rules do not see it, and the '
-             'inspection fails where one would write it') % written
 
 
 def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
@@ -235,7 +248,7 @@ def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
                ) -> typing.Iterator[tuple[str, str]]:
     """Yield the arguments of an action with a secret in a field of theirs.
 
-    :param secrets: the paths of secrets whose names need not tell.
+    :param secrets: the paths of secrets, also of those with plain names.
     :returns: the name of the argument, and the field.
     """
     origins = origin.Origins(rule.rule.vars, action.loop)
@@ -247,16 +260,16 @@ def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
                 root, *steps = use.steps
                 if root in masked_field.OF_RULE:
                     is_secret = any(
-                        _may_be_secret(each, secrets)
-                        for each in origins.of(root, tuple(steps)))
+                        _may_be_secret(source, secrets)
+                        for source in origins.of(root, tuple(steps)))
                 else:
                     is_secret = _is_or_has(use.steps, secrets)
                 if is_secret:
                     yield name, use.text
     for name in getattr(action.op.plugin, 'FORMATTED', ()):
-        for written, keys in text.fields(action.arguments.get(name)):
+        for old_field, keys in text.fields(action.arguments.get(name)):
             if any(masking.is_secret(str(key)) for key in keys):
-                yield name, written
+                yield name, old_field
 
 
 def _may_be_secret(source: origin.Origin,
@@ -293,7 +306,8 @@ def _written_by(action: file_rule.Operation
         if write.kind == 'port' or write.value is data_path.ABSENT:
             continue
         for below, value in data_path.walk(write.value):
+            if not value or isinstance(value, dict | list):
+                continue
             path = (*steps, *below)
-            if path and value and not isinstance(value, dict | list) and any(
-                    map(masking.is_secret, path)):
+            if any(map(masking.is_secret, path)):
                 yield (write.kind, *path)

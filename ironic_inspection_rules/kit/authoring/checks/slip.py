@@ -22,6 +22,9 @@ _ISO_DATE = re.compile(r'\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?')
 _EXPRESSION = re.compile(r'\.[*+](?!\.)|\\[dDwWsSb.]|\[[^\]\s]+\][*+?{]|'
                          r'\(\?[a-z:]|^\^.*\$$|^\([^()]+\|[^()]+\)$')
 _GLOB = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
+_GROUP_OF_TEXT = re.compile(
+    r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
+    r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])')
 
 _ORDERED = frozenset(('lt', 'le', 'gt', 'ge'))
 _EQUAL = frozenset(('eq', 'ne', 'one-of', 'none-of'))
@@ -61,8 +64,8 @@ def of_value(subject: Subject, relation: str,
         return None
     choices = subject.value.choices
     if choices is not None and relation in _EQUAL:
-        if any(facts.may_be(each, facts.Fact('', 'eq', value))
-               for each in choices):
+        is_value = facts.Fact('', 'eq', value)
+        if any(facts.may_be(choice, is_value) for choice in choices):
             return None
         return Slip.of(_('{%(field)s} is never %(value)s; it is %(all)s'),
                        subject, value=value,
@@ -81,8 +84,10 @@ def of_value(subject: Subject, relation: str,
 def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
-        if subject.value.steps != subject.value.listed and (
-                subject.value.made == field_value.MAPPING):
+        # A filter that takes the item with the most of something gives the
+        # item.
+        is_item = subject.value.steps != subject.value.listed
+        if is_item and subject.value.made == field_value.MAPPING:
             return Slip.of(_(
                 '{%(field)s} is the item that has it, a mapping, and never '
                 "%(value)s; write {… | map(attribute='…') | min}, or max"),
@@ -90,15 +95,22 @@ def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
         return Slip.of(_('{%(field)s} is a %(kind)s, and never %(value)s; '
                          'did you mean {%(field)s | length}?'), subject,
                        kind=kind, value=value)
-    found = _size(subject, value) or _version(subject, relation, value)
-    if found:
-        return found
-    if relation in _ORDERED and (
-            subject.value.form or subject.steps[:1] == ('inventory',)
-            and subject.steps[-1] in known_values.WORDY):
+    slip = _size(subject, value) or version(subject.steps, relation, value)
+    if slip is not None:
+        return slip
+    if relation in _ORDERED and _is_text(subject):
         return Slip.of(_('{%(field)s} is text, which has no order with '
                          '%(value)s'), subject, value=value)
     return None
+
+
+def _is_text(subject: Subject) -> bool:
+    """Return whether a field is text that is hardly ever a number."""
+    if subject.value.form:
+        return True
+    if subject.steps[:1] != ('inventory',):
+        return False
+    return subject.steps[-1] in known_values.WORDY
 
 
 def _of_text(subject: Subject, relation: str, value: str) -> Slip | None:
@@ -117,10 +129,12 @@ def _of_text(subject: Subject, relation: str, value: str) -> Slip | None:
                          'regular expression use matches or contains'),
                        subject, value=value)
     return (_form(subject, value) or _mac(subject, value)
-            or _word(subject, value) or _version(subject, relation, value))
+            or _word(subject, value)
+            or version(subject.steps, relation, value))
 
 
 def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
+    """Return the slip in text that a number is compared with."""
     if _GROUPED_DIGITS.fullmatch(value):
         return Slip.of(_('{%(field)s} is a number, and "%(value)s" is no '
                          'number; did you mean %(meant)s?'), subject,
@@ -137,13 +151,11 @@ def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
 def _form(subject: Subject, value: str) -> Slip | None:
     """Return the slip in a value that text of this form never has."""
     form = subject.value.form
-    if form in (field_value.LOWER, field_value.UPPER):
-        meant = value.lower() if form == field_value.LOWER else value.upper()
-        if meant != value:
-            return Slip.of(_('{%(field)s} has no letters in the case of '
-                             '"%(value)s"; did you mean "%(meant)s"?'),
-                           subject, meant, value=value)._replace(meant=None)
-    elif form in (field_value.DATE, field_value.TIME) and (
+    if form == field_value.LOWER and value != value.lower():
+        return _letter_case(subject, value, value.lower())
+    if form == field_value.UPPER and value != value.upper():
+        return _letter_case(subject, value, value.upper())
+    if form in (field_value.DATE, field_value.TIME) and (
             not _ISO_DATE.fullmatch(value)):
         return Slip.of(_('{%(field)s} is a date as ISO 8601 has it, such as '
                          '2022-12-31, never "%(value)s"'), subject,
@@ -151,27 +163,40 @@ def _form(subject: Subject, value: str) -> Slip | None:
     return None
 
 
+def _letter_case(subject: Subject, value: str, meant: str) -> Slip:
+    """Return the slip in a value with letters in the other case.
+
+    It is not mended: the filter may be the mistake.
+    """
+    slip = Slip.of(_('{%(field)s} has no letters in the case of '
+                     '"%(value)s"; did you mean "%(meant)s"?'),
+                   subject, meant, value=value)
+    return slip._replace(meant=None)
+
+
 def is_mac(steps: field_value.Steps | None) -> bool:
     """Return whether a field is a MAC address."""
     if not steps:
         return False
-    return steps[-1] in ('mac_address', 'bmc_mac') or (
-        steps[0] == 'ports' and steps[-1] == 'address')
+    if steps[0] == 'ports' and steps[-1] == 'address':
+        return True
+    return steps[-1] in ('mac_address', 'bmc_mac')
 
 
 def _mac(subject: Subject, value: str) -> Slip | None:
-    steps = subject.steps
-    plain = value.lower().replace('-', ':')
-    if not steps or plain == value or not _MAC.fullmatch(value):
+    """Return the slip in a MAC address that is not written as Ironic does."""
+    if not is_mac(subject.steps) or not _MAC.fullmatch(value):
         return None
-    if is_mac(steps):
-        return Slip.of(_('{%(field)s} is in lower case with colons, never '
-                         '"%(value)s"; did you mean "%(meant)s"?'), subject,
-                       plain, value=value)
-    return None
+    meant = value.lower().replace('-', ':')
+    if meant == value:
+        return None
+    return Slip.of(_('{%(field)s} is in lower case with colons, never '
+                     '"%(value)s"; did you mean "%(meant)s"?'), subject,
+                   meant, value=value)
 
 
 def _word(subject: Subject, value: str) -> Slip | None:
+    """Return the slip in another word for one that a field has."""
     words = known_values.WORDS.get(subject.steps, {})
     if value in words:
         return None
@@ -184,28 +209,30 @@ def _word(subject: Subject, value: str) -> Slip | None:
 
 def version(steps: field_value.Steps, relation: str,
             value: typing.Any) -> Slip | None:
-    """Return that versions are compared as text or numbers, if so."""
-    if not steps or relation not in _ORDERED or (
-            'version' not in steps[-1]) or (
-            isinstance(value, str) and not _VERSION.fullmatch(value)):
+    """Return that versions are compared as text or numbers, if so.
+
+    :param steps: to the field in the data.
+    :param relation: between the field and the value.
+    """
+    if not steps or 'version' not in steps[-1]:
+        return None
+    if relation not in _ORDERED:
+        return None
+    if isinstance(value, str) and not _VERSION.fullmatch(value):
         return None
     return Slip(_('versions are not in order as text or numbers: 2.10 is '
                   'above 2.9; use version-%s') % relation)
 
 
-def _version(subject: Subject, relation: str,
-             value: typing.Any) -> Slip | None:
-    return version(subject.steps, relation, value)
-
-
 def _size(subject: Subject, value: float) -> Slip | None:
+    """Return the slip in a number that is in another unit than the field."""
     steps = subject.steps
     if not steps:
         return None
     name = steps[-1]
-    if name in ('size', 'total') and steps[0] in (
-            'inventory', 'plugin_data') and (
-                0 < value < known_values.SMALLEST_BYTES):
+    is_of_inspection = steps[0] in ('inventory', 'plugin_data')
+    if name in ('size', 'total') and is_of_inspection and (
+            0 < value < known_values.SMALLEST_BYTES):
         return Slip.of(_('{%(field)s} is in bytes; did you mean %(gib)d, '
                          'which is %(value)s GiB?'), subject, value=value,
                        gib=value * 2 ** 30)
@@ -232,18 +259,13 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
 
     :param whole: whether it has to match all of the value.
     """
-    words = known_values.WORDS.get(subject.steps)
-    plain = re.sub(r'\(\?i\)', '', regex)
-    if words and re.fullmatch(r'[\^$\w|()-]+', plain):
-        flags = re.IGNORECASE if plain != regex else 0
-        if not any(re.search(plain, word, flags) for word in words):
-            return Slip.of(_('{%(field)s} is one of %(words)s, and none '
-                             'matches "%(regex)s"'), subject, regex=regex,
-                           words=', '.join(words))
+    slip = _no_word_matches(subject, regex)
+    if slip is not None:
+        return slip
     if re.fullmatch(r'\^?[\w -]+\$?', regex):
-        found = _form(subject, regex)
-        if found:
-            return found
+        slip = _form(subject, regex)
+        if slip is not None:
+            return slip
     if is_mac(subject.steps) and _PART_OF_MAC.fullmatch(regex):
         meant = regex.lower().replace('-', ':')
         if meant != regex:
@@ -259,15 +281,40 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
         return Slip.of(_('the star in "%(regex)s" repeats the letter before '
                          'it; did you mean "%(meant)s"?'), subject,
                        f'{regex[:-1]}.*', regex=regex)
-    group = re.search(r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
-                      r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])', regex)
-    if group and not group[1].strip('=') == '':
-        meant = (f'{regex[:group.start()]}\\({group[1]}\\)'
-                 f'{regex[group.end():]}')
-        return Slip.of(_('the parentheses in "%(regex)s" make a group and '
-                         'match none in the text; did you mean '
-                         '"%(meant)s"?'), subject, meant, regex=regex)
-    return None
+    return _parentheses(subject, regex)
+
+
+def _no_word_matches(subject: Subject, regex: str) -> Slip | None:
+    """Return the slip in an expression that matches no word of a field."""
+    words = known_values.WORDS.get(subject.steps)
+    plain = re.sub(r'\(\?i\)', '', regex)
+    if not words or not re.fullmatch(r'[\^$\w|()-]+', plain):
+        return None
+    flags = 0
+    if plain != regex:
+        flags = re.IGNORECASE
+    if any(re.search(plain, word, flags) for word in words):
+        return None
+    return Slip.of(_('{%(field)s} is one of %(words)s, and none '
+                     'matches "%(regex)s"'), subject, regex=regex,
+                   words=', '.join(words))
+
+
+def _parentheses(subject: Subject, regex: str) -> Slip | None:
+    """Return the slip in parentheses that are to be text.
+
+    Such are those behind a word, with a space or an equals sign and nothing
+    of regular expressions in them: "Xeon(R) CPU (2 cores)".
+    """
+    group = _GROUP_OF_TEXT.search(regex)
+    if group is None or not group[1].strip('='):
+        return None
+    before = regex[:group.start()]
+    after = regex[group.end():]
+    meant = rf'{before}\({group[1]}\){after}'
+    return Slip.of(_('the parentheses in "%(regex)s" make a group and '
+                     'match none in the text; did you mean '
+                     '"%(meant)s"?'), subject, meant, regex=regex)
 
 
 def of_truth(subject: Subject, op: str) -> Slip | None:

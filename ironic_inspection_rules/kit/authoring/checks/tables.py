@@ -28,6 +28,7 @@ _MOST_VALUES = 1000
 """Values of a column that are tried."""
 
 _READS_COLUMN = ('row', 'lookup', 'get')
+"""Filters that leave what is in a row as it is."""
 
 Unused = tuple[str, str, str]
 """The name of a table, the pointer in it, and one sentence."""
@@ -37,8 +38,8 @@ def check_values(rules: Sequence[checked_rule.CheckedRule],
                  tables: table.Tables) -> checked_rule.FoundTogether:
     """Find columns that are compared with what no row has."""
     for rule in rules:
-        columns = {each.pointer: each
-                   for each in table_check.columns(rule.rule)}
+        columns = {column.pointer: column
+                   for column in table_check.columns(rule.rule)}
         for condition in rule.all_conditions:
             if condition.written.get('loop') is not None:
                 continue
@@ -195,32 +196,36 @@ def _rows_in(rule: checked_rule.CheckedRule, value: typing.Any,
 def unused(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
            ) -> Iterator[Unused]:
     """Find tables and columns that nothing reads."""
-    used: dict[str, set[str]] = {}
-    whole: set[str] = set()
+    columns_read: dict[str, set[str]] = {}
+    read_whole: set[str] = set()
     for rule in rules:
         for name in table_check.names(rule.rule):
-            used.setdefault(name, set())
+            columns_read.setdefault(name, set())
         for column in table_check.columns(rule.rule):
-            used.setdefault(column.table, set()).add(column.column)
-        whole.update(_read_whole(rule))
-    for name, found in tables.items():
-        if name not in used:
-            if not found.has_of:
+            columns_read.setdefault(column.table, set()).add(column.column)
+        read_whole.update(_read_whole(rule))
+    for name, rows in tables.items():
+        if name not in columns_read:
+            # One that only says what is expected of machines needs no rule.
+            if not rows.has_of:
                 yield name, '', _('no rule reads the table')
-            # What is expected of machines needs no rule.
             continue
-        if name in whole:
+        if name in read_whole:
             continue
-        definition = found.definition
-        needed = {*used[name], *definition.expect, *_of_key(found)}
-        for title in found.columns:
+        definition = rows.definition
+        needed = {*columns_read[name], *definition.expect,
+                  *_columns_of_key(definition.key)}
+        for title in rows.columns:
             if title not in needed:
                 yield name, '', _('nothing reads the column "%s"') % (
                     suggestion.shown(title))
 
 
-def _of_key(found: table.Table) -> set[str]:
-    key = found.definition.key
+def _columns_of_key(key: str) -> set[str]:
+    """Return the columns that make the key of a row.
+
+    :param key: the name of a column, or a template over columns.
+    """
     if '{' not in key:
         return {key}
     return {field.root for field in interpolation.fields(key) if field.root}
@@ -228,24 +233,26 @@ def _of_key(found: table.Table) -> set[str]:
 
 def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
     """Yield tables of which a rule uses whole rows."""
-    operations = [each for each in rule.operations
-                  if each.op.name not in _ONLY_ASKS]
-    for operation in operations:
-        written = [operation.arguments, operation.loop]
-        origins = origin.Origins(rule.rule.vars,
-                                 operation.loop)
-        for field in effects.fields(written):
+    for operation in rule.operations:
+        if operation.op.name in _ONLY_ASKS:
+            continue
+        loop = operation.loop
+        origins = origin.Origins(rule.rule.vars, loop)
+        for field in effects.fields([operation.arguments, loop]):
             if origin.gives_row(field):
                 yield from _names(field)
             if field.root not in _OF_RULE:
                 continue
+            if any(call.name == 'get' for call in field.filters):
+                # It takes one column out of the row.
+                continue
             for source in origins.of_tables(field.root, field.steps):
-                gets = any(call.name == 'get' for call in field.filters)
-                if not source.rest and not gets:
+                if not source.rest:
                     yield from _names(source.field)
 
 
 def _names(field: interpolation.Field) -> Iterator[str]:
+    """Yield the names of the tables that a field effects."""
     for read in effects.of_field(field):
         if read.root == interpolation.TABLES and read.steps:
             yield read.steps[0]
@@ -253,16 +260,25 @@ def _names(field: interpolation.Field) -> Iterator[str]:
 
 def _is_column(value: typing.Any) -> bool:
     """Return whether a value is what a row has, as it is."""
-    fields = interpolation.fields(value) if isinstance(value, str) else []
-    if len(fields) != 1 or f'{{{fields[0].text}}}' != value:
+    if not isinstance(value, str):
         return False
-    return all(call.name in _READS_COLUMN for call in fields[0].filters)
+    fields = interpolation.fields(value)
+    if len(fields) != 1:
+        return False
+    field, = fields
+    if value != f'{{{field.text}}}':
+        # There is text around it.
+        return False
+    return all(call.name in _READS_COLUMN for call in field.filters)
 
 
 def _is_plain(value: typing.Any) -> bool:
-    return not isinstance(value, list | dict) and not (
-        isinstance(value, str) and interpolation.fields(value))
+    """Return whether a value has neither fields nor other values in it."""
+    if isinstance(value, list | dict):
+        return False
+    return not (isinstance(value, str) and interpolation.fields(value))
 
 
 def _has(rows: table.Table, column: str, value: typing.Any) -> bool:
+    """Return whether a row has a value in a column, as ``eq`` compares."""
     return any(comparison.equal(row.get(column), value) for row in rows.rows)

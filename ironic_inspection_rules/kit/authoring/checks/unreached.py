@@ -36,38 +36,49 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_rules(rules: Sequence[checked_rule.CheckedRule]
                 ) -> checked_rule.FoundTogether:
     """Find rules whose conditions an earlier failing rule has too."""
-    by_uuid = {each.rule.uuid: each for each in rules}
+    subjects = {subject.rule.uuid: subject for subject in rules}
+    conditions = {subject.rule.uuid: _identities(subject)
+                  for subject in rules}
     failing: list[checked_rule.CheckedRule] = []
-    asked = {rule.rule.uuid: {
-        exclusion.Claim(each).identity for each in rule.conditions}
-        for rule in rules}
-    for rule in repository.order(each.rule for each in rules):
-        current = by_uuid[rule.uuid]
-        earlier = next((each for each in failing
-                        if each.rule.phase == rule.phase
-                        and each.rule.scope in (None, rule.scope)
-                        and asked[each.rule.uuid] <= asked[rule.uuid]), None)
-        if earlier:
-            yield current, '', _(
+    for rule in repository.order(subject.rule for subject in rules):
+        subject = subjects[rule.uuid]
+        earlier = None
+        for candidate in failing:
+            if (candidate.rule.phase == rule.phase
+                    and candidate.rule.scope in (None, rule.scope)
+                    and conditions[candidate.rule.uuid]
+                    <= conditions[rule.uuid]):
+                earlier = candidate
+                break
+        if earlier is not None:
+            yield subject, '', _(
                 'this rule is never reached: on each machine that meets its '
                 'conditions, rule %s fails the inspection before') % (
                     earlier.written.label)
-        elif any(map(_fails, current.actions)):
-            failing.append(current)
+        elif any(map(_fails, subject.actions)):
+            failing.append(subject)
+
+
+def _identities(subject: checked_rule.CheckedRule) -> set[typing.Any]:
+    """Return the conditions of a rule in a form that is compared."""
+    return {exclusion.Claim(condition).identity
+            for condition in subject.conditions}
 
 
 def _fails(action: file_rule.Operation) -> bool:
+    """Return whether an action fails all inspections that get to it."""
     return not action.loops and not action.inner and action.op.plugin.FAILS
 
 
 Broken = tuple[str, tuple[int, int], str]
+"""The path of a file that cannot be read, line and column, and the reason."""
 
 
 class Tried(typing.NamedTuple):
     """Result of trying rules on machines.
 
-    :param unmatched: rules that match none, each with a sentence.
-    :param broken: files that cannot be read: path, place and reason.
+    :param unmatched: rules that match none, with the sentence that says so.
+    :param broken: files that cannot be read.
     """
 
     unmatched: list[tuple[checked_rule.CheckedRule, str]]
@@ -79,42 +90,48 @@ def check_machines(rules: Sequence[checked_rule.CheckedRule],
                    tables: table.Tables = machine_test.NO_TABLES) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
-    Each machine is taken for a new node, and for one just discovered; scopes
+    Every machine is taken for a new node, and for one just discovered; scopes
     do not count. A rule behind one that fails the inspection is tried alone.
 
+    :param advance: see :func:`.walk.in_chunks`.
     :param tables: those that the rules read.
     """
-    tried = [dataclasses.replace(each.rule, scope=None, mode=model.ENFORCE)
-             for each in rules if each.rule.mode != model.OFF]
-    left = {rule.uuid for rule in tried}
+    active = [dataclasses.replace(subject.rule, scope=None, mode=model.ENFORCE)
+              for subject in rules if subject.rule.mode != model.OFF]
+    unmatched = {rule.uuid for rule in active}
     broken: list[Broken] = []
     for matched, problems in walk.in_chunks(
-            paths, functools.partial(_prepare, tried, tables), advance):
-        left -= matched
+            paths, functools.partial(_prepare, active, tables), advance):
+        unmatched -= matched
         broken += problems
     count = len(paths) - len(broken)
+    if not count:
+        return Tried([], broken)
     message = _P('this rule does not match the inventory',
                  'this rule matches none of the %(count)d inventories',
                  count) % {'count': count}
-    return Tried([(rule, message) for rule in rules
-                  if count and rule.rule.uuid in left], broken)
+    return Tried([(subject, message) for subject in rules
+                  if subject.rule.uuid in unmatched], broken)
 
 
 def _prepare(rules: Sequence[model.Rule], tables: table.Tables
              ) -> walk.Work[tuple[set[str], list[Broken]]]:
+    """Return what finds the UUIDs of the rules that match machines."""
     together = machine_test.compile_rules(rules, tables=tables)
     alone = {rule.uuid: machine_test.compile_rules([rule], tables=tables)
              for rule in rules}
     plain = machine_test.load_node(None)
     nodes = [{**plain.fields, 'auto_discovered': discovered}
              for discovered in (False, True)]
-
-    found: set[str] = set()
+    # It is kept from chunk to chunk: what has matched is not tried again.
+    matched: set[str] = set()
 
     def fails(plans: machine_test.Plans, machine: working_copy.Facts) -> bool:
         """Add the rules that match; return whether the inspection failed."""
         outcome = evaluation.evaluate(plans, machine, explain=False)
-        found.update(each.rule.uuid for each in outcome.traces if each.matched)
+        for traced in outcome.traces:
+            if traced.matched:
+                matched.add(traced.rule.uuid)
         return outcome.error is not None
 
     def match(paths: Sequence[str]) -> tuple[set[str], list[Broken]]:
@@ -128,8 +145,8 @@ def _prepare(rules: Sequence[model.Rule], tables: table.Tables
             for node in nodes:
                 machine = dataclasses.replace(facts, node=node)
                 if fails(together, machine):
-                    for uuid in alone.keys() - found:
+                    for uuid in alone.keys() - matched:
                         fails(alone[uuid], machine)
-        return found, broken
+        return matched, broken
 
     return match

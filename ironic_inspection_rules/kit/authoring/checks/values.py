@@ -23,7 +23,7 @@ from ironic_inspection_rules.rule_file import file_rule
 
 Value = field_value.Value
 Slips = Iterator[tuple[str, typing.Any, slip.Slip]]
-"""The place in a rule, what is written there, and the slip in it."""
+"""The pointer to a value in a rule, the value, and the slip in it."""
 
 _TRUTHS = ('is-true', 'is-false')
 _IN_NET = 'in-net'
@@ -36,15 +36,15 @@ _NEED_PLAIN = frozenset(('max', 'min', 'sort'))
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find values that no machine has in the field beside them."""
-    for pointer, _value, found in _slips(rule):
-        yield pointer, found.message
+    for pointer, _value, mistake in _slips(rule):
+        yield pointer, mistake.message
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
-    """Yield what puts the meant value in the place of one."""
-    for pointer, value, found in _slips(rule):
-        if found.meant is not None:
-            yield mended_text.Replace(pointer, value, found.meant)
+    """Yield the changes that put the meant values in the place of slips."""
+    for pointer, value, mistake in _slips(rule):
+        if mistake.meant is not None:
+            yield mended_text.Replace(pointer, value, mistake.meant)
     for condition in rule.all_conditions:
         yield from _version_mendings(rule, condition)
 
@@ -52,85 +52,105 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
 def _version_mendings(rule: checked_rule.CheckedRule,
                       condition: file_rule.Operation
                       ) -> Iterator[mended_text.Change]:
-    items = condition.arguments.get('values')
-    if condition.arguments_given != ['values'] or not isinstance(items, list):
+    """Yield what makes a comparison of versions out of one of text.
+
+    Only where all that is compared are versions, as the author wrote them.
+    """
+    compared = condition.arguments.get('values')
+    if condition.arguments_given != ['values'] or not (
+            isinstance(compared, list)):
         return
     stated = facts.of(condition, looped=True)
-    if not stated or len(stated) != len(items) - 1 or not all(slip.version(
-            steps_of(fact.field), fact.relation, fact.value)
-            for fact in stated):
+    if not stated or len(stated) != len(compared) - 1:
+        # Facts about two fields are left out.
         return
+    for fact in stated:
+        steps = steps_of(fact.field)
+        if slip.version(steps, fact.relation, fact.value) is None:
+            return
     name = condition.op.name
     yield mended_text.Rewrite(f'{condition.pointer}/op', name,
-                            f'{plugin.VERSION}{name}')
+                              f'{plugin.VERSION}{name}')
     for fact in stated:
+        if isinstance(fact.value, str):
+            continue
+        # To YAML 2.10 is the number 2.1; the file still has the text.
         pointer = _place(condition, fact.value)
-        if not isinstance(fact.value, str):
-            yield mended_text.Replace(
-                pointer, fact.value, rule.written.source.plain.get(
-                    (rule.written.index, pointer), str(fact.value)))
+        text = rule.written.source.plain.get((rule.written.index, pointer),
+                                             str(fact.value))
+        yield mended_text.Replace(pointer, fact.value, text)
 
 
 def _slips(rule: checked_rule.CheckedRule) -> Slips:
+    """Yield the slips in conditions, and in the filters of all fields."""
     items = reach.items(rule)
     for condition in rule.all_conditions:
         yield from _in_condition(rule, condition, items[condition.pointer])
     for operation in rule.operations:
+        item = items[operation.pointer]
         for name, argument in operation.templates.items():
             for field in interpolation.fields(argument):
-                for found in _in_filters(rule, field,
-                                         items[operation.pointer]):
-                    yield operation.pointer_to(name), argument, found
+                for mistake in _in_filters(rule, field, item):
+                    yield operation.pointer_to(name), argument, mistake
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
-            for found in _in_filters(rule, field, None):
-                yield f'/{model.VARS}/{name}', value, found
+            for mistake in _in_filters(rule, field, None):
+                yield f'/{model.VARS}/{name}', value, mistake
 
 
 def _in_condition(rule: checked_rule.CheckedRule,
                   condition: file_rule.Operation,
                   item: reach.Item | None) -> Slips:
-    given = condition.arguments
+    """Yield the slips in one condition.
+
+    :param item: the item of the loop around its fields.
+    """
+    arguments = condition.arguments
     # What takes nothing but the value has its texts from the op.
-    if given.keys() - {'value'} and (
+    if arguments.keys() - {'value'} and (
             'regex' not in condition.op.signature.by_name):
         yield from _in_facts(rule, condition, item)
     if condition.op.name.startswith(plugin.VERSION):
-        for value in given.get('values') or ():
-            found = _version(rule, value, item)
-            if found:
-                yield _place(condition, value), value, found
-    value, regex = map(given.get, ('value', 'regex'))
-    if facts.is_field(value) and isinstance(regex, str):
-        found = slip.of_pattern(
-            subject(rule, facts.field_name(value), item), regex,
-            condition.op.name == 'matches')
-        if found:
-            yield condition.pointer_to('regex'), regex, found
-    if condition.op.name in _TRUTHS and facts.is_field(value):
-        found = slip.of_truth(subject(rule, facts.field_name(value), item),
-                              condition.op.name)
-        if found:
-            yield condition.pointer_to('value'), value, found
+        for compared in arguments.get('values') or ():
+            mistake = _version(rule, compared, item)
+            if mistake is not None:
+                yield _place(condition, compared), compared, mistake
+    value = arguments.get('value')
+    if facts.is_field(value):
+        about = subject(rule, facts.field_name(value), item)
+        regex = arguments.get('regex')
+        if isinstance(regex, str):
+            mistake = slip.of_pattern(about, regex,
+                                      condition.op.name == 'matches')
+            if mistake is not None:
+                yield condition.pointer_to('regex'), regex, mistake
+        if condition.op.name in _TRUTHS:
+            mistake = slip.of_truth(about, condition.op.name)
+            if mistake is not None:
+                yield condition.pointer_to('value'), value, mistake
     if condition.op.name == _IN_NET:
-        found = _net(rule, given.get('address'), given.get('subnet'), item)
-        if found:
-            yield condition.pointer_to('subnet'), given['subnet'], found
+        subnet = arguments.get('subnet')
+        mistake = _net(rule, arguments.get('address'), subnet, item)
+        if mistake is not None:
+            yield condition.pointer_to('subnet'), subnet, mistake
 
 
 def _in_facts(rule: checked_rule.CheckedRule,
               condition: file_rule.Operation,
               item: reach.Item | None) -> Slips:
+    """Yield the slips in what a condition states of fields."""
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
             # These have questions of their own.
             continue
         about = subject(rule, fact.field, item)
-        several = fact.relation.endswith('-of')
-        for value in fact.value if several else [fact.value]:
-            found = slip.of_value(about, fact.relation, value)
-            if found:
-                yield _place(condition, value), value, found
+        compared = [fact.value]
+        if fact.relation.endswith('-of'):
+            compared = fact.value
+        for value in compared:
+            mistake = slip.of_value(about, fact.relation, value)
+            if mistake is not None:
+                yield _place(condition, value), value, mistake
 
 
 def _version(rule: checked_rule.CheckedRule, value: typing.Any,
@@ -149,19 +169,22 @@ def _version(rule: checked_rule.CheckedRule, value: typing.Any,
 def _net(rule: checked_rule.CheckedRule, address: typing.Any,
          subnet: typing.Any, item: reach.Item | None) -> slip.Slip | None:
     """Return why an address is never in a subnet."""
-    if facts.is_field(subnet) and isinstance(address, str) and (
-            not interpolation.fields(address)
-            and subject(rule, facts.field_name(subnet), item).steps):
-        return slip.Slip(_(
-            'the address is the same for all machines, and the subnet is '
-            "not; are they in each other's place?"))
+    is_literal = isinstance(address, str) and (
+        not interpolation.fields(address))
+    if is_literal and facts.is_field(subnet):
+        if subject(rule, facts.field_name(subnet), item).steps:
+            return slip.Slip(_(
+                'the address is the same for all machines, and the subnet is '
+                "not; are they in each other's place?"))
     if not facts.is_field(address) or interpolation.fields(subnet):
         return None
     about = subject(rule, facts.field_name(address), item)
     if slip.is_mac(about.steps):
         return slip.Slip.of(_('{%(field)s} is a MAC address, which is in no '
                               'subnet'), about)
-    version = _ADDRESSES.get(about.steps[-1]) if about.steps else None
+    if not about.steps:
+        return None
+    version = _ADDRESSES.get(about.steps[-1])
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError:
@@ -177,14 +200,16 @@ def _net(rule: checked_rule.CheckedRule, address: typing.Any,
 def subject(rule: checked_rule.CheckedRule, field: str,
             item: reach.Item | None = None) -> slip.Subject:
     """Return what is known of a field as facts name it."""
-    if field.startswith('/'):
-        root, *steps = data_path.parse(field)
-        found = reach.value_of(interpolation.Field('', root, tuple(steps)),
-                               item, rule.rule.vars)
-        return slip.Subject('.'.join(found.steps or (root, *steps)), found)
-    written, = interpolation.fields(field)
-    return slip.Subject(written.text, reach.value_of(written, item,
-                                                     rule.rule.vars))
+    if not field.startswith('/'):
+        # It has filters, and is named by its text.
+        parsed, = interpolation.fields(field)
+        value = reach.value_of(parsed, item, rule.rule.vars)
+        return slip.Subject(parsed.text, value)
+    root, *steps = data_path.parse(field)
+    value = reach.value_of(interpolation.Field('', root, tuple(steps)),
+                           item, rule.rule.vars)
+    path = value.steps or (root, *steps)
+    return slip.Subject('.'.join(path), value)
 
 
 def steps_of(field: str, item: reach.Item | None = None) -> tuple[str, ...]:
@@ -195,30 +220,40 @@ def steps_of(field: str, item: reach.Item | None = None) -> tuple[str, ...]:
 
 
 def _place(operation: file_rule.Operation, value: typing.Any) -> str:
-    found = [('args', *path) for path, each
-             in data_path.walk(operation.written.get('args'))
-             if data_path.same(each, value)]
-    nearest = min(found, key=len) if found else ()
-    return operation.pointer + data_path.pointer(nearest)
+    """Return the pointer to a value in the arguments of an operation.
+
+    :returns: the shortest, that to the operation where it has no such value.
+    """
+    nearest: data_path.Path | None = None
+    for path, argument in data_path.walk(operation.written.get('args')):
+        if not data_path.same(argument, value):
+            continue
+        if nearest is None or len(path) < len(nearest):
+            nearest = path
+    if nearest is None:
+        return operation.pointer
+    return operation.pointer + data_path.pointer(('args', *nearest))
 
 
 def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
                 item: reach.Item | None) -> Iterator[slip.Slip]:
+    """Yield the first slip in the filters of a field."""
     if field.root is None or not field.filters:
         return
     shown = '.'.join((field.root, *field.steps))
-    value = reach.value_of(field._replace(filters=(), spec=None,
-                                          conversion=None),
-                           item, rule.rule.vars)
+    read = field._replace(filters=(), spec=None, conversion=None)
+    value = reach.value_of(read, item, rule.rule.vars)
     for call in field.filters:
         op = registry.filters().get(call.name)
         if op is None:
             return
         attribute = field_value.attribute_of(call)
-        found = _in_filter(slip.Subject(shown, value), call.name, attribute,
-                           op) or _in_test(value, call)
-        if found:
-            yield found
+        about = slip.Subject(shown, value)
+        mistake = _in_filter(about, call.name, attribute, op)
+        if mistake is None:
+            mistake = _in_test(value, call)
+        if mistake is not None:
+            yield mistake
             return
         value = value.after(call, attribute)
         shown = f'{shown} | {call.name}'
@@ -236,8 +271,11 @@ def _in_filter(about: slip.Subject, name: str, attribute: reach.Steps,
     if items is None or kind not in (None, field_value.LIST):
         return None
     of_items = field_value.type_at((*items, *attribute))
-    if name in _NEED_PLAIN and of_items == field_value.MAPPING or (
-            name == 'sum' and of_items not in (None, 'number', 'boolean')):
+    if name == 'sum':
+        is_taken = of_items in (None, field_value.NUMBER, field_value.BOOLEAN)
+    else:
+        is_taken = name not in _NEED_PLAIN or of_items != field_value.MAPPING
+    if not is_taken:
         return slip.Slip.of(_(
             'each item of {%(field)s} is a %(kind)s, which the filter '
             "%(filter)s does not take; name an attribute='…'"), about,
@@ -246,18 +284,27 @@ def _in_filter(about: slip.Subject, name: str, attribute: reach.Steps,
 
 
 def _in_test(value: Value, call: typing.Any) -> slip.Slip | None:
-    """Return the slip in what selectattr compares an attribute with."""
-    given = [each for _name, each in call.arguments]
-    if call.name not in ('selectattr', 'rejectattr') or len(given) != 3 or (
-            value.items is None or not isinstance(given[0], str)
-            or not isinstance(given[1], str)
-            or isinstance(given[2], interpolation.Field)):
+    """Return the slip in what selectattr compares an attribute with.
+
+    It is not mended: it is in the middle of the text of a field.
+    """
+    if call.name not in ('selectattr', 'rejectattr') or value.items is None:
         return None
-    steps = (*value.items, *given[0].split('.'))
+    arguments = [argument for _name, argument in call.arguments]
+    if len(arguments) != 3:
+        return None
+    attribute, test, compared = arguments
+    if not isinstance(attribute, str) or not isinstance(test, str):
+        return None
+    if isinstance(compared, interpolation.Field):
+        return None
+    steps = (*value.items, *attribute.split('.'))
     about = slip.Subject('.'.join(steps), Value(steps))
     if about.value.type == field_value.NUMBER and isinstance(
-            given[2], str) and known_values.QUANTITY.fullmatch(given[2]):
+            compared, str) and known_values.QUANTITY.fullmatch(compared):
         return slip.Slip.of(_('{%(field)s} is a number, and "%(value)s" is '
-                              'text with a unit'), about, value=given[2])
-    found = slip.of_value(about, given[1], given[2])
-    return found and found._replace(meant=None)
+                              'text with a unit'), about, value=compared)
+    mistake = slip.of_value(about, test, compared)
+    if mistake is None:
+        return None
+    return mistake._replace(meant=None)
