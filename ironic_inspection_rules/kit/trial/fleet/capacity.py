@@ -19,7 +19,11 @@ FIELDS = ('resource_class', 'traits', 'provision_state', 'instance_uuid',
 FREE = 'free'
 IN_USE = 'in_use'
 
-_CHANGED = ('resource_class', 'maintenance', 'retired')
+_RESOURCE_CLASS = 'resource_class'
+_OUT_OF_SERVICE = ('maintenance', 'retired')
+_CHANGED = (_RESOURCE_CLASS, *_OUT_OF_SERVICE)
+"""The fields of a node that rules change, beside its traits."""
+
 _TRAIT = 'traits'
 _FAILED = 'failed'
 
@@ -48,9 +52,7 @@ class Capacity:
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
-        self._found: list[tuple[flavor.Flavor, dict[str, Any]]] = [(each, {
-            'before': {FREE: 0, IN_USE: 0}, 'after': {FREE: 0, IN_USE: 0},
-            'lost': [], 'gained': []}) for each in flavors]
+        self._counts = [_Counts(wanted) for wanted in flavors]
 
     def add(self, entry: Plain, node: Plain) -> None:
         """Count a node.
@@ -61,35 +63,65 @@ class Capacity:
         """
         before = _offer(node)
         after, by = _afterwards(entry, node)
-        for wanted, numbers in self._found:
-            could, can = before.serves(wanted), after.serves(wanted)
-            if could:
-                numbers['before'][before.use] += 1
-            if can:
-                numbers['after'][after.use] += 1
-            if could == can:
-                continue
-            shown = {'uuid': node['uuid'], 'name': node['name'],
-                     'use': before.use if could else after.use,
-                     'rules': _reasons(wanted, after if could else before, by)}
-            numbers['lost' if could else 'gained'].append(shown)
+        for counts in self._counts:
+            counts.add(node, before, after, by)
 
     def as_list(self) -> list[dict[str, Any]]:
-        """Return the numbers of each flavor as plain JSON data.
+        """Return the numbers of flavors as plain JSON data.
 
-        ``loss`` is how many percent of its nodes it loses, 0 if none.
+        ``loss`` is how many percent of its nodes a flavor loses, 0 if none.
         ``rules`` of a node that is lost or gained are the UUIDs of the rules
         that did it; there are none where a node is so without them.
         """
-        found = []
-        for wanted, numbers in self._found:
-            before = sum(numbers['before'].values())
-            lost = max(before - sum(numbers['after'].values()), 0)
-            found.append({
-                'name': wanted.name, 'problem': wanted.problem,
-                'ignored': list(wanted.ignored), **numbers,
-                'loss': 100 * lost / before if before else 0.0})
-        return found
+        return [counts.as_dict() for counts in self._counts]
+
+
+class _Counts:
+    """The nodes that can take one flavor, before and after the rules."""
+
+    def __init__(self, wanted: flavor.Flavor) -> None:
+        self._flavor = wanted
+        self._before = {FREE: 0, IN_USE: 0}
+        self._after = {FREE: 0, IN_USE: 0}
+        self._lost: list[dict[str, Any]] = []
+        self._gained: list[dict[str, Any]] = []
+
+    def add(self, node: Plain, before: _Offer, after: _Offer,
+            by: Mapping[str, str]) -> None:
+        """Count a node.
+
+        :param by: by what changed, the rule that did it.
+        """
+        could = before.serves(self._flavor)
+        can = after.serves(self._flavor)
+        if could and before.use is not None:
+            self._before[before.use] += 1
+        if can and after.use is not None:
+            self._after[after.use] += 1
+        named = {'uuid': node['uuid'], 'name': node['name']}
+        if could and not can:
+            rules = _reasons(self._flavor, after, by)
+            self._lost.append({**named, 'use': before.use, 'rules': rules})
+        elif can and not could:
+            rules = _reasons(self._flavor, before, by)
+            self._gained.append({**named, 'use': after.use, 'rules': rules})
+
+    def as_dict(self) -> dict[str, Any]:
+        before = sum(self._before.values())
+        after = sum(self._after.values())
+        loss = 0.0
+        if before:
+            loss = 100 * max(before - after, 0) / before
+        return {
+            'name': self._flavor.name,
+            'problem': self._flavor.problem,
+            'ignored': list(self._flavor.ignored),
+            'before': self._before,
+            'after': self._after,
+            'lost': self._lost,
+            'gained': self._gained,
+            'loss': loss,
+        }
 
 
 def _offer(node: Plain) -> _Offer:
@@ -120,10 +152,14 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
                             entry.get('changed_by') or (), strict=False):
         name = change['path'][1:]
         removed = change['op'] == 'remove'
-        if change['object'] == _TRAIT:
-            (traits.discard if removed else traits.add)(name)
+        if change['object'] == _TRAIT and removed:
+            traits.discard(name)
+        elif change['object'] == _TRAIT:
+            traits.add(name)
         elif change['object'] == 'node' and name in _CHANGED:
-            after[name] = None if removed else change['value']
+            after[name] = change['value']
+            if removed:
+                after[name] = None
         else:
             continue
         by[name] = rule
@@ -136,9 +172,16 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
 
 def _reasons(wanted: flavor.Flavor, without: _Offer,
              by: Mapping[str, str]) -> list[str]:
-    changed = [*_CHANGED[1:], _FAILED] if without.use is None else []
+    """Return the rules by which an offer does not serve a flavor.
+
+    :param without: the offer that does not.
+    :param by: by what changed, the rule that did it.
+    """
+    changed: list[str] = []
+    if without.use is None:
+        changed += [*_OUT_OF_SERVICE, _FAILED]
     if without.resource_class != wanted.resource_class:
-        changed.append(_CHANGED[0])
+        changed.append(_RESOURCE_CLASS)
     changed += sorted(wanted.required - without.traits)
     changed += sorted(wanted.forbidden & without.traits)
     return list(dict.fromkeys(by[name] for name in changed if by.get(name)))

@@ -78,7 +78,10 @@ def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
     groups: dict[str, _Group] = collections.defaultdict(_Group)
     ignored = tuple(key for key, value in extra_specs.items()
                     if not _take(groups, key, value))
-    asked = {each for group in groups.values() for each in group.resources}
+    asked: set[str] = set()
+    for group in groups.values():
+        asked.update(group.resources)
+    # Nova has VCPU for dedicated processors (PCPU) too.
     for resource, amount, others in (('VCPU', vcpus, {'VCPU', 'PCPU'}),
                                      ('MEMORY_MB', ram, {'MEMORY_MB'}),
                                      ('DISK_GB', disk, {'DISK_GB'})):
@@ -87,8 +90,8 @@ def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
     problem = next(_problems(groups), None)
     if problem:
         return Flavor(name, problem=problem, ignored=ignored)
-    [group] = (each for each in groups.values() if each.wanted)
-    [resource_class] = group.wanted
+    group, = [group for group in groups.values() if group.wanted]
+    resource_class, = group.wanted
     return Flavor(name, resource_class, group.named(_REQUIRED),
                   group.named(_FORBIDDEN), ignored=ignored)
 
@@ -113,7 +116,10 @@ def normalize(resource_class: str | None) -> str | None:
 
 
 def _take(groups: dict[str, _Group], key: str, value: Any) -> bool:
-    """Add an extra spec to its group; return if it is for Placement."""
+    """Add an extra spec to its group.
+
+    :returns: whether it says anything to Placement.
+    """
     match = _KEY.fullmatch(key)
     if not match:
         return key == _GROUP_POLICY
@@ -134,9 +140,10 @@ def _take(groups: dict[str, _Group], key: str, value: Any) -> bool:
 
 
 def _problems(groups: Mapping[str, _Group]) -> Iterator[str]:
-    """Return why no node can take a flavor: it has one resource, once."""
-    wanted = [(name, amount) for group in groups.values()
-              for name, amount in group.wanted.items()]
+    """Yield why no node can take a flavor: it has one resource, once."""
+    wanted: list[tuple[str, int]] = []
+    for group in groups.values():
+        wanted += group.wanted.items()
     if not any(name.startswith(_CUSTOM) for name, _amount in wanted):
         yield _('it asks for no custom resource class')
     for name, amount in wanted:

@@ -6,11 +6,13 @@ import collections
 from collections.abc import Iterable, Mapping
 import dataclasses
 import json
+import operator
 from typing import Any
 
 OK = 'ok'
 FAILED = 'failed'
-NOT_TRIED = 'error'  # Results of a machine; of the last one nothing is known.
+NOT_TRIED = 'error'
+"""The result of a machine of which nothing is known."""
 
 TRAIT = 'traits'
 RESOURCE_CLASS = 'resource_classes'
@@ -42,9 +44,8 @@ class Summary:
         self.results: collections.Counter[str] = collections.Counter()
         self.differ = 0
         self.rules = {rule['uuid']: _rule(rule) for rule in rules}
-        self.gained, self.lost = (
-            {kind: collections.Counter[str]() for kind in KINDS}
-            for _side in range(2))
+        self.gained = {kind: collections.Counter[str]() for kind in KINDS}
+        self.lost = {kind: collections.Counter[str]() for kind in KINDS}
         self.invalid: list[dict[str, Any]] = []
         self.unmatched: list[dict[str, Any]] = []
         self.not_tried: list[dict[str, Any]] = []
@@ -66,12 +67,7 @@ class Summary:
         for audited in entry.get('audit') or ():
             if audited.get('matched', True):
                 self._of(audited['uuid'])['audited'] += 1
-        failed = entry.get('failed_by')
-        if failed:
-            self._of(failed['rule'])[
-                'failed' if failed['kind'] == 'fail' else 'errors'] += 1
-        elif entry['result'] == FAILED:
-            self._of(None)['errors'] += 1
+        self._count_failure(entry)
         changes = entry.get('changes') or ()
         for kind, difference in differences(
                 changes, node, self.compared).items():
@@ -81,11 +77,23 @@ class Summary:
             self.invalid.append(named)
         if not entry.get('matched'):
             self.unmatched.append(named)
-        differs = self.compared and bool(entry.get('differs'))
-        self.differ += differs
-        if differs or not self.compared and (
-                changes or entry['result'] == FAILED):
+        if self.compared:
+            differs = bool(entry.get('differs'))
+            self.differ += differs
+        else:
+            differs = bool(changes) or entry['result'] == FAILED
+        if differs:
             self.groups.add(entry)
+
+    def _count_failure(self, entry: Plain) -> None:
+        """Count by which rule an inspection failed, if it did."""
+        failed = entry.get('failed_by')
+        if failed and failed['kind'] == 'fail':
+            self._of(failed['rule'])['failed'] += 1
+        elif failed:
+            self._of(failed['rule'])['errors'] += 1
+        elif entry['result'] == FAILED:
+            self._of(None)['errors'] += 1
 
     @property
     def machines(self) -> int:
@@ -104,18 +112,21 @@ class Summary:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON data."""
+        differ = None
+        if self.compared:
+            differ = self.differ
+        names = {}
+        for kind in KINDS:
+            names[kind] = {'gained': _most_first(self.gained[kind]),
+                           'lost': _most_first(self.lost[kind])}
         return {
             'machines': self.machines,
             'tried': self.tried,
             'ok': self.results[OK],
             'failed': self.results[FAILED],
-            'differ': self.differ if self.compared else None,
+            'differ': differ,
             'rules': list(self.rules.values()),
-            **{kind: {side: dict(sorted(
-                counts[kind].items(), key=lambda item: (-item[1], item[0])))
-                for side, counts in (('gained', self.gained),
-                                     ('lost', self.lost))}
-               for kind in KINDS},
+            **names,
             'invalid_instances': self.invalid,
             'unmatched': self.unmatched,
             'not_tried': self.not_tried,
@@ -127,10 +138,18 @@ class Summary:
         return self.rules.setdefault(str(uuid), _rule({'uuid': uuid}))
 
 
+def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts, the largest first, equal ones by their names."""
+    by_name = sorted(counts.items())
+    return dict(sorted(by_name, key=operator.itemgetter(1), reverse=True))
+
+
 def _rule(rule: Plain) -> dict[str, Any]:
-    return {**{name: rule.get(name) for name in (
-        'uuid', 'description', 'phase', 'priority', 'mode')},
-        'matched': 0, 'failed': 0, 'errors': 0, 'audited': 0}
+    """Return a rule of which nothing is counted yet."""
+    fields = ('uuid', 'description', 'phase', 'priority', 'mode')
+    counts = ('matched', 'failed', 'errors', 'audited')
+    return {**{name: rule.get(name) for name in fields},
+            **dict.fromkeys(counts, 0)}
 
 
 def loses_its_instance(entry: Plain, compared: bool) -> bool:
@@ -185,7 +204,10 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
         removed = change['op'] == 'remove'
         if change['object'] == TRAIT:
             name = change['path'][1:]
-            (after[TRAIT].discard if removed else after[TRAIT].add)(name)
+            if removed:
+                after[TRAIT].discard(name)
+            else:
+                after[TRAIT].add(name)
             if removed and compared:
                 before[TRAIT].add(name)
         elif change['object'] == 'node':
@@ -195,15 +217,20 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
                 inner = path.removeprefix(change['path'])
                 if compared:
                     before[kind] = _names(kind, change.get('before'), inner)
-                after[kind] = set() if removed else _names(
-                    kind, change['value'], inner)
+                if removed:
+                    after[kind] = set()
+                else:
+                    after[kind] = _names(kind, change['value'], inner)
     return {kind: Difference(frozenset(before[kind]), frozenset(after[kind]))
             for kind in KINDS}
 
 
 def _names(kind: str, value: Any, path: str) -> set[str]:
+    """Return the names of a kind that are at a path in a value."""
     for name in path.split('/')[1:]:
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return set()
+        value = value.get(name)
     if value in (None, ''):
         return set()
     if kind == CAPABILITY:
