@@ -15,13 +15,16 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import reasons
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.rule_set import repository
 
-TRUE, FALSE, RAN = 'true', 'false', 'ran'
+TRUE = 'true'
+FALSE = 'false'
+RAN = 'ran'
 
 CAUSES = {reasons.EMPTY_LOOP: engine_loop.NO_ITEMS,
           reasons.WHEN: _('its conditions do not hold'),
@@ -60,10 +63,18 @@ def parts(rule: model.Rule) -> typing.Iterator[Part]:
 
 def _conditions(written: typing.Iterable[Written] | None, above: Place,
                 before: str = '', of: str = '') -> typing.Iterator[Part]:
-    for index, each in enumerate(written or ()):
-        place, number = (*above, index), f'{before}{index + 1}'
-        yield Part(place, number, each['op'], of=of)
-        yield from _conditions(each.get('conditions'), place, f'{number}.', of)
+    """Yield conditions, each group before the conditions in it.
+
+    :param above: the place of the list that they are in.
+    :param before: the number of the group that they are in, with a dot.
+    :param of: see :class:`Part`.
+    """
+    for index, operation in enumerate(written or ()):
+        place = (*above, index)
+        number = f'{before}{index + 1}'
+        yield Part(place, number, operation['op'], of=of)
+        yield from _conditions(operation.get('conditions'), place,
+                               f'{number}.', of)
 
 
 class Coverage:
@@ -94,19 +105,27 @@ class Coverage:
             self.problems.append(str(machine.problem))
         self.counts.update(watch.seen)
         for traced in machine.outcome.traces:
-            uuid = traced.rule.uuid
-            for index, decided in enumerate(traced.conditions):
-                if decided.result is not None:
-                    self.counts[uuid, 'conditions', index,
-                                TRUE if decided.result else FALSE] += 1
-            for index, action in enumerate(traced.actions) if (
-                    traced.matched) else ():
-                result = action.idle.cause if action.idle else RAN
-                self.counts[uuid, 'actions', index, result] += 1
-                for number, asked in enumerate(action.when):
-                    place = (uuid, 'actions', index, 'when', number)
-                    self.counts[*place, TRUE] += asked.true > 0
-                    self.counts[*place, FALSE] += asked.false > 0
+            self._note_conditions(traced)
+            if traced.matched:
+                self._note_actions(traced)
+
+    def _note_conditions(self, traced: trace.RuleTrace) -> None:
+        for index, decided in enumerate(traced.conditions):
+            if decided.result is None:
+                continue
+            result = _name_of(decided.result)
+            self.counts[traced.rule.uuid, 'conditions', index, result] += 1
+
+    def _note_actions(self, traced: trace.RuleTrace) -> None:
+        for index, action in enumerate(traced.actions):
+            place = (traced.rule.uuid, 'actions', index)
+            result = RAN
+            if action.idle:
+                result = action.idle.cause
+            self.counts[*place, result] += 1
+            for number, asked in enumerate(action.when):
+                self.counts[*place, 'when', number, TRUE] += asked.true > 0
+                self.counts[*place, 'when', number, FALSE] += asked.false > 0
 
     def add(self, other: 'Coverage') -> None:
         """Count the machines of another one of the same rules."""
@@ -124,12 +143,19 @@ class Coverage:
 
         :param within: the place whose parts count, all of them without it.
         """
-        return [self.counts[*part.place, result] > 0 for part in parts(rule)
-                if part.place[:len(within)] == within
-                for result in part.results]
+        reached = []
+        for part in parts(rule):
+            if part.place[:len(within)] != within:
+                continue
+            for result in part.results:
+                reached.append(self.counts[*part.place, result] > 0)
+        return reached
 
     def missed(self, rule: model.Rule) -> typing.Iterator[str]:
-        """Yield what no machine reached, as far as it may be told."""
+        """Yield sentences on what no machine reached.
+
+        Of a sensitive rule there are none.
+        """
         for part in parts(disclosure.shown(rule)):
             for result in part.results:
                 if self.counts[*part.place, result]:
@@ -142,7 +168,9 @@ class Coverage:
                 text = _('action %(number)s (%(op)s) never ran') % (
                     part._asdict())
                 why = self.why_idle(part.place)
-                yield f'{text}: {why}' if why else text
+                if why:
+                    text = f'{text}: {why}'
+                yield text
 
     def why_idle(self, place: Place) -> str:
         """Return why an action did not run, where its rule matched.
@@ -150,17 +178,18 @@ class Coverage:
         :param place: of the action.
         :returns: the causes with the number of machines, most of them first.
         """
-        counts = self._idle(place)
-        causes = sorted(counts, key=lambda cause: -counts[cause])
-        return ', '.join(
-            _P('%(cause)s (%(count)d machine)', '%(cause)s (%(count)d '
-               'machines)', counts[cause]) % {
-                'cause': CAUSES[cause], 'count': counts[cause]}
-            for cause in causes)
+        texts = []
+        for cause, count in collections.Counter(
+                self._idle(place)).most_common():
+            text = _P('%(cause)s (%(count)d machine)',
+                      '%(cause)s (%(count)d machines)', count)
+            texts.append(text % {'cause': CAUSES[cause], 'count': count})
+        return ', '.join(texts)
 
     def _idle(self, place: Place) -> dict[str, int]:
-        return {cause: self.counts[*place, cause] for cause in CAUSES
-                if self.counts[*place, cause]}
+        """Return on how many machines an action did not run, by cause."""
+        counts = {cause: self.counts[*place, cause] for cause in CAUSES}
+        return {cause: count for cause, count in counts.items() if count}
 
     @property
     def percent(self) -> float:
@@ -168,17 +197,25 @@ class Coverage:
         return self.percent_of(*self.rules)
 
     def percent_of(self, *rules: model.Rule) -> float:
-        """Return the share of the parts of some rules, 0 to 100."""
-        reached = [each for rule in rules for each in self.reached(rule)]
-        return 100 * sum(reached) / len(reached) if reached else 100.0
+        """Return the share of the parts of some rules, 0 to 100.
+
+        It is 100 where they have no parts.
+        """
+        reached: list[bool] = []
+        for rule in rules:
+            reached += self.reached(rule)
+        if not reached:
+            return 100.0
+        return 100 * sum(reached) / len(reached)
 
     def as_dict(self) -> dict[str, typing.Any]:
-        return {
+        made: dict[str, typing.Any] = {
             'rules': [self._rule(rule) for rule in self.rules],
             'covered': round(self.percent, 1),
-            **({'tables': [self._table(name) for name in self.tables]}
-               if self.tables else {}),
         }
+        if self.tables:
+            made['tables'] = [self._table(name) for name in self.tables]
+        return made
 
     def _table(self, name: str) -> dict[str, typing.Any]:
         unmatched = self.unmatched(name)
@@ -194,30 +231,44 @@ class Coverage:
         return {
             'description': rule.description,
             'uuid': rule.uuid,
-            'conditions': self._shown(rule.conditions,
-                                      (rule.uuid, 'conditions')),
+            'conditions': self._conditions(rule.conditions,
+                                           (rule.uuid, 'conditions')),
             'actions': [
                 self._action(action, (rule.uuid, 'actions', index))
                 for index, action in enumerate(rule.actions)],
         }
 
-    def _action(self, written: Written, place: Place) -> dict[str, typing.Any]:
-        shown: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
+    def _action(self, action: Written, place: Place) -> dict[str, typing.Any]:
+        counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
         idle = self._idle(place)
         if idle:
-            shown['not_run'] = idle
-        if written.get('when'):
-            shown['when'] = self._shown(written['when'], (*place, 'when'))
-        return shown
+            counts['not_run'] = idle
+        if action.get('when'):
+            counts['when'] = self._conditions(action['when'],
+                                              (*place, 'when'))
+        return counts
 
-    def _shown(self, written: typing.Iterable[Written], above: Place
-               ) -> list[dict[str, typing.Any]]:
-        return [{
-            **{result: self.counts[*above, index, result]
-               for result in (TRUE, FALSE)},
-            **({'conditions': self._shown(each['conditions'], (*above, index))}
-               if each.get('conditions') else {})}
-            for index, each in enumerate(written)]
+    def _conditions(self, conditions: typing.Iterable[Written], above: Place
+                    ) -> list[dict[str, typing.Any]]:
+        """Return the counts of conditions, and of those in groups."""
+        made = []
+        for index, operation in enumerate(conditions):
+            place = (*above, index)
+            counts: dict[str, typing.Any] = {
+                result: self.counts[*place, result]
+                for result in (TRUE, FALSE)}
+            if operation.get('conditions'):
+                counts['conditions'] = self._conditions(
+                    operation['conditions'], place)
+            made.append(counts)
+        return made
+
+
+def _name_of(result: bool) -> str:
+    """Return what counts call the result of a condition."""
+    if result:
+        return TRUE
+    return FALSE
 
 
 class Seen(condition.Condition):
@@ -234,7 +285,7 @@ class Seen(condition.Condition):
 
     def check(self, roots: budget.View) -> bool:
         result = self._condition.check(roots)
-        self._noted.add((*self._place, TRUE if result else FALSE))
+        self._noted.add((*self._place, _name_of(result)))
         return result
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
@@ -252,14 +303,16 @@ class Watch:
     def __init__(self, plans: machine_test.Plans) -> None:
         self.seen: set[Place] = set()
         for plan in itertools.chain(*plans.values()):
-            for index, each in enumerate(plan.conditions):
-                self._watch(each, (plan.rule.uuid, 'conditions', index))
+            uuid = plan.rule.uuid
+            for index, watched in enumerate(plan.conditions):
+                self._watch(watched, (uuid, 'conditions', index))
             for index, action in enumerate(plan.actions):
-                for number, each in enumerate(action.when):
-                    self._watch(each, (plan.rule.uuid, 'actions', index,
-                                       'when', number))
+                for number, watched in enumerate(action.when):
+                    self._watch(watched, (uuid, 'actions', index, 'when',
+                                          number))
 
     def _watch(self, watched: condition.Condition, place: Place) -> None:
+        """Put :class:`Seen` in the place of the conditions of a group."""
         if isinstance(watched, condition.Looped):
             watched = watched.condition
         if isinstance(watched, condition.Group):
@@ -289,10 +342,10 @@ class WatchedTable(table.Table):
         return WatchedTable(self, self._noted, True)
 
     def row(self, key: str) -> typing.Any:
-        found = super().row(key)
-        if found is not data_path.ABSENT:
+        row = super().row(key)
+        if row is not data_path.ABSENT:
             self._noted.add((self.definition.name, key))
-        return found
+        return row
 
 
 def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
@@ -302,20 +355,19 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
 
     :param tables: what the rules read as ``{tables.NAME}``.
     """
-    covered = Coverage(rules, tables)
-    for part in walk.in_chunks(
-            paths, functools.partial(_prepare, rules, tables, nodes),
-            advance):
-        covered.add(part)
-    return covered
+    total = Coverage(rules, tables)
+    prepare = functools.partial(_prepare, rules, tables, nodes)
+    for coverage in walk.in_chunks(paths, prepare, advance):
+        total.add(coverage)
+    return total
 
 
 def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
     noted: set[tuple[str, str]] = set()
-    watched = {name: WatchedTable(found, noted)
-               for name, found in tables.items()}
-    # What is told of the rules is decided when the report is written.
+    watched = {name: WatchedTable(rows, noted)
+               for name, rows in tables.items()}
+    # Opened rules are counted whole; reports leave out what is sensitive.
     plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
     for rule in repository.order(rules):
         if rule.mode != model.OFF:
@@ -324,12 +376,12 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
     watch = Watch(plans)
 
     def cover(paths: typing.Sequence[str]) -> Coverage:
-        part = Coverage(rules)
+        coverage = Coverage(rules)
         noted.clear()
         for path in paths:
             watch.seen.clear()
-            part.note(machine_test.attempt(path, plans, nodes), watch)
-        part.keys = set(noted)
-        return part
+            coverage.note(machine_test.attempt(path, plans, nodes), watch)
+        coverage.keys = set(noted)
+        return coverage
 
     return cover

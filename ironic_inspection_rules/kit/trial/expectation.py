@@ -28,6 +28,8 @@ import os
 import re
 import typing
 
+import yaml
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.i18n import _
@@ -48,38 +50,60 @@ def load(path: str) -> dict[str, Expectation]:
     :raises: :class:`.exceptions.InvalidDocument` where there are none.
     """
     expected = document.load_mapping(path)
-    for name, each in expected.items():
-        unknown = set(each) - set(KEYS) if isinstance(each, dict) else {''}
-        if unknown:
+    for name, expectation in expected.items():
+        if not isinstance(expectation, dict) or not (
+                expectation.keys() <= set(KEYS)):
             raise exceptions.InvalidDocument(
                 path, _('what is expected of %(name)s must be a mapping with '
                         '%(keys)s') % {'name': name, 'keys': ', '.join(KEYS)})
-        for key, part in each.items():
-            if not isinstance(part, dict):
-                continue
-            if not part or any(
-                    not isinstance(value, _PARTS.get(kind, ()))
-                    for kind, value in part.items()):
-                raise exceptions.InvalidDocument(
-                    path, _('%s: a part is {has: [...]}, {matches: REGEX} or '
-                            '{contains: REGEX}') % f'{name}, {key}')
-            try:
-                for kind in ('matches', 'contains'):
-                    re.compile(part.get(kind, ''))
-            except re.error as exc:
-                raise exceptions.InvalidDocument(
-                    path, f'{name}, {key}: {exc}') from exc
+        for key, value in expectation.items():
+            if isinstance(value, dict):
+                _check_part(path, f'{name}, {key}', value)
     return expected
 
 
+def _check_part(path: str, place: str,
+                part: typing.Mapping[str, typing.Any]) -> None:
+    """Check what is written in the place of a value.
+
+    :param place: in the file, for messages.
+    :raises: :class:`.exceptions.InvalidDocument` where it is no part of one.
+    """
+    are_good = all(isinstance(value, _PARTS.get(kind, ()))
+                   for kind, value in part.items())
+    if not part or not are_good:
+        raise exceptions.InvalidDocument(
+            path, _('%s: a part is {has: [...]}, {matches: REGEX} or '
+                    '{contains: REGEX}') % place)
+    try:
+        for kind in ('matches', 'contains'):
+            re.compile(part.get(kind, ''))
+    except re.error as exc:
+        raise exceptions.InvalidDocument(path, f'{place}: {exc}') from exc
+
+
 def _holds(part: typing.Any, value: typing.Any) -> bool:
-    """Return whether a value is as a part of one says, if it is a part."""
-    text = value if isinstance(value, str) else ''
-    return isinstance(part, dict) and all(
-        isinstance(value, list) and all(each in value for each in wanted)
-        if key == 'has' else bool(
-            (re.fullmatch if key == 'matches' else re.search)(wanted, text))
-        for key, wanted in part.items())
+    """Return whether ``{has: …}`` and the like hold of a value.
+
+    :returns: False too where ``part`` is a value, which others compare.
+    """
+    if not isinstance(part, dict):
+        return False
+    return all(_part_holds(kind, wanted, value)
+               for kind, wanted in part.items())
+
+
+def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
+    if kind == 'has':
+        return isinstance(value, list) and all(
+            item in value for item in wanted)
+    # No error is as an empty text.
+    text = ''
+    if isinstance(value, str):
+        text = value
+    if kind == 'matches':
+        return re.fullmatch(wanted, text) is not None
+    return re.search(wanted, text) is not None
 
 
 def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]) -> None:
@@ -91,10 +115,11 @@ def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]) -> None:
     made = f'{path}.new'
     with exceptions.naming(made), open(
             made, 'w', encoding='utf-8') as stream:
-        for inventory, each in actual:
-            stream.write(_as_yaml({_name(path, inventory): {
-                key: value for key, value in each.items()
-                if key != 'traits' or value}}))
+        for inventory, outcome in actual:
+            # Most machines get no traits; a line for none says little.
+            kept = {key: value for key, value in outcome.items()
+                    if key != 'traits' or value}
+            stream.write(_as_yaml({_name(path, inventory): kept}))
     os.replace(made, path)
 
 
@@ -108,45 +133,60 @@ def differences(path: str, expected: dict[str, Expectation],
         expected.
     """
     left = dict(expected)
-    for inventory, each in actual:
+    for inventory, outcome in actual:
         name = _name(path, inventory)
-        wanted = left.pop(name, None)
-        if wanted is None:
+        expectation = left.pop(name, None)
+        if expectation is None:
             yield name, _('%s: nothing is expected of this inventory') % name
-            continue
-        wanted = {key: value for key, value in wanted.items()
-                  if not _holds(value, each.get(key))
-                  and (key, value) != ('error', each.get('error'))}
-        text = '\n'.join(difflib.unified_diff(
-            _lines(wanted), _lines({
-                key: value for key, value in each.items()
-                if key in wanted and (
-                    key != 'traits' or value or not wanted[key])}),
-            _('%s as expected') % name, _('%s as it is') % name, lineterm=''))
-        yield name, text
+        else:
+            yield name, _diff(name, expectation, outcome)
     for name in left:
         yield name, _('%s: there is no such inventory') % name
 
 
-def actual(each: machine_test.MachineTest) -> tuple[str, Expectation]:
+def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
+    """Return what is not as expected as a diff, empty where all is."""
+    wanted = {}
+    for key, value in expectation.items():
+        if _holds(value, outcome.get(key)):
+            continue
+        if key == 'error' and value == outcome.get('error'):
+            # Where there is none, an outcome has no such key.
+            continue
+        wanted[key] = value
+    compared = {}
+    for key, value in outcome.items():
+        if key not in wanted:
+            continue
+        # No traits where traits are expected are no line.
+        if key != 'traits' or value or not wanted[key]:
+            compared[key] = value
+    return '\n'.join(difflib.unified_diff(
+        _lines(wanted), _lines(compared), _('%s as expected') % name,
+        _('%s as it is') % name, lineterm=''))
+
+
+def actual(test: machine_test.MachineTest) -> tuple[str, Expectation]:
     """Return the file of an inventory and what happened to the machine.
 
     An error is without the UUID of its rule, which may be made of the rule.
     """
-    error = each.outcome.error
-    text = each.error if error is None else (
-        f'{error.op}: {error.reason or _("failed")}')
-    traits = (each.outcome.facts.node or {}).get('traits')
-    if each.outcome.facts.is_closed(engine_change.TRAITS):
-        traits = None
-    return each.path, {
-        'result': each.result,
-        **({'error': text} if text else {}),
-        'matched': each.matched,
-        **({} if traits is None else {'traits': sorted(traits)}),
-        'changes': [_Change(change.as_dict())
-                    for change in each.outcome.changes],
-    }
+    error = test.outcome.error
+    text = test.error
+    if error is not None:
+        reason = error.reason or _('failed')
+        text = f'{error.op}: {reason}'
+    made: Expectation = {'result': test.result}
+    if text:
+        made['error'] = text
+    made['matched'] = test.matched
+    node = test.outcome.facts.node or {}
+    is_closed = test.outcome.facts.is_closed(engine_change.TRAITS)
+    if node.get('traits') is not None and not is_closed:
+        made['traits'] = sorted(node['traits'])
+    made['changes'] = [_Change(change.as_dict())
+                       for change in test.outcome.changes]
+    return test.path, made
 
 
 def _name(path: str, inventory: str) -> str:
@@ -158,11 +198,16 @@ def _lines(expected: Expectation) -> list[str]:
     ordered = {key: expected[key] for key in KEYS if key in expected}
     changes = ordered.get('changes')
     if isinstance(changes, list):
-        ordered['changes'] = [
-            _Change({name: change.get(name)
-                     for name in ('object', 'op', 'path', 'value')})
-            if isinstance(change, dict) else change for change in changes]
+        ordered['changes'] = [_ordered(change) for change in changes]
     return _as_yaml(ordered).splitlines()
+
+
+def _ordered(change: typing.Any) -> typing.Any:
+    """Return a change with its fields in one order, and all of them."""
+    if not isinstance(change, dict):
+        return change
+    return _Change({name: change.get(name)
+                    for name in ('object', 'op', 'path', 'value')})
 
 
 def _as_yaml(value: typing.Any) -> str:
@@ -177,6 +222,9 @@ class _Dumper(yaml_text.Dumper):
     """Writes one thing a line, which is best to compare."""
 
 
-_Dumper.add_representer(
-    _Change, lambda dumper, change: dumper.represent_mapping(
-        'tag:yaml.org,2002:map', change.items(), flow_style=True))
+def _on_one_line(dumper: _Dumper, change: _Change) -> yaml.Node:
+    return dumper.represent_mapping('tag:yaml.org,2002:map', change.items(),
+                                    flow_style=True)
+
+
+_Dumper.add_representer(_Change, _on_one_line)

@@ -52,10 +52,9 @@ def compare(old: Sequence[model.Rule], new: Sequence[model.Rule],
 
     :param tables: those of the old rules, and of the new ones.
     """
-    for treated in walk.in_chunks(
-            paths, functools.partial(_prepare, old, new, nodes, tables),
-            advance):
-        yield from treated
+    prepare = functools.partial(_prepare, old, new, nodes, tables)
+    for treatments in walk.in_chunks(paths, prepare, advance):
+        yield from treatments
 
 
 def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
@@ -73,31 +72,44 @@ def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
 
 def treat(path: str, both: Sequence[machine_test.Plans],
           nodes: machine_test.Nodes) -> Treatment:
-    """Try two sets of rules on one machine."""
+    """Try two sets of rules on one machine.
+
+    :param both: the old rules and the new ones, compiled.
+    """
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
     except exceptions.InvalidDocument as exc:
         return Treatment(path, 'error', 'error', problem=str(exc))
-    old, new = (evaluation.evaluate(plans, facts, explain=False)
-                for plans in both)
-    results = machine_test.result_of(old), machine_test.result_of(new)
-    # Which rule and op it was is no difference to the machine.
-    before, after = (
-        f'{result}: {each.error.reason}' if each.error and each.error.reason
-        else result for result, each in zip(results, (old, new), strict=True))
-    lines = [] if before == after else ['inspection', f'- {before}',
-                                        f'+ {after}']
-    found = difference.between(old.facts, new.facts, facts.ports)
-    lines += change_lines(change.with_before() for change in found.changes)
-    if found.closed:
+    old_plans, new_plans = both
+    old = evaluation.evaluate(old_plans, facts, explain=False)
+    new = evaluation.evaluate(new_plans, facts, explain=False)
+    lines = []
+    before, after = _ending(old), _ending(new)
+    if before != after:
+        lines += ['inspection', f'- {before}', f'+ {after}']
+    between = difference.between(old.facts, new.facts, facts.ports)
+    lines += change_lines(change.with_before() for change in between.changes)
+    if between.closed:
         lines.append(_('what sensitive rules set is withheld'))
-    return Treatment(path, *results, tuple(lines))
+    return Treatment(path, machine_test.result_of(old),
+                     machine_test.result_of(new), tuple(lines))
+
+
+def _ending(outcome: evaluation.Evaluation) -> str:
+    """Return the result of an inspection, and the reason why it failed.
+
+    Which rule and op it was is no difference to the machine.
+    """
+    result = machine_test.result_of(outcome)
+    if outcome.error and outcome.error.reason:
+        return f'{result}: {outcome.error.reason}'
+    return result
 
 
 def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
-    """Return changes as lines of a diff, under each object's name.
+    """Yield changes as lines of a diff, under the names of the objects.
 
-    :param changes: each with ``object``, ``op``, ``path``, ``before`` and
+    :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
         ``value``.
     """
     current = None
@@ -106,15 +118,21 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
             current = change['object']
             yield current
         if current == working_copy.TRAITS:
-            sign = '-' if change['op'] == 'remove' else '+'
-            yield f'{sign} {data_path.parse(change["path"])[0]}'
+            name = data_path.parse(change['path'])[0]
+            if change['op'] == 'remove':
+                yield f'- {name}'
+            else:
+                yield f'+ {name}'
             continue
         if change['op'] != 'add':
-            yield f'- {change["path"]}: {_shown(change["before"])}'
+            yield f'- {change["path"]}: {_value_text(change["before"])}'
         if change['op'] != 'remove':
-            yield f'+ {change["path"]}: {_shown(change["value"])}'
+            yield f'+ {change["path"]}: {_value_text(change["value"])}'
 
 
-def _shown(value: typing.Any) -> str:
+def _value_text(value: typing.Any) -> str:
+    """Return a value as JSON, of long ones the beginning."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+    if len(text) > _LONGEST:
+        return f'{text[:_LONGEST]}…'
+    return text

@@ -29,10 +29,16 @@ Plans = dict[str, list[compiler.CompiledRule]]
 
 NO_TABLES: table.Tables = {}
 
-# What every node and every port has, as Ironic makes it.
-_NODE, _PORT = ({name: attribute.default for name, attribute in table.items()
-                 if attribute.default is not ...}
-                for table in (schema.NODE, schema.PORT))
+
+def _defaults(attributes: typing.Mapping[str, schema.Attribute]
+              ) -> dict[str, typing.Any]:
+    """Return what Ironic gives a new object, by the names of attributes."""
+    return {name: attribute.default for name, attribute in attributes.items()
+            if attribute.default is not ...}
+
+
+_NODE = _defaults(schema.NODE)
+_PORT = _defaults(schema.PORT)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,15 +66,17 @@ class Nodes:
     def __init__(self, path: str | None = None) -> None:
         self._files: dict[str, str] = {}
         if path is not None and os.path.isdir(path):
-            self._files = {pathlib.Path(found).stem: found
-                           for found in find_inventories([path])}
+            for node_file in find_inventories([path]):
+                self._files[pathlib.Path(node_file).stem] = node_file
             path = None
         self._node = load_node(path)
 
     def of(self, inventory: str) -> Node:
         """Return the node of a machine."""
         path = self._files.get(pathlib.Path(inventory).stem)
-        return load_node(path) if path else self._node
+        if path is None:
+            return self._node
+        return load_node(path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,21 +102,24 @@ class MachineTest:
         """Why the result is not ``ok``, None where it is."""
         if self.outcome.error is not None:
             return str(self.outcome.error)
-        return None if self.problem is None else str(self.problem)
+        if self.problem is not None:
+            return str(self.problem)
+        return None
 
     @property
     def matched(self) -> list[str]:
         """The titles of the rules that matched."""
-        return [title(each.rule) for each in self.outcome.traces
-                if each.matched and each.rule.mode == model.ENFORCE]
+        return [title(traced.rule) for traced in self.outcome.traces
+                if traced.matched and traced.rule.mode == model.ENFORCE]
 
 
 def result_of(outcome: evaluation.Evaluation) -> str:
     """Return ``ok``, ``failed`` by a rule, or ``error`` in a rule."""
     if outcome.error is None:
         return 'ok'
-    return 'failed' if isinstance(outcome.error,
-                                  exceptions.RuleFailed) else 'error'
+    if isinstance(outcome.error, exceptions.RuleFailed):
+        return 'failed'
+    return 'error'
 
 
 def title(rule: model.Rule) -> str:
@@ -142,11 +153,11 @@ def load_rule_set(paths: typing.Iterable[str],
     written = []
     documents = []
     for path in paths:
-        read = document.load(path)
-        documents.append(read)
-        found = file_rule.rules(read)
-        written += found
-        if not found and not read.tables:
+        rules_file = document.load(path)
+        documents.append(rules_file)
+        rules_of_file = file_rule.rules(rules_file)
+        written += rules_of_file
+        if not rules_of_file and not rules_file.tables:
             warn(_('%s: warning: the file holds no rules\n') % path)
     tables = table_file.build(table_file.load(documents))
     rules = file_rule.parse_all(written, registry.installed(), warn)
@@ -192,9 +203,11 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
 
     :raises: :class:`.exceptions.InvalidDocument` where there are none.
     """
-    return list(dict.fromkeys(document.files(
-        (str(pathlib.Path(path)) for path in paths),
-        _('there are no inventories in this directory'))))
+    # So ./machines and machines are one directory.
+    normal_paths = [str(pathlib.Path(path)) for path in paths]
+    files = document.files(
+        normal_paths, _('there are no inventories in this directory'))
+    return list(dict.fromkeys(files))
 
 
 def load_node(path: str | None) -> Node:
@@ -204,18 +217,22 @@ def load_node(path: str | None) -> Node:
         ``ports`` and ``port_groups``. Without a file the node is a new one.
     :raises: :class:`.exceptions.InvalidDocument` where it has no node.
     """
-    read = document.load_mapping(path) if path else {}
-    fields = read.get('node', read)
-    lists = {name: read.get(name) for name in ('ports', 'port_groups')
-             } if fields is not read else {}
-    if not isinstance(fields, dict) or not all(
-            each is None or isinstance(each, list)
-            for each in lists.values()):
+    mapping: dict[str, typing.Any] = {}
+    if path:
+        mapping = document.load_mapping(path)
+    if 'node' not in mapping:
+        return Node({**_NODE, 'traits': [], **mapping})
+    fields = mapping['node']
+    if not isinstance(fields, dict):
         raise exceptions.InvalidDocument(path or '', _('there is no node'))
-    ports = lists.get('ports')
-    return Node({**_NODE, 'traits': [], **fields},
-                None if ports is None else tuple(ports),
-                tuple(lists.get('port_groups') or ()))
+    for name in ('ports', 'port_groups'):
+        if not isinstance(mapping.get(name), list | None):
+            raise exceptions.InvalidDocument(path or '', _('there is no node'))
+    node_ports = None
+    if mapping.get('ports') is not None:
+        node_ports = tuple(mapping['ports'])
+    port_groups = tuple(mapping.get('port_groups') or ())
+    return Node({**_NODE, 'traits': [], **fields}, node_ports, port_groups)
 
 
 def run(path: str, plans: Plans, node: Node,
@@ -235,14 +252,17 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
 
     :raises: :class:`.exceptions.InvalidDocument` where there is none.
     """
-    read = machine_file.load(path)
-    return dataclasses.replace(
-        read, node=node.fields, port_groups=node.port_groups,
-        ports=ports(read.inventory) if node.ports is None else node.ports)
+    facts = machine_file.load(path)
+    machine_ports = node.ports
+    if machine_ports is None:
+        machine_ports = ports(facts.inventory)
+    return dataclasses.replace(facts, node=node.fields, ports=machine_ports,
+                               port_groups=node.port_groups)
 
 
 Extract = typing.Callable[[MachineTest], typing.Any]
-"""Returns what is wanted of a test; it and what it returns can be pickled."""
+"""Returns a part of a test. Processes exchange it and what it returns, so both
+can be pickled."""
 
 
 def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
@@ -252,11 +272,13 @@ def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
             ) -> typing.Iterator[tuple[typing.Any, ...]]:
     """Try rules on machines from files, on all processors.
 
-    :param extracts: what is wanted of each test, which itself is not kept.
-    :returns: for each machine, in order, what each of ``extracts`` returned.
+    :param extracts: functions of a test, of which only the results are kept,
+        as tests are large.
+    :returns: the results for one machine after the other.
     """
-    for chunk in walk.in_chunks(paths, functools.partial(
-            _prepare, rules, tables, nodes, extracts, explain), advance):
+    prepare = functools.partial(_prepare, rules, tables, nodes, extracts,
+                                explain)
+    for chunk in walk.in_chunks(paths, prepare, advance):
         yield from chunk
 
 
@@ -266,8 +288,11 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
     plans = compile_rules(rules, tables=tables)
 
     def work(paths: typing.Sequence[str]) -> list[tuple[typing.Any, ...]]:
-        tests = (attempt(path, plans, nodes, explain) for path in paths)
-        return [tuple(each(test) for each in extracts) for test in tests]
+        results = []
+        for path in paths:
+            test = attempt(path, plans, nodes, explain)
+            results.append(tuple(extract(test) for extract in extracts))
+        return results
 
     return work
 
@@ -284,10 +309,15 @@ def attempt(path: str, plans: Plans, nodes: Nodes,
 
 def ports(inventory: dict[str, typing.Any]
           ) -> tuple[dict[str, typing.Any], ...]:
-    """Return a port for each interface of an inventory."""
+    """Return ports for the interfaces of an inventory that have an address."""
     interfaces = inventory.get('interfaces')
-    return tuple({**_PORT, 'address': interface['mac_address']}
-                 for interface in interfaces
-                 if isinstance(interface, dict)
-                 and isinstance(interface.get('mac_address'), str)
-                 ) if isinstance(interfaces, list) else ()
+    if not isinstance(interfaces, list):
+        return ()
+    made = []
+    for interface in interfaces:
+        if not isinstance(interface, dict):
+            continue
+        address = interface.get('mac_address')
+        if isinstance(address, str):
+            made.append({**_PORT, 'address': address})
+    return tuple(made)

@@ -57,15 +57,18 @@ class RuleSet:
         """
         files = table_file.rule_files(paths)
         documents = [document.load(path) for path in files]
-        written = [each for read in documents
-                   for each in file_rule.rules(read)]
+        written: list[file_rule.WrittenRule] = []
+        for rules_file in documents:
+            written += file_rule.rules(rules_file)
         tables = table_file.build(table_file.load(documents))
         rules = file_rule.parse_all(written, registry.installed(), warn)
         table_file.check_rules(written, rules, tables)
-        return cls(files, rules, frozenset(
-            rule.uuid for rule, each in zip(rules, written, strict=True)
-            if each.entry.get('uuid')),
-            {rule.uuid: rule_meaning.of(rule) for rule in rules}, tables)
+        named = frozenset(
+            rule.uuid for rule, written_rule in zip(rules, written,
+                                                    strict=True)
+            if written_rule.entry.get('uuid'))
+        meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}
+        return cls(files, rules, named, meanings, tables)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,22 +96,34 @@ class RuleChange:
 def compare_tables(old: RuleSet, new: RuleSet) -> list[dict[str, typing.Any]]:
     """Return the tables that change, in the form of a plan.
 
-    Of each kind of row the first ones are shown, and of secret columns
-    nothing.
+    Of added, removed and changed rows the first ones are shown, and of secret
+    columns nothing.
     """
     steps = []
     for name in {**old.tables, **new.tables}:
-        before, after = old.tables.get(name), new.tables.get(name)
+        before = old.tables.get(name)
+        after = new.tables.get(name)
         moved = before is not None and after is not None and (
             list(before.keys) != list(after.keys))
-        step = table_change.Step(
-            name, None if before is None else before.definition,
-            None if after is None else after.definition,
-            table_change.compare(before.pairs if before else (),
-                                 after.pairs if after else ()), moved)
+        rows = table_change.compare(_pairs(before), _pairs(after))
+        step = table_change.Step(name, _definition(before),
+                                 _definition(after), rows, moved)
         if step.outcome != table_change.UNCHANGED:
             steps.append(step.as_dict())
     return steps
+
+
+def _definition(rows: table.Table | None) -> table.TableDefinition | None:
+    if rows is None:
+        return None
+    return rows.definition
+
+
+def _pairs(rows: table.Table | None) -> table_change.Pairs:
+    """Return the rows of a table by their keys; of no table none."""
+    if rows is None:
+        return ()
+    return rows.pairs
 
 
 def compare(old: RuleSet, new: RuleSet
@@ -125,64 +140,101 @@ def compare(old: RuleSet, new: RuleSet
     present = [{**rule.to_mapping(), 'position': float(number)}
                for number, rule in enumerate(old.rules, 1)]
     matched = _match(old, new, present)
-    rules = [rule if pair is None else dataclasses.replace(
-        rule, uuid=pair[0]['uuid'])
-        for rule, pair in zip(new.rules, matched, strict=True)]
-    after = {rule.uuid: new.meanings[written.uuid]
-             for rule, written in zip(rules, new.rules, strict=True)}
+    rules = []
+    after = {}
+    for rule, pair in zip(new.rules, matched, strict=True):
+        meaning = new.meanings[rule.uuid]
+        if pair is not None:
+            old_rule, _how = pair
+            rule = dataclasses.replace(rule, uuid=old_rule['uuid'])
+        rules.append(rule)
+        after[rule.uuid] = meaning
+    named = old.named | new.named
     changes = []
     for step in replacement.decide([rule.to_mapping() for rule in rules],
                                    matched, present):
         if step.outcome not in _CHANGES:
             continue
-        change = _CHANGES[step.outcome]
-        rule = step.after or step.before or {}
-        title = _title(rule)
-        if change == CHANGED and _same(old.meanings.get(rule['uuid']),
-                                       after.get(rule['uuid'])):
-            change = REWRITTEN
-            if 'description' in step.fields:
-                change = RENAMED
-                title = f'{_title(step.before or {})} → {title}'
-            if step.position is not None:
-                change = MOVED
-        # A UUID that is made of a rule says nothing.
-        sides = {side: fields and (
-                     fields if fields['uuid'] in old.named | new.named
-                     else {**fields, 'uuid': None})
-                 for side, fields in (('before', step.before),
-                                      ('after', step.after))}
-        changes.append(RuleChange(title, change, (
-            () if step.outcome == replacement.MOVED else tuple(
-                replacement.lines({**sides, 'fields': step.fields})))))
+        fields = step.after or step.before or {}
+        is_same = _same(old.meanings.get(fields['uuid']),
+                        after.get(fields['uuid']))
+        changes.append(_rule_change(step, is_same, named))
     return changes, rules
+
+
+def _rule_change(step: replacement.Step, is_same: bool,
+                 named: frozenset[str]) -> RuleChange:
+    """Return what changes of one rule.
+
+    :param is_same: whether it means the same before and afterwards.
+    :param named: the UUIDs that authors gave rules.
+    """
+    change = _CHANGES[step.outcome]
+    title = _title(step.after or step.before or {})
+    if change == CHANGED and is_same:
+        change = REWRITTEN
+        if 'description' in step.fields:
+            change = RENAMED
+            title = f'{_title(step.before or {})} → {title}'
+        if step.position is not None:
+            change = MOVED
+    lines: typing.Iterable[str] = ()
+    if step.outcome != replacement.MOVED:
+        lines = replacement.lines({
+            'before': _with_uuid_of(named, step.before),
+            'after': _with_uuid_of(named, step.after),
+            'fields': step.fields,
+        })
+    return RuleChange(title, change, tuple(lines))
+
+
+def _with_uuid_of(named: frozenset[str], fields: replacement.Fields | None
+                  ) -> replacement.Fields | None:
+    """Return a rule without its UUID, unless an author gave it one.
+
+    A UUID that is made of a rule says nothing.
+    """
+    if not fields or fields['uuid'] in named:
+        return fields
+    return {**fields, 'uuid': None}
 
 
 def _match(old: RuleSet, new: RuleSet,
            present: typing.Sequence[replacement.Fields]
            ) -> list[tuple[replacement.Fields, str | None] | None]:
-    known = {each.uuid for each in old.rules}
-    unnamed = {each.description for each in old.rules
-               if each.uuid not in old.named}
-    # A rule that is given a UUID for the first time is known by its
-    # description.
-    matched = replacement.match([{
-        'uuid': None if rule.description and (
-            rule.uuid not in new.named
-            or rule.uuid not in known and rule.description in unnamed)
-        else rule.uuid, 'description': rule.description}
-        for rule in new.rules], present)
+    """Return the old rule that every new one is, and what shows it.
+
+    :param present: the old rules.
+    :returns: None for rules that are new.
+    """
+    known = {rule.uuid for rule in old.rules}
+    unnamed = {rule.description for rule in old.rules
+               if rule.uuid not in old.named}
+    wanted = []
+    for rule in new.rules:
+        # A rule that is given a UUID for the first time is known by its
+        # description.
+        is_named_first = (rule.uuid not in known
+                          and rule.description in unnamed)
+        uuid: str | None = rule.uuid
+        if rule.description and (
+                rule.uuid not in new.named or is_named_first):
+            uuid = None
+        wanted.append({'uuid': uuid, 'description': rule.description})
+    matched = replacement.match(wanted, present)
     taken = {pair[0]['uuid'] for pair in matched if pair}
-    left = [each for each in present if each['uuid'] not in taken]
+    left = [rule for rule in present if rule['uuid'] not in taken]
     for index, rule in enumerate(new.rules):
         if matched[index] is not None:
             continue
-        for each in left:
-            if {each['uuid'] in old.named, rule.uuid in new.named} != {
-                    True} and _same(old.meanings[each['uuid']],
-                                    new.meanings[rule.uuid]):
-                matched[index] = each, 'meaning'
-                left.remove(each)
+        for old_rule in left:
+            uuid = old_rule['uuid']
+            if uuid in old.named and rule.uuid in new.named:
+                # Their author has given them different UUIDs.
+                continue
+            if _same(old.meanings[uuid], new.meanings[rule.uuid]):
+                matched[index] = old_rule, 'meaning'
+                left.remove(old_rule)
                 break
     return matched
 

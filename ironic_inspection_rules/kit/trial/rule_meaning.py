@@ -33,19 +33,29 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
         compared by :func:`.path.same`.
     """
     conditions, actions = file_rule.operations(rule, registry.installed())
-    return {**{name: value for name, value in rule.to_mapping().items()
-               if name not in NAMES},
-            'vars': _vars(dict(rule.vars)),
-            'conditions': [_operation(each) for each in conditions],
-            'actions': [{**_operation(each), 'reverts': engine_action.reverts(
-                each.written, each.op)} for each in actions]}
+    meaning = rule.to_mapping()
+    for name in NAMES:
+        meaning.pop(name, None)
+    meaning['vars'] = _vars(dict(rule.vars))
+    meaning['conditions'] = [_operation(condition) for condition in conditions]
+    meaning['actions'] = [_action(action) for action in actions]
+    return meaning
 
 
-def _vars(made: dict[str, typing.Any]) -> typing.Any:
-    """Return the meaning of vars, whose order counts where one uses one."""
-    meant = _value(made)
-    return list(meant.items()) if model.VARS in str(
-        list(made.values())) else meant
+def _vars(values: dict[str, typing.Any]) -> typing.Any:
+    """Return the meaning of vars, whose order counts where one uses another.
+
+    A list of pairs where it may count: where their texts have the word.
+    """
+    meaning = _value(values)
+    if model.VARS in str(list(values.values())):
+        return list(meaning.items())
+    return meaning
+
+
+def _action(action: file_rule.Operation) -> dict[str, typing.Any]:
+    reverts = engine_action.reverts(action.written, action.op)
+    return {**_operation(action), 'reverts': reverts}
 
 
 class _Text(list[typing.Any]):
@@ -56,82 +66,119 @@ class _ForEach(list[typing.Any]):
     """A path for each item of a loop."""
 
 
-def _operation(each: file_rule.Operation,
+def _operation(operation: file_rule.Operation,
                outer: engine_loop.Loop | None = None) -> dict[str, typing.Any]:
-    loop = each.loop
+    """Return the meaning of a condition or an action.
+
+    :param outer: the loop around it.
+    """
+    loop = operation.loop
     inside = engine_loop.Loop.of(loop, outer)
-
-    def meaning(name: str, value: typing.Any) -> typing.Any:
-        argument = each.op.signature.by_name[name]
-        if value is not None and argument.type is data_path.Path:
-            return _path(value, inside)
-        if argument.type is pattern.Pattern:
-            return value
-        meant = value if name in each.op.plugin.LITERAL else _value(value)
-        return meant if isinstance(meant, _Text) else arguments.convert(
-            meant, argument)
-
     if isinstance(loop, dict):
+        # A loop over a mapping has that one item.
         loop = [loop]
+    multiple = None
+    if loop is not None:
+        multiple = operation.written.get('multiple') or model.MULTIPLE[0]
     return {
-        'op': each.op.name, 'inverted': each.inverted,
-        'arguments': {name: meaning(name, value)
-                      for name, value in each.arguments.items()},
+        'op': operation.op.name,
+        'inverted': operation.inverted,
+        'arguments': {name: _argument(operation, name, value, inside)
+                      for name, value in operation.arguments.items()},
         'loop': _value(loop),
-        'multiple': None if loop is None else (
-            each.written.get('multiple') or model.MULTIPLE[0]),
-        'inner': [_operation(part, inside) for part in each.inner]}
+        'multiple': multiple,
+        'inner': [_operation(inner, inside) for inner in operation.inner],
+    }
+
+
+def _argument(operation: file_rule.Operation, name: str, value: typing.Any,
+              loop: engine_loop.Loop | None) -> typing.Any:
+    """Return the meaning of an argument: of ``"5"`` the number it stands for.
+
+    :param loop: the innermost loop around the value.
+    """
+    argument = operation.op.signature.by_name[name]
+    if value is not None and argument.type is data_path.Path:
+        return _path(value, loop)
+    if argument.type is pattern.Pattern:
+        return value
+    if name not in operation.op.plugin.LITERAL:
+        value = _value(value)
+    if isinstance(value, _Text):
+        return value
+    return arguments.convert(value, argument)
 
 
 def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
+    """Return the meaning of a path: its tokens, in a literal loop of each."""
     if loop is not None and loop.items is not None:
-        written = [interpolation.fill_item(str(text), item)
-                   for item in loop.items]
-        if any(each != text for each in written):
-            return _ForEach(_path(each, None) for each in written)
-    return [_pieces(token) for token in engine_call.split(
-        interpolation.parse(str(text)))]
+        filled = [interpolation.fill_item(str(text), item)
+                  for item in loop.items]
+        if any(path != text for path in filled):
+            return _ForEach(_path(path, None) for path in filled)
+    tokens = engine_call.split(interpolation.parse(str(text)))
+    return [_pieces(token) for token in tokens]
 
 
 def _value(value: typing.Any) -> typing.Any:
+    """Return the meaning of a value with fields in it."""
     if isinstance(value, str):
         return _pieces(interpolation.parse(value))
     if isinstance(value, list | tuple):
         return [_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(meant) if isinstance(meant := _value(key), _Text)
-                else meant: _value(item) for key, item in value.items()}
+        return {_key(key): _value(item) for key, item in value.items()}
     return value
 
 
+def _key(key: typing.Any) -> typing.Any:
+    meaning = _value(key)
+    if isinstance(meaning, _Text):
+        # A list is no key.
+        return str(meaning)
+    return meaning
+
+
 def _pieces(pieces: list[str | interpolation.Field]) -> typing.Any:
-    if any(isinstance(piece, interpolation.Field) for piece in pieces):
-        return _Text(_field(piece) if isinstance(piece, interpolation.Field)
-                     else piece for piece in pieces if piece)
-    return ''.join(map(str, pieces))
+    """Return the meaning of text: plain text, or its pieces with fields."""
+    meanings: list[typing.Any] = []
+    has_fields = False
+    for piece in pieces:
+        if isinstance(piece, interpolation.Field):
+            has_fields = True
+            meanings.append(_field(piece))
+        elif piece:
+            meanings.append(piece)
+    if has_fields:
+        return _Text(meanings)
+    return ''.join(meanings)
 
 
 def _field(field: interpolation.Field) -> list[typing.Any]:
     if field.root is None:
         return [field.text]
+    filters = [_filter(call) for call in field.filters]
     return [field.root, list(field.steps), field.conversion, field.spec,
-            [_filter(each) for each in field.filters]]
+            filters]
 
 
 def _filter(call: filter_syntax.Call) -> list[typing.Any]:
+    """Return the meaning of a filter: its name, a filter in it, arguments."""
     op = registry.filters()[call.name]
     applied = None
     if op.plugin.TAKES_FILTER and call.arguments and (
             call.arguments[0][0] is None):
-        (_none, name), *others = call.arguments
+        # map('lower') applies a filter; what follows its name is for that.
+        (_no_name, name), *others = call.arguments
         applied = _filter(filter_syntax.Call(name, tuple(others)))
         call = filter_syntax.Call(call.name)
-    given, _problems = op.signature.bind_call(call.arguments)
-    return [call.name, applied, {
-        argument.name: _filter_argument(
-            argument, given.get(argument.name, argument.default))
-        for argument in op.signature.arguments
-        if argument.name in given or not argument.required}]
+    bound, _problems = op.signature.bind_call(call.arguments)
+    meanings = {}
+    for argument in op.signature.arguments:
+        if argument.name in bound or not argument.required:
+            value = bound.get(argument.name, argument.default)
+            meanings[argument.name] = _filter_argument(argument, value)
+    return [call.name, applied, meanings]
 
 
 def _filter_argument(argument: arguments.Argument,
