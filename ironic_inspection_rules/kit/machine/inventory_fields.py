@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The known fields of inspection data, and what provides each.
+"""The known fields of inspection data, and what provides them.
 
 ``inventory_fields.yaml`` is made by ``tools/collect_inventory_fields.py`` from
 the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
@@ -15,13 +15,20 @@ from ironic_inspection_rules import releases
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
-ITEM = '[]'  # The step into an item of a list.
-MEMBER = '*'  # The step to a member that each machine names its own way.
-OPEN = '**'  # Anything may be below.
+ITEM = '[]'
+"""The step into an item of a list."""
+
+MEMBER = '*'
+"""The step to a member that every machine names its own way."""
+
+OPEN = '**'
+"""The step below which there may be anything."""
+
 _TOKEN = re.compile(r'\[\]|[^.\[\]]+')
 _INDEX = re.compile(r'-?\d+')
 
-AGENT, REDFISH = 'agent', 'redfish'
+AGENT = 'agent'
+REDFISH = 'redfish'
 INTERFACES = (AGENT, REDFISH)
 """The inspect interfaces that differ in what they report."""
 
@@ -51,6 +58,13 @@ class Source:
     since: str | None = None
     until: str | None = None
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether it runs by default, in all supported releases."""
+        if self.since is not None or self.until is not None:
+            return False
+        return self.name in _USUAL.get(self.kind, ())
+
 
 @dataclasses.dataclass(frozen=True)
 class Target:
@@ -64,9 +78,12 @@ class Target:
 
     def has(self, source: Source) -> bool:
         """Return whether a source is part of such an inspection."""
-        if self.interface and source.kind != 'hook' and (
-                (source.kind == 'interface') is (self.interface == AGENT)):
-            return False
+        # Hooks run with both interfaces. What inspection by Redfish itself
+        # reports has the kind interface; all else is of the ramdisk.
+        if self.interface and source.kind != 'hook':
+            is_of_redfish = source.kind == 'interface'
+            if is_of_redfish is (self.interface == AGENT):
+                return False
         return self.release is None or releases.is_between(
             self.release, source.since, source.until)
 
@@ -138,58 +155,75 @@ def needs(steps: typing.Iterable[str]) -> list[str]:
 
     :returns: phrases; none where each inspection by the ramdisk reports it.
     """
-    found = sources(steps)
-    if not found or any(
-            each.name in _USUAL.get(each.kind, ())
-            and each.since is each.until is None for each in found):
+    providers = sources(steps)
+    if not providers or any(source.is_usual for source in providers):
         return []
-    said = []
-    kinds = {each.kind for each in found}
-    names = {kind: sorted({each.name for each in found if each.kind == kind})
-             for kind in kinds}
-    if kinds == {'interface'}:
-        said.append(_('%s only') % ', '.join(map(str.capitalize,
-                                                 names['interface'])))
-    else:
-        said += [_('needs the hook %s') % name
-                 for name in names.get('hook', ())]
-        said += [_("needs the ramdisk's collector %s") % name
-                 for name in names.get('collector', ())]
-        if len(said) > 1:
-            said = [_(' or ').join(said)]
-        if 'interface' in kinds:
-            said = [_('%s, or Redfish') % said[0]]
-    since = [each.since for each in found if each.since]
-    if len(since) == len(found):
-        said.append(_('from %s on') % min(map(releases.major, since)))
-    until = [each.until for each in found if each.until]
-    if len(until) == len(found):
-        said.append(_('up to %s') % max(until, key=releases.numbers))
-    return said
+    phrases = _provided_by(providers)
+    since = [source.since for source in providers if source.since]
+    if len(since) == len(providers):
+        phrases.append(_('from %s on') % min(map(releases.major, since)))
+    until = [source.until for source in providers if source.until]
+    if len(until) == len(providers):
+        phrases.append(_('up to %s') % max(until, key=releases.numbers))
+    return phrases
+
+
+def _provided_by(providers: tuple[Source, ...]) -> list[str]:
+    """Return which hook, collector or interface provides a field.
+
+    :returns: one phrase; none of services, which are always there.
+    """
+    names: dict[str, set[str]] = {}
+    for source in providers:
+        names.setdefault(source.kind, set()).add(source.name)
+    interfaces = sorted(names.pop('interface', ()))
+    if interfaces and not names:
+        return [_('%s only') % ', '.join(map(str.capitalize, interfaces))]
+    phrases = [_('needs the hook %s') % name
+               for name in sorted(names.get('hook', ()))]
+    phrases += [_("needs the ramdisk's collector %s") % name
+                for name in sorted(names.get('collector', ()))]
+    if len(phrases) > 1:
+        phrases = [_(' or ').join(phrases)]
+    if interfaces:
+        phrases = [_('%s, or Redfish') % phrases[0]]
+    return phrases
 
 
 def sources(steps: typing.Iterable[str]) -> tuple[Source, ...]:
     """Return what provides a field, or else the field it is in."""
-    field, found = known(), known().sources
+    field = known()
+    providers = field.sources
     for name in steps:
-        below = None if field.is_open else field.step(name)
+        if field.is_open:
+            break
+        below = field.step(name)
         if below is None:
             break
-        field, found = below, below.sources or found
-    return found
+        field = below
+        if field.sources:
+            providers = field.sources
+    return providers
 
 
 @functools.cache
 def known() -> Field:
     """Return the root of all known fields."""
-    read = yaml_text.packaged('kit/machine/inventory_fields.yaml')
+    packaged = yaml_text.packaged('kit/machine/inventory_fields.yaml')
     root = Field()
-    for path, sources in read['fields'].items():
+    for path, providers in packaged['fields'].items():
         field = root
         for token in _TOKEN.findall(path):
             field = field.below.setdefault(token, Field())
-        field.sources = tuple(
-            Source(kind, name, each.get('since'), each.get('until'))
-            for each in sources for kind, name in [next(iter(each.items()))])
-        field.type = read['types'].get(path)
+        field.sources = tuple(map(_source, providers))
+        field.type = packaged['types'].get(path)
     return root
+
+
+def _source(entry: typing.Mapping[str, typing.Any]) -> Source:
+    """Read what provides a field: ``{hook: NAME, since: RELEASE}``.
+
+    The kind with the name is always the first key.
+    """
+    kind, name = next(iter(entry.items()))
+    return Source(kind, name, entry.get('since'), entry.get('until'))

@@ -70,18 +70,33 @@ class Forms:
         return int(self.text(str(number)))
 
     def _word(self, word: str) -> str:
+        """Replace the characters of a word that have an alphabet.
+
+        A character is a digit whose base is the size of its alphabet.
+        """
         kinds, alphabets = _alphabets(word)
-        replaced = [(character, alphabet) for character, alphabet
-                    in zip(word, alphabets, strict=True) if alphabet]
-        made = iter(self._digits.shift(
-            tuple(alphabet.find(character) if character in alphabet
-                  else ord(character) % len(alphabet)
-                  for character, alphabet in replaced),
-            tuple(len(alphabet) for _character, alphabet in replaced),
-            ''.join(kinds)))
-        return ''.join(alphabet[next(made)] if alphabet else character
-                       for character, alphabet
-                       in zip(word, alphabets, strict=True))
+        numbers = []
+        bases = []
+        for character, alphabet in zip(word, alphabets, strict=True):
+            if alphabet:
+                numbers.append(_number_of(character, alphabet))
+                bases.append(len(alphabet))
+        shifted = iter(self._digits.shift(
+            tuple(numbers), tuple(bases), ''.join(kinds)))
+        made = []
+        for character, alphabet in zip(word, alphabets, strict=True):
+            if alphabet:
+                character = alphabet[next(shifted)]
+            made.append(character)
+        return ''.join(made)
+
+
+def _number_of(character: str, alphabet: str) -> int:
+    """Return the place of a character in an alphabet."""
+    if character in alphabet:
+        return alphabet.index(character)
+    # A letter of another script has none, but any will do.
+    return ord(character) % len(alphabet)
 
 
 def _class_of(character: str) -> tuple[str, str]:
@@ -103,16 +118,22 @@ def _alphabets(word: str) -> tuple[list[str], list[str]]:
     Words of different kinds are replaced differently.
     """
     if _HEX_WORD.fullmatch(word):
-        kind = 'h' if word == word.lower() else 'H'
+        kind = 'H'
+        if word == word.lower():
+            kind = 'h'
         return [kind] * len(word), [_HEX[kind]] * len(word)
-    kinds, alphabets = [], []
+    kinds = []
+    alphabets = []
     for character in word:
         kind, alphabet = _class_of(character)
         kinds.append(kind)
         alphabets.append(alphabet)
     if _NUMBER.fullmatch(word):
         # The first digit is a zero if and only if it was one.
-        zero = word[0] == '0'
-        kinds[0] = 'zero' if zero else 'number'
-        alphabets[0] = '0' if zero else string.digits[1:]
+        if word[0] == '0':
+            kinds[0] = 'zero'
+            alphabets[0] = '0'
+        else:
+            kinds[0] = 'number'
+            alphabets[0] = string.digits[1:]
     return kinds, alphabets

@@ -65,23 +65,33 @@ class Frames:
         elif kind == _DESCRIPTION:
             made = _as_text(octets, self._mend)
         elif kind in _MAC:
-            rest = octets[1:]
-            if octets[0] == _MAC[kind] and len(rest) == 6:
-                rest = bytes.fromhex(self._forms.octets(rest.hex()))
-            elif octets[0] == _NETWORK[kind] and rest[:1]:
-                rest = rest[:1] + self._address(rest[0], rest[1:])
-            else:
-                rest = _as_text(rest, self._name)
-            made = octets[:1] + rest
+            made = octets[:1] + self._identifier(kind, octets[0], octets[1:])
         elif kind == _MANAGEMENT_ADDRESS:
-            # An interface and an OID come after it.
-            end = 1 + octets[0]
-            made = (octets[:2] + self._address(
-                octets[1] if octets[1:] else 0, octets[2:end]) + octets[end:])
+            made = self._management_address(octets)
         elif kind == _ORGANIZATION:
             made = octets[:4] + self._organization(
                 octets[:3], octets[3:4], octets[4:])
         return made.hex()
+
+    def _identifier(self, kind: int, subtype: int, octets: bytes) -> bytes:
+        """Replace the ID of a chassis or a port."""
+        if subtype == _MAC[kind] and len(octets) == 6:
+            return bytes.fromhex(self._forms.octets(octets.hex()))
+        if subtype == _NETWORK[kind] and octets:
+            return octets[:1] + self._address(octets[0], octets[1:])
+        return _as_text(octets, self._name)
+
+    def _management_address(self, octets: bytes) -> bytes:
+        """Replace an address behind its length and family.
+
+        An interface and an OID come after it, and stay.
+        """
+        end = 1 + octets[0]
+        family = 0
+        if len(octets) > 1:
+            family = octets[1]
+        address = self._address(family, octets[2:end])
+        return octets[:2] + address + octets[end:]
 
     def _address(self, family: int, octets: bytes) -> bytes:
         if len(octets) != _FAMILIES.get(family):
@@ -91,7 +101,9 @@ class Frames:
         return self._forms.packed_address(octets)
 
     def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
-        number = subtype[0] if subtype else 0
+        number = 0
+        if subtype:
+            number = subtype[0]
         if (who, number) == (_IEEE_802_1, _VLAN_NAME):
             return rest[:3] + _as_text(rest[3:], self._name)
         if who in (_IEEE_802_1, _IEEE_802_3) or (
