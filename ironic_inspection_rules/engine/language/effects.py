@@ -120,6 +120,13 @@ def reads_table(field: interpolation.Field) -> bool:
     return any(read.root == interpolation.TABLES for read in of_field(field))
 
 
+def tables_of(field: interpolation.Field) -> typing.Iterator[str]:
+    """Yield the names of the tables that a field reads."""
+    for read in of_field(field):
+        if read.root == interpolation.TABLES and read.steps:
+            yield read.steps[0]
+
+
 def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
     found = []
     while ahead:

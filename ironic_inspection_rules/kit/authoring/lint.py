@@ -362,7 +362,7 @@ def _check_tables(subjects: list[checked_rule.CheckedRule],
             yield _finding(subject.written, problem, UNKNOWN_TABLE, level)
     for subject, pointer, message in tables.check_values(subjects, built):
         yield _finding_at(subject.written, pointer, message, TABLE_VALUE)
-    for subject, pointer, message in tables.check_secrets(subjects, built):
+    for subject, pointer, message in secrets.check_columns(subjects, built):
         yield _finding_at(subject.written, pointer, message, MASKED)
     for name, pointer, message in tables.unused(subjects, built):
         path, (line, column) = file_tables.tables[name].locate(pointer)

@@ -142,57 +142,6 @@ def _with_column(args: typing.Any, place: data_path.Path, value: typing.Any
     return changed
 
 
-def check_secrets(rules: Sequence[checked_rule.CheckedRule],
-                  tables: table.Tables) -> checked_rule.FoundTogether:
-    """Find secret columns that an action would write.
-
-    Only sensitive rules see them; for others the inspection fails.
-    """
-    for rule in rules:
-        if rule.rule.sensitive:
-            continue
-        columns = list(table_check.columns(rule.rule))
-        for action in rule.actions:
-            loop = action.written.get('loop')
-            for argument, value in action.templates.items():
-                if argument in action.op.plugin.TELLS:
-                    continue
-                pointer = action.pointer_to(argument)
-                written = [(column.table, column.column)
-                           for column in columns
-                           if f'{column.pointer}/'.startswith(f'{pointer}/')]
-                for name in _rows_in(rule, value, loop):
-                    if name in tables:
-                        written += [(name, column) for column
-                                    in tables[name].definition.secret]
-                for name, column in dict.fromkeys(written):
-                    if name in tables and (
-                            column in tables[name].definition.secret):
-                        yield rule, pointer, _(
-                            'writes the secret column "%(column)s" of table '
-                            '"%(table)s": only rules that are "sensitive" '
-                            'see it, and the inspection fails where another '
-                            'would write it') % {
-                                'column': suggestion.shown(column),
-                                'table': name}
-
-
-def _rows_in(rule: checked_rule.CheckedRule, value: typing.Any,
-             loop: typing.Any) -> Iterator[str]:
-    """Yield the names of tables of which a value has a row as it is.
-
-    :param loop: of the action that has the value; None for none.
-    """
-    origins = origin.Origins(rule.rule.vars, loop)
-    for field in interpolation.fields(value):
-        if origin.gives_row(field):
-            yield from _names(field)
-        elif field.root in _OF_RULE and field.is_plain:
-            for source in origins.of_tables(field.root, field.steps):
-                if source.is_row and not source.rest:
-                    yield from _names(source.field)
-
-
 def unused(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
            ) -> Iterator[Unused]:
     """Find tables and columns that nothing reads."""
@@ -240,7 +189,7 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
         origins = origin.Origins(rule.rule.vars, loop)
         for field in effects.fields([operation.arguments, loop]):
             if origin.gives_row(field):
-                yield from _names(field)
+                yield from effects.tables_of(field)
             if field.root not in _OF_RULE:
                 continue
             if any(call.name == 'get' for call in field.filters):
@@ -248,14 +197,7 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
                 continue
             for source in origins.of_tables(field.root, field.steps):
                 if not source.rest:
-                    yield from _names(source.field)
-
-
-def _names(field: interpolation.Field) -> Iterator[str]:
-    """Yield the names of the tables that a field effects."""
-    for read in effects.of_field(field):
-        if read.root == interpolation.TABLES and read.steps:
-            yield read.steps[0]
+                    yield from effects.tables_of(source.field)
 
 
 def _is_column(value: typing.Any) -> bool:
