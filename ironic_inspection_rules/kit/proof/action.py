@@ -360,11 +360,11 @@ class Actions:
                 # The rule has ended with an error.
                 continue
             if isinstance(name, values.Const):
+                constant = str(name.value).strip()
                 both = self._unless(both, logic.disj(
-                    logic.known(sets and not _names_capability(name.value)),
+                    logic.known(sets and not _names_capability(constant)),
                     values.failed(text), self._machine.may_fail(text)))
-                self._put(both, (*cells.CAPABILITIES, str(name.value)),
-                          text, sets)
+                self._put(both, (*cells.CAPABILITIES, constant), text, sets)
             else:
                 self._lose(both, 'the name of a capability out of data',
                            *given.values())

@@ -31,6 +31,9 @@ ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
 MOST = 16  # Each rule that extends a list may double what it can be.
 ERROR = -1  # The result of an inspection that met an error.
 
+_TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
+"""The value of a capability, without white space around it."""
+
 
 @dataclasses.dataclass(frozen=True)
 class State:
@@ -262,18 +265,27 @@ def extended(machine: machines.Machine, is_crowded: bool,
 
 def capability_text(machine: machines.Machine,
                     each: values.Alternative) -> Value:
-    """Return the value of a capability, which is text without commas."""
+    """Return the value of a capability, which is text without commas.
+
+    White space around it is left out.
+    """
+    unknown = values.unknown('the value of a capability', each)
     if isinstance(each, values.Const):
-        text = str(each.value)
-        return values.const(text) if text and ',' not in text and not (
-            isinstance(each.value, list | dict)) else values.FAILED
+        if isinstance(each.value, list | dict):
+            return values.FAILED
+        constant = str(each.value).strip()
+        if not constant or ',' in constant:
+            return values.FAILED
+        return values.const(constant)
     if isinstance(each, values.Term):
         text = machine.text_of(each)
         if text is not None:
-            return values.choose(
-                z3.Or(text == '', z3.Contains(text, ',')),
-                values.FAILED, values.only(values.Term(text)))
-    return values.unknown('the value of a capability', each)
+            # The solver has no texts without the white space around others.
+            is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED))
+            fails = z3.Or(text == '', z3.Contains(text, ','))
+            return values.choose(fails, values.FAILED, values.choose(
+                is_trimmed, values.only(values.Term(text)), unknown))
+    return unknown
 
 
 def no_capabilities(machine: machines.Machine, path: data_path.Path,

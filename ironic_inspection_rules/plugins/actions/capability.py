@@ -56,13 +56,18 @@ class SetCapability(plugin.Action):
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for argument, text in arguments.items():
-            if ',' in text or not text or argument == 'name' and ':' in text:
+            if ',' in text or not text.strip() or (
+                    argument == 'name' and ':' in text):
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:
         for _argument, problem in self.problems({'name': name,
                                                  'value': value}):
             raise exceptions.OperationError(problem)
+        # As they are read again: Ironic and the next action that changes a
+        # capability leave out white space around names and values.
+        name = name.strip()
+        value = value.strip()
         capabilities = {**read(target), name: value}
         if target.get(plugin.NODE, PATH) == _as_text(capabilities):
             # The rule only sets this part of the text.
@@ -82,6 +87,7 @@ class UnsetCapability(plugin.Action):
         yield plugin.Write('capability', arguments['name'], argument='name')
 
     def __call__(self, target: Target, name: str) -> None:
+        name = name.strip()
         capabilities = read(target)
         if capabilities.pop(name, None) is not None:
             _write(target, capabilities, name)

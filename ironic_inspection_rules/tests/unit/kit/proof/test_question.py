@@ -394,7 +394,7 @@ class QuestionTestCase(base.TestCase):
             'path': path, 'value': {}}} for path in ('/properties', '/extra')]}
         for value, broken in (
                 ('a,b', True), ('a:b', True), ('', True), (None, True),
-                (['a'], True), (1, False), (' ', False)):
+                (['a'], True), (1, False), (' ', True)):
             answer = self.compared(
                 [does('set-capability', value, name='{vars.v}', value='1'),
                  clears], [nothing, clears])
@@ -723,6 +723,20 @@ class QuestionTestCase(base.TestCase):
         # A name that a machine has may be that of the other.
         self.assertIn(self.one('conflict', sets('1'), sets(
             '2', '{plugin_data.t}')).get(('0', '1')), ('yes', 'unknown'))
+
+    def test_white_space_around_a_capability_is_no_part_of_it(self):
+        def sets(name, value):
+            return {'actions': [{'op': 'set-capability',
+                                 'args': [name, value]}]}
+
+        of_data = sets('c', '{plugin_data.t}')
+        constant = sets('d', 'b')
+        self.assertEqual('no', self.compared(
+            [of_data, constant], [constant, of_data]))
+        self.assertEqual('no', self.compared([sets('c', ' 1 ')],
+                                             [sets(' c', '1\t')]))
+        self.assertEqual('yes', self.compared([sets('c', '1')],
+                                              [sets('c', '1 2')]))
 
     def test_what_a_field_gives_is_one_token_of_a_path(self):
         def sets(path, token=''):
