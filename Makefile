@@ -123,6 +123,12 @@ docs: $(TOX) ## Build the documents: doc/, api-ref/, releasenotes/ build/html
 dist: $(TOX) ## Build and check what is published: dist/
 	$(TOX) -q -e dist
 
+.PHONY: release
+release: $(TOX) ## Build and install all that is published: dist/ (IRONIC=39.0.0)
+	rm -rf dist
+	$(TOX) -q -e dist,docs,api-ref,releasenotes
+	$(PYTHON) tools/release.py $(if $(IRONIC),--ironic $(IRONIC))
+
 clean: ## Remove all that was built or installed here
 	rm -rf .venv .tox .stestr .mypy_cache .ruff_cache .coverage* .hypothesis cover \
 	    build dist *.egg-info doc/build api-ref/build releasenotes/build

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pack documents and a container layer beside the wheel, and install them all.
+
+    tools/release.py [--ironic 39.0.0]
+
+Needs the wheel and the source distribution in dist/, the built documents, and
+an index of packages: "make release" runs it. What it made is installed into
+new environments, as its users do:
+
+* wheel and source distribution where nothing else is installed. The tools on
+  files have to work there.
+* the layer beside a stock Ironic, without an index. The tables are made by
+  what it installed.
+"""
+
+import argparse
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+_NAME = 'ironic-inspection-rules'
+_DOCUMENTS = ('doc', 'api-ref', 'releasenotes')
+_WHEELS = pathlib.PurePosixPath('usr/share', _NAME, 'wheels')
+"""Where the layer has its wheels, below the root of a container."""
+
+
+class Environment:
+    """A Python environment of its own.
+
+    :param directory: where it is made.
+    """
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        venv.create(directory, with_pip=True)
+        self._programs = directory / 'bin'
+
+    def run(self, program: str, *words: object) -> str:
+        """Run one of its programs, and return what it printed.
+
+        :raises: subprocess.CalledProcessError; what the program said is on
+            standard error.
+        """
+        # pip reads constraints from a variable, and those of who calls this
+        # are not those of a user.
+        return subprocess.run(
+            [self._programs / program, *map(str, words)], check=True,
+            stdout=subprocess.PIPE, text=True).stdout
+
+    def install(self, *words: object) -> None:
+        """Have pip install something, and check that all fits together."""
+        self.run('pip', 'install', '-q', *words)
+        self.run('pip', 'check')
+
+
+def find_one(pattern: str) -> pathlib.Path:
+    """Return the only file of a kind that is to be published.
+
+    :raises: SystemExit if there is none, or several.
+    """
+    found = list(_ROOT.glob(f'dist/{pattern}'))
+    if len(found) != 1:
+        sys.exit(f'dist/{pattern}: {len(found)} files where one is needed: '
+                 'make clean release')
+    return found[0]
+
+
+def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:
+    """Write an archive that depends on nothing but what is in it.
+
+    :param members: files and directories by the name that each gets.
+    """
+    with (open(path, 'wb') as file,
+          gzip.GzipFile('', 'wb', fileobj=file, mtime=0) as compressed,
+          tarfile.open(fileobj=compressed, mode='w') as archive):
+        for name, member in members.items():
+            for part in (member, *sorted(member.rglob('*'))):
+                # What Sphinx keeps for itself has a dot before its name.
+                if any(name.startswith('.')
+                       for name in part.relative_to(member).parts):
+                    continue
+                place = pathlib.PurePosixPath(name, part.relative_to(member))
+                archive.add(part, str(place), recursive=False,
+                            filter=_of_nobody)
+
+
+def _of_nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Forget who made a member, and when."""
+    member.uid = member.gid = 0
+    member.uname = member.gname = ''
+    member.mtime = 0
+    return member
+
+
+def pack_documents(version: str) -> pathlib.Path:
+    """Pack what "make docs" has built.
+
+    :raises: SystemExit if it has not.
+    """
+    members = {}
+    for name in _DOCUMENTS:
+        built = _ROOT / name / 'build/html'
+        if not built.joinpath('index.html').exists():
+            sys.exit(f'{built.relative_to(_ROOT)}: there is no index.html: '
+                     'make docs')
+        members[f'{_NAME}-{version}/{name}'] = built
+    path = _ROOT / 'dist' / f'{_NAME}-{version}-documents.tar.gz'
+    pack(path, members)
+    return path
+
+
+def pack_layer(environment: Environment, wheel: pathlib.Path, version: str,
+               ironic: str, directory: pathlib.Path) -> pathlib.Path:
+    """Pack the wheel with all that it needs and an Ironic has not.
+
+    :param environment: has that Ironic, and decides what is missing.
+    :param directory: empty, for the wheels.
+    """
+    report = json.loads(environment.run(
+        'pip', 'install', '-q', '--dry-run', '--report', '-',
+        '-c', _constraints(ironic), wheel))
+    missing = [f"{found['metadata']['name']}=={found['metadata']['version']}"
+               for found in report['install']
+               if found['metadata']['name'] != _NAME]
+    environment.run('pip', 'wheel', '-q', '--no-deps', '-w', directory,
+                    wheel, *missing)
+    # Some of the wheels have parts in C, for one Python on one processor.
+    tag = environment.run('python', '-c', (
+        'import sys, sysconfig; print("cp%d%d-%s" % (*sys.version_info[:2], '
+        'sysconfig.get_platform()))')).strip()
+    path = _ROOT / 'dist' / (
+        f'{_NAME}-{version}-layer-ironic-{ironic}-{tag}.tar.gz')
+    pack(path, {str(_WHEELS): directory})
+    return path
+
+
+def _constraints(ironic: str) -> pathlib.Path:
+    return _ROOT / 'constraints' / f'ironic-{ironic}.txt'
+
+
+def check_tools(environment: Environment, version: str) -> None:
+    """Check what works without Ironic: rules are tried on inventories.
+
+    :raises: subprocess.CalledProcessError, AssertionError
+    """
+    printed = environment.run(_NAME, '--version')
+    assert version in printed, f'{printed!r} is not version {version}'
+    starter = _ROOT / 'deploy/ci/starter'
+    environment.run(_NAME, 'lint', starter / 'rules')
+    environment.run(_NAME, 'test', starter / 'rules',
+                    '--inventory', starter / 'machines',
+                    '--expect', starter / 'expected.yaml')
+
+
+def check_layer(environment: Environment, layer: pathlib.Path,
+                root: pathlib.Path) -> None:
+    """Install a layer without an index, and make the tables with it.
+
+    :param environment: has Ironic.
+    :param root: of the container, an empty directory.
+    :raises: subprocess.CalledProcessError
+    """
+    with tarfile.open(layer) as archive:
+        archive.extractall(root, filter='data')
+    environment.install('--no-index', '--find-links', root / _WHEELS, _NAME)
+    configuration = root / 'ironic.conf'
+    configuration.write_text(
+        f'[database]\nconnection = sqlite:///{root}/ironic.sqlite\n')
+    environment.run('ironic-dbsync', '--config-file', configuration,
+                    'create_schema')
+    environment.run(f'{_NAME}-dbsync', '--config-file', configuration,
+                    'create_schema')
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition('\n')[0])
+    parser.add_argument('--ironic', default='39.0.0', metavar='VERSION',
+                        help='that the layer is for (default: %(default)s)')
+    arguments = parser.parse_args()
+    wheel = find_one('*.whl')
+    source = find_one('ironic_inspection_rules-*[0-9].tar.gz')
+    version = wheel.name.split('-')[1]
+    print('Packing the documents', flush=True)
+    made = [wheel, source, pack_documents(version)]
+    with tempfile.TemporaryDirectory() as temporary:
+        place = pathlib.Path(temporary)
+        for path in (wheel, source):
+            print(f'Installing {path.name}', flush=True)
+            environment = Environment(place / path.suffix)
+            environment.install(path)
+            check_tools(environment, version)
+        print(f'Installing Ironic {arguments.ironic}, which takes minutes',
+              flush=True)
+        environment = Environment(place / 'ironic')
+        environment.install('-c', _constraints(arguments.ironic), 'ironic')
+        print('Packing the layer', flush=True)
+        layer = pack_layer(environment, wheel, version, arguments.ironic,
+                           place / 'wheels')
+        print(f'Installing {layer.name}', flush=True)
+        root = place / 'root'
+        root.mkdir()
+        check_layer(environment, layer, root)
+        made.append(layer)
+    for path in made:
+        print(f'{path.stat().st_size / 1e6:8.1f} MB  {path.name}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
