@@ -54,11 +54,14 @@ class Fact(typing.NamedTuple):
     unordered: bool = False
 
 
+WRITE_KINDS = ('node', 'port', 'plugin_data', 'capability', 'trait', 'traits')
+"""The kinds of places; ``traits`` are all that begin with a prefix."""
+
+
 class Write(typing.NamedTuple):
     """A value that an action leaves at one place.
 
-    :param kind: ``node``, ``port``, ``plugin_data``, ``capability``,
-        ``trait``, or ``traits`` for all that begin with a prefix.
+    :param kind: one of :data:`WRITE_KINDS`.
     :param name: a path in the first three, else a name or the prefix.
     :param value: the new value; :data:`.path.ABSENT` if it is removed.
     :param extends: whether the value is appended to a list.

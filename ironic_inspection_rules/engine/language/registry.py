@@ -171,7 +171,13 @@ class Op(typing.NamedTuple):
         :raises: :class:`.exceptions.PluginFailed`.
         """
         def writes() -> list[Write]:
-            return [Write(*write) for write in self.plugin.writes(arguments)]
+            declared = [Write(*write)
+                        for write in self.plugin.writes(arguments)]
+            for write in declared:
+                if write.kind not in plugin.WRITE_KINDS:
+                    raise ValueError(
+                        f'{write.kind!r} is no kind of a place')
+            return declared
 
         return self.guarded(writes, 'writes')()
 

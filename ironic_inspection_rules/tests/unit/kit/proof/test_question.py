@@ -670,6 +670,19 @@ class QuestionTestCase(base.TestCase):
         asks = {**tags, 'conditions': [{'op': 'third-party', 'args': ['b']}]}
         self.assertEqual('yes', self.compared([asks], [tags]))
 
+    def test_an_action_of_others_may_write_anywhere(self):
+        def writes(_action, _arguments):
+            yield 'disk', 'sda'
+
+        self.useFixture(third_party.Installed())
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{third_party.__name__}.ThirdAction.writes', writes))
+        acts = {'actions': [{'op': 'third-party', 'args': ['a']}]}
+        (answer,) = question.Proof(self.parse([
+            {**acts, 'uuid': MACHINE}]), SECONDS).answers(['gap:/extra/tag'])
+        self.assertEqual('unknown', answer.verdict)
+        self.assertIn('ThirdAction.writes', answer.reason)
+
     def test_a_plain_value_takes_no_key(self):
         attributes = 'set-attribute', 'del-attribute', '/extra/tag'
         data = 'set-plugin-data', 'unset-plugin-data', '/t'

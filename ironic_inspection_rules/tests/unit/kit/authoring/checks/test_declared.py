@@ -5,6 +5,7 @@
 import json
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring import schema
@@ -61,10 +62,16 @@ class DeclaredTestCase(files.FilesTestCase):
             def writes(self, arguments):
                 return 5
 
+        class OddPlace(foreign.Action):
+            def writes(self, arguments):
+                yield plugin.Write('disk', 'sda', 1)
+
         for ops in (registry.Registry({'odd-condition': Odd},
                                       {'odd-action': foreign.Action}),
                     registry.Registry({'odd-condition': foreign.Condition},
-                                      {'odd-action': OddAction})):
+                                      {'odd-action': OddAction}),
+                    registry.Registry({'odd-condition': foreign.Condition},
+                                      {'odd-action': OddPlace})):
             found = lint.lint([self.write('rules.yaml', json.dumps([{
                 'conditions': [foreign.CONDITION],
                 'actions': [foreign.ACTION]}]))], ops)
