@@ -158,12 +158,14 @@ def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
     matched = replacement.match(rules, present)
     wanted = []
     refused = {}
-    for index, (rule, pair) in enumerate(zip(rules, matched, strict=True)):
+    for index, (rule, found) in enumerate(zip(rules, matched, strict=True)):
+        stored = None
+        if found is not None:
+            stored = found.rule
+        elif isinstance(rule, dict) and rule.get('uuid') in (None, ''):
+            rule = {**rule, 'uuid': new_uuid(index, rule)}
         try:
-            if pair is None and isinstance(rule, dict) and (
-                    rule.get('uuid') in (None, '')):
-                rule = {**rule, 'uuid': new_uuid(index, rule)}
-            wanted.append(_parse(rule, pair[0] if pair else None, restored))
+            wanted.append(_parse(rule, stored, restored))
         except exceptions.InvalidRule as exc:
             refused[index] = exc.problems
     if refused:

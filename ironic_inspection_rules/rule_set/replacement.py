@@ -56,92 +56,172 @@ class Step:
             return DELETED
         if self.fields:
             return UPDATED
-        return UNCHANGED if self.position is None else MOVED
+        if self.position is None:
+            return UNCHANGED
+        return MOVED
 
     @property
     def place(self) -> float:
         """The place that the rule has among the others afterwards."""
         if self.position is not None:
             return self.position
-        return float(self.before['position']) if self.before else 0.0
+        if self.before is None:
+            return 0.0
+        return float(self.before['position'])
 
     @functools.cached_property
     def fields(self) -> list[str]:
         """Names of the fields that differ."""
-        before, after = self.before or {}, self.after or {}
+        before = self.before or {}
+        after = self.after or {}
         return [name for name in model.WRITABLE
                 if not model.same(name, before.get(name), after.get(name))]
 
 
-def match(wanted: typing.Sequence[typing.Any],
-          present: typing.Sequence[Fields]
-          ) -> list[tuple[Fields, str | None] | None]:
-    """Find the stored rule that each of some rules is.
+class Match(typing.NamedTuple):
+    """The stored rule that a wanted rule is.
 
-    By its UUID first. Then one without, by its description where that is
-    unique among the stored rules that are left and among those without a
-    UUID. Then by all that is in it, so that it changes nothing; else it is a
-    new one.
+    ``by`` is what shows it: ``uuid`` or ``description``, to others also
+    another word; None where both have the same content and no description.
+    """
+
+    rule: Fields
+    by: str | None
+
+
+def match(wanted: typing.Sequence[typing.Any],
+          present: typing.Sequence[Fields]) -> list[Match | None]:
+    """Find the stored rule that each wanted rule is.
+
+    A rule is found by its UUID. One without is found by its description,
+    where that is unique among the stored rules that are left and among the
+    wanted ones without a UUID. The others are found by their whole content,
+    so that these change nothing. What is not found is a new rule.
 
     :param wanted: rules as they were posted; may be anything.
-    :returns: of each the stored rule and by what it was found, or None.
     :raises: :class:`.exceptions.InvalidRules` where two have the same UUID.
     """
-    # What is no rule, or has no UUID that could be one, is none of these.
-    wanted = [rule if isinstance(rule, dict)
-              and isinstance(rule.get('uuid'), str | None) else None
-              for rule in wanted]
-    uuids = set()
-    for index, rule in enumerate(wanted):
-        if rule and rule.get('uuid'):
-            if rule['uuid'] in uuids:
-                twice = exceptions.Problem(
-                    '/uuid', _('rule %s is there twice') % rule['uuid'])
-                raise exceptions.InvalidRules({index: [twice]})
-            uuids.add(rule['uuid'])
-    by_uuid = {rule['uuid']: rule for rule in present}
-    left = _unique(rule for rule in present if rule['uuid'] not in uuids)
-    unnamed = _unique(rule for rule in wanted
-                      if rule and not rule.get('uuid'))
+    matcher = _Matcher([_rule_or_none(rule) for rule in wanted], present)
+    return matcher.match()
 
-    def find(rule: Fields | None) -> tuple[Fields, str | None] | None:
+
+def _rule_or_none(posted: typing.Any) -> Fields | None:
+    """Return what was posted, None for what can be no stored rule."""
+    if not isinstance(posted, dict):
+        return None
+    if not isinstance(posted.get('uuid'), str | None):
+        return None
+    return posted
+
+
+class _Matcher:
+    """Finds stored rules for wanted ones, of which no two get the same.
+
+    :param wanted: the rules in order, None for what can be none.
+    :param present: the stored rules in order.
+    """
+
+    def __init__(self, wanted: typing.Sequence[Fields | None],
+                 present: typing.Sequence[Fields]) -> None:
+        self._wanted = wanted
+        self._present = present
+        self._uuids = _uuids(wanted)
+        self._by_uuid = {rule['uuid']: rule for rule in present}
+        self._by_description = _unique(
+            rule for rule in present if rule['uuid'] not in self._uuids)
+        self._without_uuid = _unique(
+            rule for rule in wanted if rule and not rule.get('uuid'))
+
+    def match(self) -> list[Match | None]:
+        """Return the match of each wanted rule, None for new ones."""
+        matches = [self._by_name(rule) for rule in self._wanted]
+        equals = self._by_content(matches)
+        if not equals:
+            return matches
+        for index, rule in enumerate(self._wanted):
+            if matches[index] or not rule or rule.get('uuid'):
+                continue
+            same = equals[_content(rule)]
+            if same:
+                by = 'description' if rule.get('description') else None
+                # Of several equal rules each is one of the stored ones.
+                matches[index] = Match(same.popleft(), by)
+        return matches
+
+    def _by_name(self, rule: Fields | None) -> Match | None:
+        """Return the match by UUID or by description."""
         if rule is None:
             return None
         if rule.get('uuid'):
-            found, by = by_uuid.get(rule['uuid']), 'uuid'
-        else:
-            description = rule.get('description')
-            found, by = (left.get(description) if isinstance(description, str)
-                         and description in unnamed else None), 'description'
-        return (found, by) if found else None
+            found = self._by_uuid.get(rule['uuid'])
+            return Match(found, 'uuid') if found else None
+        description = rule.get('description')
+        if not isinstance(description, str):
+            return None
+        if description not in self._without_uuid:
+            return None
+        found = self._by_description.get(description)
+        return Match(found, 'description') if found else None
 
-    matched = [find(rule) for rule in wanted]
-    uuids.update(pair[0]['uuid'] for pair in matched if pair)
-    same: dict[typing.Hashable, collections.deque[Fields]] = (
-        collections.defaultdict(collections.deque))
-    for rule in present:
-        if rule['uuid'] not in uuids:
-            same[_content(rule)].append(rule)
+    def _by_content(self, matches: typing.Sequence[Match | None]
+                    ) -> dict[typing.Hashable, collections.deque[Fields]]:
+        """Return the stored rules that are left, by what is in them."""
+        taken = set(self._uuids)
+        for found in matches:
+            if found is not None:
+                taken.add(found.rule['uuid'])
+        by_content: dict[typing.Hashable, collections.deque[Fields]] = (
+            collections.defaultdict(collections.deque))
+        for rule in self._present:
+            if rule['uuid'] not in taken:
+                by_content[_content(rule)].append(rule)
+        return by_content
+
+
+def _uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
+    """Return the UUIDs of rules.
+
+    :raises: :class:`.exceptions.InvalidRules` where two are the same.
+    """
+    uuids: set[str] = set()
     for index, rule in enumerate(wanted):
-        if same and rule and not rule.get('uuid') and (
-                matched[index] is None and (equals := same[_content(rule)])):
-            matched[index] = equals.popleft(), (
-                'description' if rule.get('description') else None)
-    return matched
+        if not rule or not rule.get('uuid'):
+            continue
+        if rule['uuid'] in uuids:
+            twice = exceptions.Problem(
+                '/uuid', _('rule %s is there twice') % rule['uuid'])
+            raise exceptions.InvalidRules({index: [twice]})
+        uuids.add(rule['uuid'])
+    return uuids
+
+
+def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
+    """Return rules by their description where that is unique."""
+    described = [rule for rule in rules
+                 if isinstance(rule.get('description'), str)
+                 and rule['description']]
+    count = collections.Counter(rule['description'] for rule in described)
+    return {rule['description']: rule for rule in described
+            if count[rule['description']] == 1}
 
 
 def _content(rule: Fields) -> typing.Hashable:
     """Return a key that rules share that differ in nothing but the UUID."""
-    made = rule.get(model.VARS)
-    return path.identity([
-        # Vars are computed in their order.
-        list(made) if isinstance(made, dict) else [],
-        *(model.DEFAULTS.get(name) if rule.get(name) is None else rule[name]
-          for name in _CONTENT)])
+    own_vars = rule.get(model.VARS)
+    content: list[typing.Any] = [[]]
+    if isinstance(own_vars, dict):
+        # Vars are computed in their order, which a mapping does not compare.
+        content = [list(own_vars)]
+    for name in _CONTENT:
+        value = rule.get(name)
+        if value is None:
+            value = model.DEFAULTS.get(name)
+        content.append(value)
+    return path.identity(content)
 
 
 def decide(wanted: typing.Sequence[Fields],
-           matched: typing.Sequence[tuple[Fields, str | None] | None],
+           matched: typing.Sequence[Match | None],
            present: typing.Sequence[Fields], prune: bool = True) -> list[Step]:
     """Decide what becomes of all rules, those that are not wanted last.
 
@@ -151,26 +231,28 @@ def decide(wanted: typing.Sequence[Fields],
     :param prune: whether stored rules that are not wanted go. Where they
         stay, all stored rules keep their places, and new ones come last.
     """
+    positions = [None if found is None else found.rule['position']
+                 for found in matched]
     if prune:
-        places = _places_in_set(wanted, [pair[0]['position'] if pair else None
-                                         for pair in matched])
+        places = _places_in_set(wanted, positions)
     else:
-        following = itertools.count(1 + max(
-            (rule['position'] for rule in present), default=0))
-        places = [pair[0]['position'] if pair else next(following)
-                  for pair in matched]
+        places = _places_behind(positions, present)
     steps = []
     kept = set()
-    for rule, pair, place in zip(wanted, matched, places, strict=True):
-        if pair is None:
+    for rule, found, place in zip(wanted, matched, places, strict=True):
+        if found is None:
             steps.append(Step(None, rule, position=place))
             continue
-        before, matched_by = pair
+        before = found.rule
         kept.add(before['uuid'])
-        moved = place != before['position']
-        steps.append(Step(before, rule, matched_by, place if moved else None))
-    return steps + [Step(rule, None if prune else rule) for rule in present
-                    if rule['uuid'] not in kept]
+        new_place = None
+        if place != before['position']:
+            new_place = place
+        steps.append(Step(before, rule, found.by, new_place))
+    for rule in present:
+        if rule['uuid'] not in kept:
+            steps.append(Step(rule, None if prune else rule))
+    return steps
 
 
 def rules_after(steps: typing.Iterable[Step]) -> list[Fields]:
@@ -179,82 +261,112 @@ def rules_after(steps: typing.Iterable[Step]) -> list[Fields]:
     return [step.after for step in steps if step.after is not None]
 
 
-def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
-    """Return rules by their description where that is unique."""
-    rules = [rule for rule in rules
-             if isinstance(rule.get('description'), str)
-             and rule['description']]
-    count = collections.Counter(rule['description'] for rule in rules)
-    return {rule['description']: rule for rule in rules
-            if count[rule['description']] == 1}
+def _places_behind(positions: typing.Sequence[float | None],
+                   present: typing.Sequence[Fields]) -> list[float]:
+    """Return the places of rules of which new ones come last.
+
+    :param positions: the place that each rule has, None for a new one.
+    :param present: the stored rules.
+    """
+    last = max((rule['position'] for rule in present), default=0)
+    places = []
+    for position in positions:
+        if position is None:
+            last += 1
+            position = last
+        places.append(position)
+    return places
 
 
 def _places_in_set(wanted: typing.Sequence[Fields],
-                   present: typing.Sequence[float | None]) -> list[float]:
+                   positions: typing.Sequence[float | None]) -> list[float]:
     """Return places in which rules run in the order wanted.
 
     Where keeping that order would move a rule, only rules of one phase and
     priority are kept in order: no other order makes a difference.
 
-    :param present: the place that each rule has, None for a new one.
+    :param positions: the place that each rule has, None for a new one.
     """
-    places = _places(present)
+    places = _rising_places(positions)
     if all(old in (None, new)
-           for old, new in zip(present, places, strict=True)):
+           for old, new in zip(positions, places, strict=True)):
         return places
     equals = collections.defaultdict(list)
     for index, rule in enumerate(wanted):
         equals[rule.get('phase'), rule.get('priority')].append(index)
     for indexes in equals.values():
-        among_equals = _places([present[index] for index in indexes])
+        among_equals = _rising_places([positions[index] for index in indexes])
         for index, place in zip(indexes, among_equals, strict=True):
             places[index] = place
     return places
 
 
-def _places(present: typing.Sequence[float | None]) -> list[float]:
+def _rising_places(positions: typing.Sequence[float | None]) -> list[float]:
     """Return rising places that keep as many of the present ones as can be.
 
-    :param present: the place that each rule has, None for a new one.
+    :param positions: the place that each rule has, None for a new one.
     """
-    kept = _longest_rising(present)
     places: list[float] = []
+    low = None
     start = 0
-    for index in [*kept, len(present)]:
-        low = present[start - 1] if start else None
-        high = present[index] if index < len(present) else None
-        count = index - start
-        first = low if low is not None else (
-            0.0 if high is None else high - count - 1)
-        width = 1.0 if high is None else (high - first) / (count + 1)
-        places += [first + width * number for number in range(1, count + 1)]
-        if high is not None:
-            places.append(high)
+    for index, position in _longest_rising(positions):
+        places += _places_between(low, position, index - start)
+        places.append(position)
+        low = position
         start = index + 1
-    if any(one >= other for one, other
-           in zip(places, places[1:], strict=False)):
-        # No more room between two of them.
+    places += _places_between(low, None, len(positions) - start)
+    if any(place >= following
+           for place, following in itertools.pairwise(places)):
+        # Places are floats, and halving them again and again ends: there is
+        # no more room between two of them.
         return [float(number) for number in range(1, len(places) + 1)]
     return places
 
 
-def _longest_rising(values: typing.Sequence[float | None]) -> list[int]:
-    """Return the indexes of the longest rising part of some numbers."""
+def _places_between(low: float | None, high: float | None,
+                    count: int) -> list[float]:
+    """Return rising places between two others.
+
+    :param low: None where nothing is before them.
+    :param high: None where nothing is behind them.
+    """
+    width = 1.0
+    if high is None:
+        low = low or 0.0
+    elif low is None:
+        low = high - count - 1
+    else:
+        width = (high - low) / (count + 1)
+    return [low + width * number for number in range(1, count + 1)]
+
+
+def _longest_rising(values: typing.Sequence[float | None]
+                    ) -> list[tuple[int, float]]:
+    """Return the longest rising part of numbers, each after its index.
+
+    This is patience sorting: ``tails`` has the least number that a rising
+    part of each length may end with, so a binary search finds the longest
+    part that a number can follow.
+    """
     tails: list[float] = []
+    # By length: the index of the number that the part ends with.
     ends: list[int] = []
-    before: dict[int, int | None] = {}
+    before: dict[int, int] = {}
     for index, value in enumerate(values):
         if value is None:
             continue
         length = bisect.bisect_left(tails, value)
-        before[index] = ends[length - 1] if length else None
+        if length:
+            before[index] = ends[length - 1]
         tails[length:length + 1] = [value]
         ends[length:length + 1] = [index]
-    chosen: list[int] = []
-    last: int | None = ends[-1] if ends else None
+    chosen: list[tuple[int, float]] = []
+    last = ends[-1] if ends else None
     while last is not None:
-        chosen.append(last)
-        last = before[last]
+        value = values[last]
+        assert value is not None
+        chosen.append((last, value))
+        last = before.get(last)
     return chosen[::-1]
 
 
@@ -266,16 +378,18 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
     count = {outcome: sum(step['outcome'] == outcome for step in steps)
              for outcome in _SIGNS}
     for step in steps:
-        if step['outcome'] in _SIGNS:
-            name = step['description'] or _('(no description)')
-            by = _(', found by %s') % step['matched_by'] if (
-                step['matched_by']) else ''
-            # "(known after apply)" has parentheses already.
-            uuid = step['uuid'].strip('()')
-            yield f'{_SIGNS[step["outcome"]]} {name} ({uuid}{by})'
-            if step['outcome'] != 'moved':
-                yield from lines(step)
-            yield ''
+        outcome = step['outcome']
+        if outcome not in _SIGNS:
+            continue
+        name = step['description'] or _('(no description)')
+        # "(known after apply)" has parentheses already.
+        identity = step['uuid'].strip('()')
+        if step['matched_by']:
+            identity += _(', found by %s') % step['matched_by']
+        yield f'{_SIGNS[outcome]} {name} ({identity})'
+        if outcome != MOVED:
+            yield from lines(step)
+        yield ''
     if any(count.values()):
         yield _('%(created)d to create, %(updated)d to update, '
                 '%(moved)d to move, %(deleted)d to delete') % count
@@ -289,10 +403,17 @@ def lines(step: Fields) -> list[str]:
     :param step: the rule ``before`` and ``after`` the change, None where
         there is none, and the names of the ``fields`` that differ.
     """
-    rules = (shown(step, side) for side in ('before', 'after'))
-    before, after = ([] if rule is None else yaml_text.dump(rule).splitlines()
-                     for rule in rules)
-    return list(difflib.unified_diff(before, after, n=3, lineterm=''))[2:]
+    before = _yaml_lines(shown(step, 'before'))
+    after = _yaml_lines(shown(step, 'after'))
+    diff = list(difflib.unified_diff(before, after, n=3, lineterm=''))
+    # The first two lines are the names of files, of which there are none.
+    return diff[2:]
+
+
+def _yaml_lines(rule: Fields | None) -> list[str]:
+    if rule is None:
+        return []
+    return yaml_text.dump(rule).splitlines()
 
 
 def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
@@ -303,7 +424,9 @@ def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
     rule = step[side]
     if rule is None:
         return None
-    new = step['fields'] if side == 'after' else ()
+    new: typing.Sequence[str] = ()
+    if side == 'after':
+        new = step['fields']
     return stored_rule.planned(
         {name: rule[name] for name in model.WRITABLE},
         (step['before'] or {}, step['after'] or {}), new)

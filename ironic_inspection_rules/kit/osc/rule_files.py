@@ -98,12 +98,12 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
         neither UUID nor description is known.
     """
     rules = [_with_canonical_uuid(rule) for rule in rules]
-    places = replacement.match(
+    matched = replacement.match(
         rules, [rule for rule in in_force if not rule['built_in']])
     identified = []
-    for rule, place in zip(rules, places, strict=True):
-        if place:
-            rule = {**rule, 'uuid': place[0]['uuid']}
+    for rule, found in zip(rules, matched, strict=True):
+        if found:
+            rule = {**rule, 'uuid': found.rule['uuid']}
         elif rule.get('uuid') in (None, ''):
             rule = {**rule, 'uuid': str(uuid.uuid4())}
         identified.append(rule)

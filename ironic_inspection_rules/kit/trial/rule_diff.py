@@ -142,11 +142,10 @@ def compare(old: RuleSet, new: RuleSet
     matched = _match(old, new, present)
     rules = []
     after = {}
-    for rule, pair in zip(new.rules, matched, strict=True):
+    for rule, found in zip(new.rules, matched, strict=True):
         meaning = new.meanings[rule.uuid]
-        if pair is not None:
-            old_rule, _how = pair
-            rule = dataclasses.replace(rule, uuid=old_rule['uuid'])
+        if found is not None:
+            rule = dataclasses.replace(rule, uuid=found.rule['uuid'])
         rules.append(rule)
         after[rule.uuid] = meaning
     named = old.named | new.named
@@ -201,7 +200,7 @@ def _with_uuid_of(named: frozenset[str], fields: replacement.Fields | None
 
 def _match(old: RuleSet, new: RuleSet,
            present: typing.Sequence[replacement.Fields]
-           ) -> list[tuple[replacement.Fields, str | None] | None]:
+           ) -> list[replacement.Match | None]:
     """Return the old rule that every new one is, and what shows it.
 
     :param present: the old rules.
@@ -222,7 +221,7 @@ def _match(old: RuleSet, new: RuleSet,
             uuid = None
         wanted.append({'uuid': uuid, 'description': rule.description})
     matched = replacement.match(wanted, present)
-    taken = {pair[0]['uuid'] for pair in matched if pair}
+    taken = {found.rule['uuid'] for found in matched if found}
     left = [rule for rule in present if rule['uuid'] not in taken]
     for index, rule in enumerate(new.rules):
         if matched[index] is not None:
@@ -233,7 +232,7 @@ def _match(old: RuleSet, new: RuleSet,
                 # Their author has given them different UUIDs.
                 continue
             if _same(old.meanings[uuid], new.meanings[rule.uuid]):
-                matched[index] = old_rule, 'meaning'
+                matched[index] = replacement.Match(old_rule, 'meaning')
                 left.remove(old_rule)
                 break
     return matched
