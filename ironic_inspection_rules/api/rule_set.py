@@ -2,7 +2,7 @@
 
 """Putting a rule set in the place of the stored one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 from typing import Any
 
@@ -68,7 +68,8 @@ def replace(rules: Sequence[Any], revision: int | None = None,
         before, present = rule_object.Rule.read_rule_set(api.request.context)
         if revision not in (None, before) and revision != _listed(before):
             raise exceptions.RuleSetChanged(revision, before)
-        wanted, created_at = rules, {}
+        wanted = rules
+        created_at = {}
         if restored:
             created_at = {rule['uuid']: rule['created_at'] for rule in rules}
             wanted = stored_rule.restored(rules, present)
@@ -80,13 +81,19 @@ def replace(rules: Sequence[Any], revision: int | None = None,
         for outcome in outcomes:
             if outcome in _POLICIES:
                 api_utils.check_policy(_POLICIES[outcome])
-        return {'revision': before if dry_run else _carry_out(
-                    steps, before, message, created_at,
-                    decided.rows_to_store()),
-                'rules': [_represent(step) for step in steps],
-                'tables': [step.as_dict() for step in decided.steps]}
+        after = before
+        if not dry_run:
+            after = _carry_out(steps, before, message, created_at,
+                               decided.rows_to_store())
+        return {
+            'revision': after,
+            'rules': [_represent(step) for step in steps],
+            'tables': [step.as_dict() for step in decided.steps],
+        }
 
-    return change() if revision is not None else decided_anew(change)
+    if revision is None:
+        return decided_anew(change)
+    return change()
 
 
 def decide_tables(given: Any, prune: bool,
@@ -94,9 +101,13 @@ def decide_tables(given: Any, prune: bool,
     """Decide what becomes of the stored tables; see :func:`replace`."""
     rules = start.rules()
     in_force = rules.refresh(api.request.context)
-    return table_set.decide(
-        None if restored else given, prune, in_force, rules.built_in_tables,
-        given if restored else None)
+    posted = given
+    of_revision = None
+    if restored:
+        posted = None
+        of_revision = given
+    return table_set.decide(posted, prune, in_force, rules.built_in_tables,
+                            of_revision)
 
 
 def check_tables(steps: Sequence[replacement.Step], count: int,
@@ -110,9 +121,10 @@ def check_tables(steps: Sequence[replacement.Step], count: int,
     refused: dict[int, Sequence[exceptions.Problem]] = {}
     stay = []
     for index, step in enumerate(steps):
-        problems = [] if step.after is None else table_set.problems(
-            step.after, tables)
-        if not problems or step.after is None:
+        if step.after is None:
+            continue
+        problems = table_set.problems(step.after, tables)
+        if not problems:
             continue
         if stored_rule.is_closed(step.before):
             # What the rule reads is for nobody.
@@ -217,49 +229,68 @@ def _parse(rule: Any, before: Fields | None, restored: bool
 
 def _with_canonical_uuid(rule: Any) -> Any:
     """Return a posted rule with its UUID as it is stored, if it is one."""
-    uuid = rule.get('uuid') if isinstance(rule, dict) else None
-    if isinstance(uuid, str) and uuidutils.is_uuid_like(uuid):
-        return {**rule, 'uuid': request.rule_uuid(uuid)}
-    return rule
+    if not isinstance(rule, dict):
+        return rule
+    uuid = rule.get('uuid')
+    if not isinstance(uuid, str) or not uuidutils.is_uuid_like(uuid):
+        return rule
+    return {**rule, 'uuid': request.rule_uuid(uuid)}
 
 
 def _carry_out(steps: Sequence[replacement.Step], revision: int,
                message: str | None, created_at: Mapping[str, Any],
                tables: Sequence[Mapping[str, Any]]) -> int:
+    """Store the rules and tables of a plan, and notify of each rule.
+
+    :param created_at: when rules of a revision were created, by UUID.
+    :returns: the revision that this makes.
+    """
     context = api.request.context
-    created, updated, deleted = [], {}, []
+    created = []
+    updated = {}
+    deleted = []
     for step in steps:
-        position = {} if step.position is None else {'position': step.position}
+        position = {}
+        if step.position is not None:
+            position['position'] = step.position
         if step.before is None and step.after is not None:
-            times = {'created_at': created_at[step.after['uuid']]} if (
-                step.after['uuid'] in created_at) else {}
-            created.append({**step.after, **position, **times})
+            rule = {**step.after, **position}
+            if rule['uuid'] in created_at:
+                rule['created_at'] = created_at[rule['uuid']]
+            created.append(rule)
         elif step.after is None and step.before is not None:
             deleted.append(step.before['uuid'])
         elif step.before and step.after and (step.fields or position):
+            changed = {name: step.after[name] for name in step.fields}
             updated[step.before['uuid']] = {
-                **{name: step.after[name] for name in step.fields},
-                'mode': step.after['mode'], **position}
+                **changed, 'mode': step.after['mode'], **position}
     with contextlib.ExitStack() as stack:
         if notification.enabled():
-            present = {rule.uuid: rule
-                       for rule in rule_object.Rule.list(context)}
-            for step in steps:
-                fields = step.after or step.before
-                if fields and step.outcome in _ACTIONS:
-                    rule = present.get(fields['uuid']) or (
-                        rule_object.Rule(context))
-                    rule.update(dict(fields))
-                    stack.enter_context(notification.emitted(
-                        context, rule, _ACTIONS[step.outcome]))
+            for emitted in _notifications(context, steps):
+                stack.enter_context(emitted)
         return rule_object.Rule.change(context, revision, created, updated,
                                        deleted, message, tables)
+
+
+def _notifications(context: Any, steps: Sequence[replacement.Step]
+                   ) -> Iterator[contextlib.AbstractContextManager[None]]:
+    """Yield what notifies before and after the change of each rule."""
+    present = {rule.uuid: rule for rule in rule_object.Rule.list(context)}
+    for step in steps:
+        fields = step.after or step.before
+        if not fields or step.outcome not in _ACTIONS:
+            continue
+        rule = present.get(fields['uuid']) or rule_object.Rule(context)
+        rule.update(dict(fields))
+        yield notification.emitted(context, rule, _ACTIONS[step.outcome])
 
 
 def _represent(step: replacement.Step) -> dict[str, Any]:
     """Return what becomes of a rule, as clients see it."""
     fields = step.after or step.before or {}
-    differ = set(step.fields if step.outcome == replacement.UPDATED else ())
+    differ = set()
+    if step.outcome == replacement.UPDATED:
+        differ = set(step.fields)
     differ = stored_rule.differing(step.before, differ)
     return {'uuid': fields['uuid'], 'description': fields['description'],
             'outcome': step.outcome, 'matched_by': step.matched_by,
