@@ -52,21 +52,26 @@ class Single(condition.Condition):
         self._inverted = inverted
         self._loop = loop
         self._sentence: Sentence | None = None
-        self._call = engine_call.Call(op, operation.get('args'),
-                                      _instead_of_missing(op), loop)
-        literals = dict(self._call.literals)
+        call = engine_call.Call(op, operation.get('args'),
+                                _instead_of_missing(op), loop)
+        literals = dict(call.literals)
         self._values = literals.pop(_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
-        self._first = _only_value(self._call)
+        self._first = _only_value(call)
         self._other: typing.Any = None
         self._is_pair = False
-        pair = _pair(self._call)
+        pair = _pair(call)
         relation = op.relation()
         if pair is not None and relation is not None:
             self._is_pair = True
             self._first, self._other = pair
             self._holds = relation
+        # Kept where more than the first value varies: it is a third of the
+        # memory of a rule.
+        self._call: engine_call.Call | None = None
+        if self._first is None:
+            self._call = call
         self._describes_value = self._first is not None and (
             engine_call.is_as_written(self._first))
         # The last value, the same before filters, and what was decided.
@@ -103,6 +108,7 @@ class Single(condition.Condition):
 
     def _check_call(self, roots: budget.View) -> bool:
         """Check a condition of which more than the first value varies."""
+        assert self._call is not None
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
             return False
