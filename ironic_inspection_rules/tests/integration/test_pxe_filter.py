@@ -17,12 +17,6 @@ INSPECTED = '52:54:00:00:00:02'
 UNKNOWN = '52:54:00:00:00:03'
 OUT_OF_BAND = '52:54:00:00:00:04'
 
-FAILOVER = 10
-"""Seconds within which a new leader passes."""
-
-WATCHDOG = 3
-"""Seconds within which the kernel blocks."""
-
 
 class OneHostTestCase(pxe.TestCase):
 
@@ -81,11 +75,11 @@ class OneHostTestCase(pxe.TestCase):
     def test_the_kernel_blocks_for_a_dead_filter(self):
         self.start()
         self.one.filter.send_signal(signal.SIGSTOP)
-        self.wait_for(lambda: not self.one.passes, patience=WATCHDOG)
+        self.wait_for(lambda: not self.one.passes)
         self.one.filter.send_signal(signal.SIGCONT)
         self.wait_for(lambda: self.one.passes)
         self.one.kill()
-        self.wait_for(lambda: not self.one.passes, patience=WATCHDOG)
+        self.wait_for(lambda: not self.one.passes)
         self.assertTrue(self.one.is_guarded)
         self.assertFalse(self.machine.gets_lease(INSPECTED))
 
@@ -178,12 +172,12 @@ class LostDatabaseTestCase(pxe.TestCase):
 
     def test_everything_is_blocked_while_the_database_is_lost(self):
         self.relay.cut()
-        self.wait_for(lambda: not self.one.passes, patience=FAILOVER)
+        self.wait_for(lambda: not self.one.passes)
         self.relay.join()
         self.wait_for(lambda: self.one.passes)
 
         self.relay.freeze()
-        self.wait_for(lambda: not self.one.passes, patience=FAILOVER)
+        self.wait_for(lambda: not self.one.passes)
         self.wait_for(lambda: 'has not answered' in self.one.log())
         self.relay.cut()
         self.relay.join()
@@ -230,7 +224,7 @@ class TwoHostsTestCase(pxe.TestCase):
     def test_a_new_leader_follows_one_that_is_killed_or_stops(self):
         for leave in (self.leader.kill, self.other.stop):
             leave()
-            self.wait_for(lambda: self.other.passes, patience=FAILOVER)
+            self.wait_for(lambda: self.other.passes)
             self.assertTrue(self.machine.gets_lease(INSPECTED))
             self.leader.start()
             self.leader, self.other = self.other, self.leader
@@ -238,16 +232,16 @@ class TwoHostsTestCase(pxe.TestCase):
 
     def test_a_leader_that_is_cut_off_is_followed_and_comes_back(self):
         self.relays[self.leader].cut()
-        self.wait_for(lambda: self.other.passes, patience=FAILOVER)
+        self.wait_for(lambda: self.other.passes)
         self.assertFalse(self.leader.passes)
         self.relays[self.leader].join()
         self.relays[self.other].freeze()
-        self.wait_for(lambda: self.leader.passes, patience=FAILOVER)
+        self.wait_for(lambda: self.leader.passes)
         self.assertEqual({0, 1}, self.observer.seen)
 
     def test_nobody_passes_without_the_coordinator(self):
         self.redis.stop()
-        self.wait_for(lambda: not self.leader.passes, patience=FAILOVER)
+        self.wait_for(lambda: not self.leader.passes)
         time.sleep(test_outages.OUTAGE)
         self.redis.start()
         self.wait_for(lambda: any(host.passes for host in self.hosts),
