@@ -109,7 +109,7 @@ bench: $(TOX) ## Measure, mostly beside stock Ironic (NAME=fleet ARGS="--peer 10
 	@$(PYTHON) tools/prepare $(TOX) bench $(if $(filter engine,$(NAME)),inspector)
 	@$(TOX) -qq -e bench --skip-pkg-install -- $(or $(NAME),--help) $(ARGS)
 
-lint: $(TOX) ## Check style, types, imports, and build all documents
+lint: $(TOX) ## Check style, types, and build all documents
 	@$(PYTHON) tools/prepare $(TOX) pep8 mypy
 	$(TOX) run-parallel -q --parallel 2 --parallel-no-spinner --skip-pkg-install -m lint
 
