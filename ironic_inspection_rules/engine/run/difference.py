@@ -12,14 +12,15 @@ from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.engine.run import working_copy
 
 Ports = typing.Sequence[typing.Mapping[str, typing.Any]]
-_Values = tuple[data_path.Path, typing.Any, typing.Any]
+State = dict[str, typing.Any]
+"""An object as it was at one time."""
 
 
 class Difference(typing.NamedTuple):
     """How two states of a machine differ.
 
-    ``changes`` lead from one to the other. ``closed``: something that differs
-    is not among them, as nobody is told of it.
+    ``changes`` lead from one to the other. ``closed``: there are more of
+    them, at places whose values are withheld.
     """
 
     changes: list[engine_change.Change]
@@ -29,7 +30,15 @@ class Difference(typing.NamedTuple):
         return bool(self.changes) or self.closed
 
 
-def between(one: working_copy.Facts, other: working_copy.Facts,
+class _Pair(typing.NamedTuple):
+    """The values at a path before and after."""
+
+    path: data_path.Path
+    before: typing.Any
+    after: typing.Any
+
+
+def between(before: working_copy.Facts, after: working_copy.Facts,
             ports: Ports) -> Difference:
     """Compare two states of a machine.
 
@@ -38,84 +47,108 @@ def between(one: working_copy.Facts, other: working_copy.Facts,
 
     :param ports: the ports, whose addresses name them in changes.
     """
-    found = _compare(working_copy.NODE, _without(one.node, 'traits'),
-                     _without(other.node, 'traits'))
-    found += _compare_traits(one, other)
+    changes = _compare(working_copy.NODE,
+                       _without(before.node, working_copy.TRAITS),
+                       _without(after.node, working_copy.TRAITS))
+    changes += _compare_traits(_traits(before), _traits(after))
     for index, port in enumerate(ports):
-        found += _compare(engine_change.port_name(port), one.ports[index],
-                          other.ports[index])
-    found += _compare(working_copy.PLUGIN_DATA,
-                      _without(one.plugin_data, trace.KEY),
-                      _without(other.plugin_data, trace.KEY))
-    closed = one.closed | other.closed
-    shown = [change for change in found if not closed
-             or not any(_overlap(change, place) for place in closed)]
-    return Difference(shown, len(shown) < len(found))
+        changes += _compare(engine_change.port_name(port),
+                            before.ports[index], after.ports[index])
+    changes += _compare(working_copy.PLUGIN_DATA,
+                        _without(before.plugin_data, trace.KEY),
+                        _without(after.plugin_data, trace.KEY))
+    closed = before.closed | after.closed
+    open_changes = [change for change in changes
+                    if not _touches_any(change, closed)]
+    return Difference(open_changes, len(open_changes) < len(changes))
 
 
-def _overlap(change: engine_change.Change, place: views.Place) -> bool:
-    """Return whether a change is of a place, of a part of it, or has it."""
-    name, path = place
-    common = min(len(path), len(change.place))
-    return name == change.object and path[:common] == change.place[:common]
+def _touches_any(change: engine_change.Change,
+                 places: typing.Iterable[views.Place]) -> bool:
+    """Return whether a change is of one of the places, or around or in it."""
+    for name, path in places:
+        common = min(len(path), len(change.place))
+        if name == change.object and path[:common] == change.place[:common]:
+            return True
+    return False
 
 
-def _without(data: dict[str, typing.Any] | None, name: str
-             ) -> dict[str, typing.Any]:
-    return {key: value for key, value in (data or {}).items() if key != name}
+def _without(data: State | None, left_out: str) -> State:
+    """Return an object without one of its values; None is an empty one."""
+    if data is None:
+        return {}
+    return {name: value for name, value in data.items() if name != left_out}
 
 
-def _compare_traits(one: working_copy.Facts, other: working_copy.Facts
+def _traits(facts: working_copy.Facts) -> set[str]:
+    """Return the names of the node's traits."""
+    if facts.node is None:
+        return set()
+    return set(facts.node.get(working_copy.TRAITS) or ())
+
+
+def _compare_traits(before: set[str], after: set[str]
                     ) -> list[engine_change.Change]:
-    before, after = (list((facts.node or {}).get(working_copy.TRAITS) or ())
-                     for facts in (one, other))
+    """Return a change for each trait that was removed or added."""
     changes = []
-    for name in sorted(set(before).difference(after)):
+    for name in sorted(before - after):
         changes.append(engine_change.Change(
             working_copy.TRAITS, 'remove', data_path.pointer([name]),
             before=name, place=(name,)))
-    for name in sorted(set(after).difference(before)):
+    for name in sorted(after - before):
         changes.append(engine_change.Change(
             working_copy.TRAITS, 'add', data_path.pointer([name]),
             value=name, place=(name,)))
     return changes
 
 
-def _compare(name: str, one: dict[str, typing.Any],
-             other: dict[str, typing.Any]) -> list[engine_change.Change]:
-    """Compare two states of an object."""
+def _compare(name: str, before: State, after: State
+             ) -> list[engine_change.Change]:
+    """Return the changes that lead from one state of an object to another.
+
+    :param name: the name of the object in changes.
+    """
     changes = []
-    for path, before, after in _different(one, other):
-        if before is data_path.ABSENT:
+    for pair in _differing(before, after):
+        if pair.before is data_path.ABSENT:
             op = 'add'
-        elif after is data_path.ABSENT:
+        elif pair.after is data_path.ABSENT:
             op = 'remove'
         else:
             op = 'replace'
         changes.append(engine_change.Change(
-            name, op, data_path.pointer(path), _shown(path, after),
-            _shown(path, before), path))
+            name, op, data_path.pointer(pair.path),
+            _disclosed(pair.path, pair.after),
+            _disclosed(pair.path, pair.before), pair.path))
     return changes
 
 
-def _different(one: dict[str, typing.Any], other: dict[str, typing.Any]
-               ) -> typing.Iterator[_Values]:
+def _differing(before: State, after: State) -> typing.Iterator[_Pair]:
     """Yield the innermost values that differ, in the order of their paths."""
-    ahead: list[_Values] = [((), one, other)]
+    ahead = [_Pair((), before, after)]
     while ahead:
-        path, before, after = ahead.pop()
-        if before is after:
+        pair = ahead.pop()
+        if pair.before is pair.after:
             continue
-        if isinstance(before, dict) and isinstance(after, dict):
-            ahead += [((*path, key), before.get(key, data_path.ABSENT),
-                       after.get(key, data_path.ABSENT))
-                      for key in sorted(before.keys() | after.keys(),
-                                        key=str, reverse=True)]
-        elif not data_path.same(before, after):
-            yield path, before, after
+        if isinstance(pair.before, dict) and isinstance(pair.after, dict):
+            ahead += _children(pair)
+        elif not data_path.same(pair.before, pair.after):
+            yield pair
 
 
-def _shown(path: data_path.Path, value: typing.Any) -> typing.Any:
+def _children(pair: _Pair) -> list[_Pair]:
+    """Return the values of two mappings by name, the last name first."""
+    names = pair.before.keys() | pair.after.keys()
+    children = []
+    for name in sorted(names, key=str, reverse=True):
+        children.append(_Pair((*pair.path, name),
+                              pair.before.get(name, data_path.ABSENT),
+                              pair.after.get(name, data_path.ABSENT)))
+    return children
+
+
+def _disclosed(path: data_path.Path, value: typing.Any) -> typing.Any:
+    """Return a value without secrets; None if there is none."""
     if value is data_path.ABSENT:
         return None
     return disclosure.value_at(path, value)

@@ -39,12 +39,17 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the full explanation as plain JSON data."""
+        result = 'ok'
+        error = None
+        if self.error is not None:
+            result = 'failed'
+            error = str(self.error)
         return {
-            'result': 'failed' if self.error else 'ok',
-            'error': str(self.error) if self.error else None,
-            'rules': [each.as_dict() for each in self.traces],
-            'changes': [each.as_dict() for each in self.changes],
-            'audit': [each.as_audit() for each in self.audited],
+            'result': result,
+            'error': error,
+            'rules': [rule.as_dict() for rule in self.traces],
+            'changes': [change.as_dict() for change in self.changes],
+            'audit': [rule.as_audit() for rule in self.audited],
         }
 
 
@@ -53,13 +58,17 @@ Refuse = typing.Callable[[working_copy.WorkingCopy],
 """Returns the error that saving a phase would end with, if it is known."""
 
 
+def _refuse_nothing(_target: working_copy.WorkingCopy) -> None:
+    """Let every phase be saved."""
+
+
 def evaluate(
         plans: typing.Mapping[str, typing.Iterable[compiler.CompiledRule]],
         facts: working_copy.Facts,
         phases: typing.Iterable[str] = model.PHASES,
         explain: bool = True,
         limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
-        refuse: Refuse = lambda target: None) -> Evaluation:
+        refuse: Refuse = _refuse_nothing) -> Evaluation:
     """Run phases one after another; nothing is saved, logged or called.
 
     Each phase runs on the data as the previous one left them.
@@ -71,29 +80,35 @@ def evaluate(
         each condition.
     :param refuse: called for each phase whose changes would be saved.
     """
-    ran: list[runner.Outcome] = []
+    traces: list[trace.RuleTrace] = []
+    audited: list[trace.RuleTrace] = []
     changes: list[engine_change.Change] = []
     error = None
-    for phase in filter(plans.get, phases):
-        target = working_copy.WorkingCopy(
-            dataclasses.replace(facts, node=None) if phase == model.EARLY
-            else facts)
+    for phase in phases:
+        if not plans.get(phase):
+            continue
+        facts_of_phase = facts
+        if phase == model.EARLY:
+            # The node is not known yet.
+            facts_of_phase = dataclasses.replace(facts, node=None)
+        target = working_copy.WorkingCopy(facts_of_phase)
         outcome = runner.run(plans[phase], target, facts.scope,
                              explain, limits=limits[phase])
-        ran.append(outcome)
+        traces += outcome.traces
+        audited += outcome.audited
         error = outcome.error
-        refused = outcome.keeps_changes and refuse(target)
-        if refused:
-            error = refused
-        elif outcome.keeps_changes:
-            changes += target.journal.changes
-            facts = after(facts, target, outcome, phase)
+        if outcome.keeps_changes:
+            refused = refuse(target)
+            if refused is None:
+                changes += target.journal.changes
+                facts = after(facts, target, outcome, phase)
+            else:
+                error = refused
         facts = closing(facts, target)
-        if error:
+        if error is not None:
             break
-    return Evaluation(tuple(rule for each in ran for rule in each.traces),
-                      tuple(changes), facts, error,
-                      tuple(rule for each in ran for rule in each.audited))
+    return Evaluation(tuple(traces), tuple(changes), facts, error,
+                      tuple(audited))
 
 
 def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
@@ -110,7 +125,7 @@ def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
 
 def closing(facts: working_copy.Facts, target: working_copy.WorkingCopy
             ) -> working_copy.Facts:
-    """Return the data with the places that a phase has closed."""
+    """Return the data with the places whose values a phase withholds."""
     closed = target.journal.closed
     if not closed:
         return facts

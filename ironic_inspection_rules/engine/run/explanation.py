@@ -17,11 +17,15 @@ Traces = tuple[reasons.Decision, ...]
 
 def is_complete(plan: compiler.CompiledRule,
                 traces: list[reasons.Decision]) -> bool:
-    """Return whether all conditions of a rule have a trace with a reason."""
+    """Return whether all conditions of a rule have a trace with a reason.
+
+    A rule that is not to be explained is never complete: its reasons have to
+    be taken away.
+    """
     if len(traces) < len(plan.conditions) or plan.unexplained:
         return False
-    for _op, _result, reason in traces:
-        if reason is None:
+    for decision in traces:
+        if decision.reason is None:
             return False
     return True
 
@@ -38,14 +42,15 @@ def explain(plan: compiler.CompiledRule, view: budget.View,
             traces.append(condition.decide(view))
         except Exception as exc:
             traces.append(reasons.Decision(condition.written_op, None,
-                                               exceptions.reason_of(exc)))
+                                           exceptions.reason_of(exc)))
     if plan.unexplained:
-        return tuple(each._replace(reason=None) for each in traces)
-    return tuple([
-        each if each.reason is not None
-        else reasons.Decision(each.op, each.result,
-                                  reason(condition, view, view))
-        for condition, each in zip(plan.conditions, traces, strict=True)])
+        return tuple(decision._replace(reason=None) for decision in traces)
+    explained = []
+    for condition, decision in zip(plan.conditions, traces, strict=True):
+        if decision.reason is None:
+            decision = decision._replace(reason=reason(condition, view, view))
+        explained.append(decision)
+    return tuple(explained)
 
 
 def explain_match(plan: compiler.CompiledRule, view: budget.View,
@@ -57,9 +62,11 @@ def explain_match(plan: compiler.CompiledRule, view: budget.View,
     """
     if plan.masked:
         return explain(plan, view)
-    return tuple([reasons.Decision(each.written_op, True,
-                                       reason(each, view, shown))
-                  for each in plan.conditions])
+    traces = []
+    for condition in plan.conditions:
+        traces.append(reasons.Decision(condition.written_op, True,
+                                       reason(condition, view, shown)))
+    return tuple(traces)
 
 
 def reason(condition: engine_condition.Condition, view: budget.View,

@@ -24,6 +24,9 @@ _PAID_AT_ONCE = 16
 """Rules that are paid for together; one by one is slow."""
 
 Why = tuple[reasons.Decision, ...]
+"""What the conditions of a rule decided, with reasons."""
+
+_Traces = dict[compiler.CompiledRule, trace.RuleTrace]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,20 +51,24 @@ class Outcome:
 
     @property
     def keeps_changes(self) -> bool:
-        """Return whether the changes are saved, with or without an error."""
+        """Whether the changes are saved, with or without an error."""
         return self.error is None or isinstance(self.error,
                                                 exceptions.RuleFailed)
 
     def record(self, plugin_data: dict[str, typing.Any],
                phase: str) -> None:
         """Write to plugin data which rules matched and which ops ran."""
-        matched = [rule.summary() for rule in self.traces
-                   if rule.matched and rule.rule.mode != model.AUDIT]
-        if matched:
-            phases = plugin_data.get(trace.KEY)
-            plugin_data[trace.KEY] = {
-                **(phases if isinstance(phases, dict) else {}),
-                phase: matched}
+        summaries = []
+        for rule in self.traces:
+            if rule.matched and rule.rule.mode != model.AUDIT:
+                summaries.append(rule.summary())
+        if not summaries:
+            return
+        phases = plugin_data.get(trace.KEY)
+        if not isinstance(phases, dict):
+            # No other phase has written it, or the ramdisk sent the name.
+            phases = {}
+        plugin_data[trace.KEY] = {**phases, phase: summaries}
 
 
 def run(plans: typing.Iterable[compiler.CompiledRule],
@@ -81,26 +88,35 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
     :param keep: collect what is kept of a run: reasons for the conditions of
         the rules that match, and how long each rule took.
     """
-    plans = [plan for plan in plans
-             if not plan.rule.scope or plan.rule.scope == scope]
-    first = [plan for plan in plans if plan.decides_first]
+    plans_in_scope = [plan for plan in plans
+                      if not plan.rule.scope or plan.rule.scope == scope]
     phase = _Phase(target, limits, explain, keep)
     error = None
     allowance = budget.Budget(limits)
     with target.paid_by(allowance):
         try:
-            for plan in first:
-                phase.decide_first(plan)
-            for plan in first:
-                phase.revert(plan)
-            for start in range(0, len(plans), _PAID_AT_ONCE):
-                step.pay(plans[start], _PAID_AT_ONCE, allowance)
-                for plan in plans[start:start + _PAID_AT_ONCE]:
-                    if phase.matches(plan):
-                        phase.act(plan)
+            _run_in_order(phase, plans_in_scope, allowance)
         except exceptions.RuleError as exc:
             error = exc
-    return phase.outcome(plans, error)
+    return phase.outcome(plans_in_scope, error)
+
+
+def _run_in_order(phase: '_Phase', plans: list[compiler.CompiledRule],
+                  allowance: budget.Budget) -> None:
+    """Decide the rules that decide first, then run all of them.
+
+    :raises: :class:`.exceptions.RuleError` of the first rule that fails.
+    """
+    first = [plan for plan in plans if plan.decides_first]
+    for plan in first:
+        phase.decide_first(plan)
+    for plan in first:
+        phase.revert(plan)
+    for start in range(0, len(plans), _PAID_AT_ONCE):
+        step.pay(plans[start], _PAID_AT_ONCE, allowance)
+        for plan in plans[start:start + _PAID_AT_ONCE]:
+            if phase.matches(plan):
+                phase.act(plan)
 
 
 class _Phase:
@@ -127,8 +143,8 @@ class _Phase:
         self._vars = step.RuleVars(target)
         self._timings: dict[str, float] = {}
         self._started = time.perf_counter()
-        self._traces: dict[compiler.CompiledRule, trace.RuleTrace] = {}
-        self._audited: dict[compiler.CompiledRule, trace.RuleTrace] = {}
+        self._traces: _Traces = {}
+        self._audited: _Traces = {}
 
     def decide_first(self, plan: compiler.CompiledRule) -> None:
         """Decide whether a rule matches, before it is its turn."""
@@ -184,74 +200,101 @@ class _Phase:
         if self._keep:
             self._keep_why(plan)
             self._started = time.perf_counter()
-        # A kept run must not have reasons with secrets in them.
-        explains = self._explain or self._keep and plan.masked
-        self._carry_out(plan, step.act, self._explaining if explains else None)
+        explaining = None
+        if self._explain or (self._keep and plan.masked):
+            # Of a rule that sees secrets, a kept run must have no reasons.
+            explaining = self._explaining
+        self._carry_out(plan, step.act, explaining)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
         """Explain why a rule matches, before the data change."""
-        if not plan.unexplained and plan not in self._why:
-            shown = self._views[True]
-            step.give_tables(plan, shown)
-            step.give_tables(plan, self._views[plan.masked])
-            with (self._target.paid_by(self._explaining),
-                  self._vars.given(plan, self._target)):
-                if plan.vars and not plan.masked:
-                    with contextlib.suppress(exceptions.RuleError):
-                        step.compute(plan, shown)
-                self._why[plan] = explanation.explain_match(
-                    plan, self._views[plan.masked], shown)
-            shown.pop(model.VARS, None)
+        if plan.unexplained or plan in self._why:
+            return
+        view = self._views[plan.masked]
+        shown = self._views[True]
+        step.give_tables(plan, shown)
+        step.give_tables(plan, view)
+        with (self._target.paid_by(self._explaining),
+              self._vars.given(plan, self._target)):
+            if plan.vars and not plan.masked:
+                # The vars that the rule has computed may have secrets.
+                with contextlib.suppress(exceptions.RuleError):
+                    step.compute(plan, shown)
+            self._why[plan] = explanation.explain_match(plan, view, shown)
+        shown.pop(model.VARS, None)
 
     def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
                 error: exceptions.RuleError | None) -> Outcome:
-        """Return the outcome of the phase."""
+        """Return the outcome of the phase.
+
+        :param plans: the rules of the phase, in their order.
+        """
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
-        done = {plan: made.disclosed(self._why.get(plan))
-                for plan, made in self._traces.items()}
-        audited = {plan: made.disclosed(self._why.get(plan))
-                   for plan, made in self._audited.items()}
-        traces = list(done.values())
+        enforced = self._disclosed(self._traces)
+        audited = self._disclosed(self._audited)
+        traces = list(enforced.values())
         if self._explain:
-            traces = [done.get(plan) or audited.get(plan)
-                      or trace.RuleTrace(plan.rule, False).disclosed(
-                          self._why[plan])
-                      for plan in plans if plan in self._why]
+            traces = []
+            for plan in plans:
+                # After an error, the rest of the rules was not checked.
+                if plan not in self._why:
+                    continue
+                if plan in enforced:
+                    traces.append(enforced[plan])
+                elif plan in audited:
+                    traces.append(audited[plan])
+                else:
+                    no_match = trace.RuleTrace(plan.rule, False)
+                    traces.append(no_match.disclosed(self._why[plan]))
         return Outcome(tuple(traces), error, tuple(audited.values()),
                        self._timings, self._target.journal)
+
+    def _disclosed(self, traces: _Traces) -> _Traces:
+        """Return traces as everybody may see them, with their reasons."""
+        return {plan: rule.disclosed(self._why.get(plan))
+                for plan, rule in traces.items()}
 
     def _stop_clock(self, uuid: str) -> None:
         """Add the time since the clock was last stopped to that of a rule."""
         now = time.perf_counter()
-        seconds, self._started = now - self._started, now
-        if uuid in self._timings:
-            seconds += self._timings[uuid]
-        self._timings[uuid] = seconds
+        earlier = self._timings.get(uuid, 0.0)
+        self._timings[uuid] = earlier + now - self._started
+        self._started = now
 
     def _carry_out(self, plan: compiler.CompiledRule, carry_out: step.Step,
                    explaining: budget.Budget | None) -> None:
         if plan.audited:
-            target = self._target.fork()
-            with (target.paid_by(self._auditing),
-                  self._vars.given(plan, target)):
-                done, error = carry_out(plan, target, explaining)
-            if done or error:
-                done = done or trace.RuleTrace(plan.rule, False)
-                self._audited[plan] = done._replace(
-                    error=str(error) if error else None)
+            self._carry_out_apart(plan, carry_out, explaining)
         else:
+            # Most rules have no vars: they are spared a context.
             if plan.vars:
                 with self._vars.given(plan, self._target):
                     done, error = carry_out(plan, self._target, explaining)
             else:
                 done, error = carry_out(plan, self._target, explaining)
-            if done:
+            if done is not None:
                 self._traces[plan] = done
-            if error:
+            if error is not None:
                 raise error
         if self._keep:
             self._stop_clock(plan.rule.uuid)
+
+    def _carry_out_apart(self, plan: compiler.CompiledRule,
+                         carry_out: step.Step,
+                         explaining: budget.Budget | None) -> None:
+        """Carry out an audited rule on a copy of the data."""
+        target = self._target.fork()
+        with (target.paid_by(self._auditing),
+              self._vars.given(plan, target)):
+            done, error = carry_out(plan, target, explaining)
+        if done is None:
+            if error is None:
+                return
+            done = trace.RuleTrace(plan.rule, False)
+        if error is not None:
+            done = done._replace(error=str(error))
+        self._audited[plan] = done
 
     def _audit_conditions(self, plan: compiler.CompiledRule,
                           view: budget.View) -> bool:

@@ -37,8 +37,7 @@ def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
         view[interpolation.TABLES] = plan.tables
 
 
-def compute(plan: compiler.CompiledRule,
-            view: budget.View) -> None:
+def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
     """Compute the vars of a rule, and put them into the data by root name.
 
     Those with a missing field are left out.
@@ -52,12 +51,14 @@ def compute(plan: compiler.CompiledRule,
         try:
             allowance.spend()
             if isinstance(value, rendering.Template):
-                made = value.render(view)
-                if made.__class__ is rendering.Missing:
+                rendered = value.render(view)
+                if isinstance(rendered, rendering.Missing):
                     continue
                 if not isinstance(value, rendering.Path):
-                    allowance.make_value(made)
-                value = made
+                    # A path gives what is in the data already; all other
+                    # templates make something new of it.
+                    allowance.make_value(rendered)
+                value = rendered
         except Exception as exc:
             place = disclosure.say(plan.rule, f'{model.VARS}.{name}',
                                    model.VARS)
@@ -66,8 +67,7 @@ def compute(plan: compiler.CompiledRule,
         values[name] = value
 
 
-def matches(plan: compiler.CompiledRule,
-            view: budget.View) -> bool:
+def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
     """Return whether all conditions of a rule hold.
 
     :raises: :class:`.exceptions.RuleError` if one cannot be decided.
@@ -79,8 +79,7 @@ def matches(plan: compiler.CompiledRule,
             if not condition.check(view):
                 return False
         except Exception as exc:
-            error = disclosure.error_of(plan.rule, condition.operation['op'],
-                                        exc)
+            error = disclosure.error_of(plan.rule, condition.written_op, exc)
             raise error from error.__cause__
     return True
 
@@ -97,8 +96,7 @@ def decide(plan: compiler.CompiledRule, view: budget.View,
         try:
             decided = condition.decide(view)
         except Exception as exc:
-            error = disclosure.error_of(plan.rule, condition.operation['op'],
-                                        exc)
+            error = disclosure.error_of(plan.rule, condition.written_op, exc)
             raise error from error.__cause__
         traces.append(decided)
         if not decided.result:
@@ -115,8 +113,9 @@ def pay(plan: compiler.CompiledRule, count: int,
     try:
         allowance.spend(count)
     except exceptions.BudgetExceeded as exc:
-        op = next((condition.operation['op'] for condition
-                   in plan.conditions), plan.actions[0].name)
+        op = plan.actions[0].name
+        if plan.conditions:
+            op = plan.conditions[0].written_op
         error = disclosure.error_of(plan.rule, op, exc)
         raise error from error.__cause__
 
@@ -150,21 +149,31 @@ class _Asked:
                  action: engine_action.Action,
                  explaining: budget.Budget | None) -> None:
         self._conditions = action.when
-        self._explaining = None if plan.unexplained else explaining
-        self._traces = [trace.AskedTrace(each.written_op)
-                        for each in action.when]
+        self._explaining = explaining
+        if plan.unexplained:
+            self._explaining = None
+        self._traces = [trace.AskedTrace(condition.written_op)
+                        for condition in action.when]
 
     def note(self, number: int, holds: bool,
              roots: budget.View) -> None:
-        """Add a result, and keep the reason of the first false one."""
+        """Count a result, and keep the reason of the first false one.
+
+        :param number: which condition was checked, from 0.
+        """
         known = self._traces[number]
-        if self._explaining and (known.reason is None
-                                 or not holds and not known.false):
+        reason = known.reason
+        is_first_false = not holds and known.false == 0
+        if self._explaining is not None and (
+                reason is None or is_first_false):
             with roots.paid_by(self._explaining):
-                known = known._replace(reason=explanation.reason(
-                    self._conditions[number], roots, roots))
-        self._traces[number] = known._replace(
-            true=known.true + holds, false=known.false + (not holds))
+                reason = explanation.reason(self._conditions[number],
+                                            roots, roots)
+        if holds:
+            known = known._replace(true=known.true + 1)
+        else:
+            known = known._replace(false=known.false + 1)
+        self._traces[number] = known._replace(reason=reason)
 
     @property
     def traces(self) -> tuple[trace.AskedTrace, ...]:
@@ -195,10 +204,17 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
                step: collections.abc.Callable[..., reasons.Idle | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
                asked: _Asked | None = None, reverted: bool = False) -> None:
+    """Take a step of an action, and append its trace.
+
+    :param step: carries the action out, or undoes it.
+    :param done: gets the trace, also after an error.
+    :raises: :class:`.exceptions.RuleError` if it fails.
+    """
     journal = target.journal
     journal.enter(plan.rule, action.name, plan.masked)
-    changes, notes = len(journal.changes), len(journal.notes)
-    confirmed = len(journal.confirmed)
+    changes_before = len(journal.changes)
+    notes_before = len(journal.notes)
+    confirmed_before = len(journal.confirmed)
     idle: reasons.Idle | None = None
     try:
         target.roots.budget.spend()
@@ -212,11 +228,18 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
             idle = reasons.Idle(reasons.ERROR, error.reason)
         raise error from error.__cause__
     finally:
+        traces_of_conditions: tuple[trace.AskedTrace, ...] = ()
+        if asked is not None:
+            traces_of_conditions = asked.traces
         done.append(trace.ActionTrace(
-            action.name, tuple(journal.changes[changes:]),
-            tuple(journal.notes[notes:]), reverted,
-            tuple(journal.confirmed[confirmed:]),
-            asked.traces if asked else (), idle, changes))
+            op=action.name,
+            changes=tuple(journal.changes[changes_before:]),
+            notes=tuple(journal.notes[notes_before:]),
+            reverted=reverted,
+            confirmed=tuple(journal.confirmed[confirmed_before:]),
+            when=traces_of_conditions,
+            idle=idle,
+            earlier=changes_before))
 
 
 class RuleVars:
@@ -229,9 +252,10 @@ class RuleVars:
     def take(self, plan: compiler.CompiledRule,
              view: budget.View) -> None:
         """Move the vars of a rule out of the data."""
-        values = self._of[plan] = view.pop(model.VARS, {})
+        values = view.pop(model.VARS, {})
         # Later writes must not change them.
         self._target.release(values)
+        self._of[plan] = values
 
     @contextlib.contextmanager
     def given(self, plan: compiler.CompiledRule,

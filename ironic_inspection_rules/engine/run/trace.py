@@ -30,12 +30,12 @@ class AskedTrace(typing.NamedTuple):
 class ActionTrace(typing.NamedTuple):
     """The trace of one action.
 
-    ``notes`` are the lines it logged and the requests it sent.
-    ``reverted``: it was undone instead. ``confirmed`` are the
-    values it set that were already there. ``when`` are the traces of its
-    conditions. ``idle`` says why it did not run, None if it did: for at least
-    one item, and without an error. ``fail`` runs if it fails the inspection.
-    ``earlier`` is the number of changes of the phase before it.
+    ``notes`` are the lines it logged and the requests it sent. ``reverted``:
+    it was undone instead. ``confirmed`` are the values it set that were
+    already there. ``when`` are the traces of its conditions. ``idle`` says
+    why it did not run, None if it did: for at least one item, and without an
+    error. ``fail`` runs if it fails the inspection. ``earlier`` is the number
+    of changes of the phase before it.
     """
 
     op: str
@@ -52,20 +52,21 @@ class ActionTrace(typing.NamedTuple):
         """Whether the action ran, or was undone."""
         return self.idle is None
 
-    def as_dict(self) -> dict[str, typing.Any]:
-        shown: dict[str, typing.Any] = {
+    def as_dict(self) -> Described:
+        """Return plain JSON data."""
+        data: Described = {
             'op': self.op,
-            'changes': [each.as_dict() for each in self.changes],
+            'changes': [change.as_dict() for change in self.changes],
             'notes': list(self.notes),
             'reverted': self.reverted,
         }
-        if self.when or self.idle:
-            shown['ran'] = self.ran
-        if self.idle:
-            shown['reason'] = self.idle.reason
+        if self.when or self.idle is not None:
+            data['ran'] = self.ran
+        if self.idle is not None:
+            data['reason'] = self.idle.reason
         if self.when:
-            shown['when'] = [each._asdict() for each in self.when]
-        return shown
+            data['when'] = [condition._asdict() for condition in self.when]
+        return data
 
 
 class RuleTrace(typing.NamedTuple):
@@ -87,8 +88,8 @@ class RuleTrace(typing.NamedTuple):
                   ) -> 'RuleTrace':
         """Return the trace as everybody may see it.
 
-        All that is told of a rule comes from here: records, statistics, logs,
-        answers and reports.
+        Records, statistics, logs, answers and reports have nothing of a rule
+        that is not in it.
 
         :param why: what its conditions decided, if that is known.
         """
@@ -108,17 +109,27 @@ class RuleTrace(typing.NamedTuple):
         return self.described(RuleTrace._audit)
 
     def described(self, describe: 'Describe') -> Described:
-        """Return what a function makes of the trace, if it may be told."""
-        return disclosure.described(self.rule, lambda _rule: describe(self),
+        """Return a description of the trace, if it may be shown.
+
+        :param describe: makes the description.
+        """
+        def describe_trace(_rule: model.Rule) -> Described:
+            return describe(self)
+
+        return disclosure.described(self.rule, describe_trace,
                                     matched=self.matched)
 
     def summary(self) -> Described:
         """Return what is stored with a machine's inventory."""
-        return disclosure.described(self.rule, lambda rule: {
-            'uuid': rule.uuid,
-            'description': rule.description,
-            'actions': [action.op for action in self.actions
-                        if action.ran and not action.reverted]})
+        return disclosure.described(self.rule, self._summarize)
+
+    def _summarize(self, rule: model.Rule) -> Described:
+        ops = []
+        for action in self.actions:
+            if action.ran and not action.reverted:
+                ops.append(action.op)
+        return {'uuid': rule.uuid, 'description': rule.description,
+                'actions': ops}
 
     def _explanation(self) -> Described:
         explanation = {
@@ -127,8 +138,8 @@ class RuleTrace(typing.NamedTuple):
             'phase': self.rule.phase,
             'mode': self.rule.mode,
             'matched': self.matched,
-            'conditions': [decision._asdict() for decision
-                           in self.conditions],
+            'conditions': [decision._asdict()
+                           for decision in self.conditions],
             'actions': [action.as_dict() for action in self.actions],
         }
         if self.rule.mode == model.AUDIT:
@@ -136,11 +147,13 @@ class RuleTrace(typing.NamedTuple):
         return explanation
 
     def _audit(self) -> Described:
+        changes = []
+        for action in self.actions:
+            changes += [change.as_dict() for change in action.changes]
         return {'uuid': self.rule.uuid, 'matched': self.matched,
                 'description': self.rule.description,
                 'error': self.error,
-                'changes': [change.as_dict() for action in self.actions
-                            for change in action.changes]}
+                'changes': changes}
 
 
 Describe = typing.Callable[[RuleTrace], Described]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of a machine, and how they are changed.
+"""The data of a machine, and changes of them without changing the original.
 
 A container is copied when something in it is first changed; from then on the
 copy is the tree's own and is changed in place. So a loop that fills a list
@@ -55,27 +55,36 @@ class Tree:
         """
         if not path:
             return value
-        token, rest = path[0], path[1:]
+        token = path[0]
+        rest = path[1:]
         if data is None or data is data_path.ABSENT:
-            data = [] if data_path.appends(token) else {}
+            if data_path.appends(token):
+                data = []
+            else:
+                data = {}
         if isinstance(data, dict):
             inner = self.assign(data.get(token), rest, value)
             data = self._owned(data)
-            data[token if token.__class__ is str else str(token)] = inner
+            # Plain text: a Key of a path is no key of data.
+            data[str(token)] = inner
             return data
         if not isinstance(data, list):
             raise exceptions.OperationError(
                 _('"%(token)s" cannot be set inside %(kind)s')
                 % {'token': token, 'kind': suggestion.kind_of(data)})
-        position = (len(data) if data_path.appends(token)
-                    else data_path.index(token))
+        position = data_path.index(token)
+        if data_path.appends(token):
+            position = len(data)
         if position is None or position > len(data):
             raise exceptions.OperationError(
                 _('"%s" is no index of a list of this length') % token)
-        item = data[position] if position < len(data) else None
+        item = None
+        if position < len(data):
+            item = data[position]
         inner = self.assign(item, rest, value)
         data = self._owned(data)
         self._members.pop(id(data), None)
+        # The position after the last item is an empty slice: this appends.
         data[position:position + 1] = [inner]
         return data
 
@@ -84,8 +93,9 @@ class Tree:
         """Append a value to the list at the path, which may be absent."""
         items = data_path.get(data, path)
         if id(items) not in self._own:
-            items = self._owned([] if items is data_path.ABSENT else items
-                                or [])
+            if items is data_path.ABSENT or items is None:
+                items = []
+            items = self._owned(items)
             data = self.assign(data, path, items)
         items.append(value)
         if id(items) in self._members:
@@ -102,21 +112,26 @@ class Tree:
         if not isinstance(items, list):
             return False
         if id(items) not in self._members:
-            self._members[id(items)] = (
-                items, {data_path.identity(item) for item in items})
-        return data_path.identity(value) in self._members[id(items)][1]
+            identities = {data_path.identity(item) for item in items}
+            self._members[id(items)] = (items, identities)
+        _items, identities = self._members[id(items)]
+        return data_path.identity(value) in identities
 
     def remove(self, data: typing.Any, path: data_path.Path) -> typing.Any:
         """Remove what is at the path, which has to be there."""
-        token, rest = path[0], path[1:]
-        key = token if isinstance(data, dict) else int(token)
-        inner = self.remove(data[key], rest) if rest else None
+        key: str | int = path[0]
+        rest = path[1:]
+        if isinstance(data, list):
+            key = int(key)
+        if not rest:
+            data = self._owned(data)
+            self._members.pop(id(data), None)
+            del data[key]
+            return data
+        inner = self.remove(data[key], rest)
         data = self._owned(data)
         self._members.pop(id(data), None)
-        if rest:
-            data[key] = inner
-        else:
-            del data[key]
+        data[key] = inner
         return data
 
     def release(self, value: Container) -> None:
@@ -152,7 +167,8 @@ class Facts:
     ``node`` is None in the early phase. Its key ``traits`` lists the names
     of the node's traits. ``previous`` has the ``inventory`` and the
     ``plugin_data`` that the last successful inspection stored, if there are
-    any. ``closed`` are the places of which nobody is told what is there.
+    any. ``closed`` are the places whose values nobody may see: sensitive
+    rules set them.
     """
 
     inventory: dict[str, typing.Any]
@@ -169,13 +185,20 @@ class Facts:
     @property
     def scope(self) -> str | None:
         """The inspection scope of the node."""
-        properties = (self.node or {}).get('properties')
-        return properties.get(model.SCOPE_PROPERTY) if isinstance(
-            properties, dict) else None
+        if self.node is None:
+            return None
+        properties = self.node.get('properties')
+        if not isinstance(properties, dict):
+            return None
+        scope: str | None = properties.get(model.SCOPE_PROPERTY)
+        return scope
 
     def is_closed(self, name: str) -> bool:
-        """Return whether an object has a place that nobody is told of."""
-        return any(closed == name for closed, _path in self.closed)
+        """Return whether an object has a place whose value is withheld."""
+        for closed_object, _path in self.closed:
+            if closed_object == name:
+                return True
+        return False
 
     def made_once(self, root: str, data: typing.Any,
                   make: typing.Callable[[typing.Any], typing.Any]
@@ -185,18 +208,23 @@ class Facts:
         :param data: the data of the root, which must not change any more.
         :param make: takes the data; always the same function.
         """
-        known = self._made.get(root)
-        if known is None or known[0] is not data:
-            known = self._made[root] = data, make(data)
-        return known[1]
+        if root in self._made:
+            source, made = self._made[root]
+            if source is data:
+                return made
+        made = make(data)
+        self._made[root] = (data, made)
+        return made
 
     def roots(self) -> dict[str, typing.Any]:
         """Return the data by the names of replacement fields."""
         roots: dict[str, typing.Any] = {'inventory': self.inventory,
                                         'plugin_data': self.plugin_data}
-        if self.node is not None:
-            roots.update(node=self.node, ports=list(self.ports),
-                         port_groups=list(self.port_groups))
-            if self.previous is not None:
-                roots['previous'] = self.previous
+        if self.node is None:
+            return roots
+        roots['node'] = self.node
+        roots['ports'] = list(self.ports)
+        roots['port_groups'] = list(self.port_groups)
+        if self.previous is not None:
+            roots['previous'] = self.previous
         return roots

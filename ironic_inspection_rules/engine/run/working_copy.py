@@ -56,6 +56,8 @@ class WorkingCopy:
         self.roots = budget.View(facts.roots())
         self.journal = journal.Journal(facts.ports)
         self._views = masked_views.Views(self.roots, facts.made_once)
+        # By root and first token the second tokens of the changed places;
+        # None where the place of the first token was changed as a whole.
         self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects = effects or Effects()
         self.before = facts.roots()
@@ -66,7 +68,9 @@ class WorkingCopy:
 
     def view(self, masked: bool) -> budget.View:
         """Return the data by root name, with or without its secrets."""
-        return self._views.masked if masked else self.roots
+        if masked:
+            return self._views.masked
+        return self.roots
 
     def release(self, value: typing.Any) -> None:
         """Share a value that was read: it is copied before it changes."""
@@ -86,14 +90,16 @@ class WorkingCopy:
             a plain value.
         """
         before = data_path.get(self.roots[root], path)
-        op = 'add' if before is data_path.ABSENT else 'replace'
         self.roots.budget.write(value, path, before)
-        if op == 'replace' and data_path.same(before, value):
+        op = 'replace'
+        if before is data_path.ABSENT:
+            op = 'add'
+            before = None
+        elif data_path.same(before, value):
             self.journal.confirm(root, path, value)
             return
         self._write(root, path, value)
-        self.journal.record(op, self.roots[root], root, path, value,
-                            None if before is data_path.ABSENT else before,
+        self.journal.record(op, self.roots[root], root, path, value, before,
                             part)
 
     def extend(self, root: str, path: data_path.Path, value: typing.Any,
@@ -137,7 +143,7 @@ class WorkingCopy:
         if not isinstance(items, list):
             return
         self.roots.budget.spend(len(items) >> 4)
-        for index in range(len(items) - 1, -1, -1):
+        for index in reversed(range(len(items))):
             if data_path.same(items[index], value):
                 self.unset(root, (*path, str(index)))
                 return
@@ -160,6 +166,7 @@ class WorkingCopy:
 
     def _port_index(self, port_id: str) -> int | None:
         if data_path.index(port_id) is not None:
+            # Fields may name a port by its number, actions may not.
             return None
         return rendering.find_port(self.roots[PORTS], port_id,
                                    self.roots.budget)
@@ -171,7 +178,9 @@ class WorkingCopy:
 
     def set_traits(self, names: typing.Iterable[str]) -> None:
         """Replace the node's traits."""
-        before, after = self.traits, list(dict.fromkeys(names))
+        before = self.traits
+        # Each once, in their order.
+        after = list(dict.fromkeys(names))
         self.roots.budget.write(after, (TRAITS,), before)
         self.journal.record_traits(before, after)
         if set(before) != set(after):
@@ -185,14 +194,16 @@ class WorkingCopy:
             also with its parent.
         """
         touched = self._touched.get(root, {})
-        names: set[str] = set(touched)
+        names: set[str] | None = set(touched)
         if parents:
-            below = touched.get(parents[0], set())
-            names = set() if below is None else below
-            if below is None:
-                for whole in (data_path.get(self.before[root], parents),
-                              data_path.get(self.roots[root], parents)):
-                    names.update(whole if isinstance(whole, dict) else ())
+            names = touched.get(parents[0], set())
+        if names is None:
+            # The place as a whole was changed: all that it had, and has.
+            names = set()
+            for data in (self.before[root], self.roots[root]):
+                mapping = data_path.get(data, parents)
+                if isinstance(mapping, dict):
+                    names.update(mapping)
         return {name: data_path.get(self.roots[root], (*parents, name))
                 for name in sorted(names)}
 
@@ -203,13 +214,19 @@ class WorkingCopy:
             :data:`.path.ABSENT`. Setting the values and unsetting the rest
             in another target over the same facts leads to the same data.
         """
-        places: list[tuple[str, data_path.Path]] = []
+        values = []
         for root, names in sorted(self._touched.items()):
+            paths: list[data_path.Path] = []
             for name, below in sorted(names.items()):
-                places += [(root, (name,))] if below is None else [
-                    (root, (name, each)) for each in sorted(below)]
-        return [(root, path, data_path.get(self.roots[root], path))
-                for root, path in places]
+                if below is None:
+                    paths.append((name,))
+                else:
+                    paths += [(name, name_below) for name_below
+                              in sorted(below)]
+            for path in paths:
+                value = data_path.get(self.roots[root], path)
+                values.append((root, path, value))
+        return values
 
     def confirm(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
@@ -231,14 +248,14 @@ class WorkingCopy:
 
     def call(self, request: Request) -> None:
         """Send a GET request; see :meth:`Effects.call`."""
-        sent = self.journal.request(request.url)
+        text = self.journal.request(request.url)
         seconds = self.roots.budget.remaining()
         try:
             self._effects.call(request, seconds)
         except exceptions.OperationError as exc:
             raise exceptions.OperationError(
                 _('%(request)s failed: %(error)s')
-                % {'request': sent, 'error': exc}) from exc
+                % {'request': text, 'error': exc}) from exc
 
     def _write(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:
@@ -246,22 +263,26 @@ class WorkingCopy:
         self._touch(root, path)
 
     def _touch(self, root: str, path: data_path.Path) -> None:
+        """Remember that a place was changed, or one in it."""
         names = self._touched.setdefault(root, {})
         if len(path) == 1:
             names[path[0]] = None
-        else:
-            below = names.setdefault(path[0], set())
-            if below is not None:
-                below.add(path[1])
+            return
+        below = names.setdefault(path[0], set())
+        if below is not None:
+            below.add(path[1])
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy that has no effects and does not change this one."""
         self._views.release_all()
-        fork = WorkingCopy(Facts(
-            self.roots['inventory'], self.roots[PLUGIN_DATA],
-            self.roots.get(NODE), tuple(self.roots.get(PORTS, ())),
-            tuple(self.roots.get('port_groups', ())),
-            self.roots.get('previous')))
+        facts = Facts(
+            inventory=self.roots['inventory'],
+            plugin_data=self.roots[PLUGIN_DATA],
+            node=self.roots.get(NODE),
+            ports=tuple(self.roots.get(PORTS, ())),
+            port_groups=tuple(self.roots.get('port_groups', ())),
+            previous=self.roots.get('previous'))
+        fork = WorkingCopy(facts)
         fork.journal = self.journal.fork()
         fork._views.masked.update(self._views.masked)
         return fork

@@ -23,7 +23,7 @@ class Journal:
     ``changes`` are those of the data, ``confirmed`` values that were set but
     already there, ``notes`` the lines that were logged and the requests that
     were sent. What sensitive rules set is in ``withheld`` instead, and what
-    they note is nowhere: nobody who shows the rest has to think of it.
+    they note is nowhere: whoever shows the rest needs no check of their own.
 
     :param ports: the ports as they are before the phase.
     """
@@ -67,7 +67,7 @@ class Journal:
 
     @property
     def closed(self) -> frozenset[views.Place]:
-        """The places of which nobody is told what is there."""
+        """The places whose values are withheld."""
         return frozenset((change.object, change.place)
                          for change in self.withheld)
 
@@ -81,26 +81,31 @@ class Journal:
         :param name: of the object, as in a change.
         :returns: the error with its cause; None if no rule has changed it.
         """
-        made = [change for change in self._made
-                if change.object == name and change.rule is not None]
-        made = [change for change in made
-                if change.place[0] in attributes] or made
-        authors = [change.rule for change in made if change.rule]
-        if not authors:
+        of_object = []
+        of_attributes = []
+        for change in self._made:
+            if change.object != name or change.rule is None:
+                continue
+            of_object.append(change)
+            if change.place[0] in attributes:
+                of_attributes.append(change)
+        suspects = of_attributes or of_object
+        if not suspects:
             return None
+        last = suspects[-1]
+        rule = typing.cast(model.Rule, last.rule)
         reason: str | None = str(exc)
         cause: Exception | None = exc
-        if authors[-1].sensitive:
-            reason = cause = None
-        elif any(rule.sensitive for rule in authors) or any(
-                change.value == masking.MASK for change in made):
+        if rule.sensitive:
+            reason = None
+            cause = None
+        elif any(map(_is_hidden, suspects)):
             # The message may have a value that nobody is to see.
             reason = _('what it sets has a secret, or a value of a sensitive '
                        'rule')
             cause = None
-        last = authors[-1]
-        error = exceptions.RuleError(last.uuid, disclosure.label(last),
-                                     made[-1].action, reason)
+        error = exceptions.RuleError(rule.uuid, disclosure.label(rule),
+                                     last.action, reason)
         error.__cause__ = cause
         return error
 
@@ -130,12 +135,18 @@ class Journal:
 
         :param root: a root, or :data:`.change.TRAITS` with a name as its path.
         """
-        confirmed = self.withheld if self._withholds else self.confirmed
-        if len(confirmed) < _MOST_CONFIRMED or self._withholds:
-            op = 'add' if root == engine_change.TRAITS else 'replace'
-            change = self._change(op, root, path, value, value)
-            change.earlier = len(self.changes)
-            confirmed.append(change)
+        if not self._withholds and len(self.confirmed) >= _MOST_CONFIRMED:
+            return
+        op = 'replace'
+        if root == engine_change.TRAITS:
+            op = 'add'
+        change = self._change(op, root, path, value, value)
+        change.earlier = len(self.changes)
+        if self._withholds:
+            # All of them: each is a place whose value is withheld.
+            self.withheld.append(change)
+        else:
+            self.confirmed.append(change)
 
     def record(self, op: str, data: typing.Any, root: str,
                path: data_path.Path, value: typing.Any = None,
@@ -154,7 +165,8 @@ class Journal:
             change.place = data_path.resolve(data, path)[above:]
         if op == 'remove':
             items = data_path.get(data, path[:-1])
-            change.left = len(items) if isinstance(items, list) else None
+            if isinstance(items, list):
+                change.left = len(items)
         self._add(change)
 
     def record_traits(self, before: typing.Sequence[str],
@@ -181,19 +193,36 @@ class Journal:
                 value: typing.Any, before: typing.Any,
                 part: data_path.Path = ()) -> engine_change.Change:
         """Build a change in which secrets are masked."""
-        name, port = root, None
         if root != engine_change.TRAITS:
-            value = None if op == 'remove' else self._shown(path, value)
-            before = None if op == 'add' else self._shown(path, before)
+            # Below a secret, None would be shown as one, too.
+            if op == 'remove':
+                value = None
+            else:
+                value = self._disclosed(path, value)
+            if op == 'add':
+                before = None
+            else:
+                before = self._disclosed(path, before)
+        name = root
+        uuid = None
         if root == views.PORTS:
-            given = self._ports[int(path[0])]
-            name, port = engine_change.port_name(given), given.get('uuid')
+            port = self._ports[int(path[0])]
+            name = engine_change.port_name(port)
+            uuid = port.get('uuid')
             path = path[1:]
         return engine_change.Change(
             name, op, data_path.pointer(path), value, before, (*path, *part),
-            port=port, rule=self._rule, action=self._action)
+            port=uuid, rule=self._rule, action=self._action)
 
-    def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
+    def _disclosed(self, path: data_path.Path,
+                   value: typing.Any) -> typing.Any:
         if self._masked:
             return disclosure.value_at(path, value)
         return value
+
+
+def _is_hidden(change: engine_change.Change) -> bool:
+    """Return whether the value of a change is not to be shown."""
+    if change.rule is not None and change.rule.sensitive:
+        return True
+    return bool(change.value == masking.MASK)

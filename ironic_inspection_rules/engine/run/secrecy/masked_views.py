@@ -26,8 +26,8 @@ class _MaskedRoots(budget.View):
     def __missing__(self, root: str) -> typing.Any:
         # Containers without secrets are now in both views.
         self._own.release_all()
-        masked = self[root] = self._make_once(root, self._roots[root],
-                                              masking.mask)
+        masked = self._make_once(root, self._roots[root], masking.mask)
+        self[root] = masked
         return masked
 
 
@@ -69,9 +69,11 @@ class Views:
         # If it is part of the data already, it will be in two places.
         self.release(value)
         self.open[root] = self._own.assign(self.open[root], path, value)
+        # A root that was not read yet is masked with the value in it.
         if root in self.masked:
+            masked_path, masked_value = masking.mask_along(path, value)
             self.masked[root] = self._own_masked.assign(
-                self.masked[root], *masking.mask_along(path, value))
+                self.masked[root], masked_path, masked_value)
 
     def append(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:
@@ -80,25 +82,25 @@ class Views:
         self.open[root] = self._own.append(self.open[root], path, value)
         if root not in self.masked:
             return
-        where = masking.secret_along(path)
-        if where is None:
+        secret = masking.secret_along(path)
+        if secret is None:
             self.masked[root] = self._own_masked.append(
                 self.masked[root], path, masking.mask(value))
         else:
             self.masked[root] = self._own_masked.assign(
-                self.masked[root], where, masking.MASK)
+                self.masked[root], secret, masking.MASK)
 
     def remove(self, root: str, path: data_path.Path) -> None:
         """Remove what is at the path, which has to be there."""
         self.open[root] = self._own.remove(self.open[root], path)
         if root not in self.masked:
             return
-        where = masking.secret_along(path)
-        if where is None or where == path:
+        secret = masking.secret_along(path)
+        if secret is None or secret == path:
             self.masked[root] = self._own_masked.remove(
                 self.masked[root], path)
-        else:
-            # The rest of the secret may be empty, and is shown then.
-            self.masked[root] = self._own_masked.assign(
-                self.masked[root], where, masking.mask_at(
-                    where[-1], data_path.get(self.open[root], where)))
+            return
+        # The rest of the secret may be empty, and is shown then.
+        rest = data_path.get(self.open[root], secret)
+        self.masked[root] = self._own_masked.assign(
+            self.masked[root], secret, masking.mask_at(secret[-1], rest))
