@@ -52,9 +52,12 @@ class AttributeAction(plugin.Action):
         :raises: :class:`.exceptions.OperationError` if it may not be changed,
             or the node has no such port.
         """
-        base = () if port_id is None else target.port(port_id)
+        if port_id is None:
+            schema.check_path(path, self.TABLE)
+            return plugin.NODE, path
+        port = target.port(port_id)
         schema.check_path(path, self.TABLE)
-        return plugin.PORTS if base else plugin.NODE, base + path
+        return plugin.PORTS, port + path
 
     def _remove(self, target: Target, path: data_path.Path,
                 port_id: str | None = None) -> None:
@@ -64,11 +67,15 @@ class AttributeAction(plugin.Action):
         else:
             target.unset(root, where)
 
-    def _write(self, arguments: plugin.Arguments, **written: typing.Any
-               ) -> typing.Iterator[plugin.Write]:
-        kind = 'port' if self.TABLE is schema.PORT else 'node'
-        yield plugin.Write(kind, arguments['path'],
-                           owner=arguments.get('port_id'), **written)
+    def _write(self, arguments: plugin.Arguments,
+               value: typing.Any = data_path.ABSENT,
+               extends: bool = False) -> plugin.Write:
+        """Return what is written at the path; see :class:`.plugin.Write`."""
+        kind = 'node'
+        if self.TABLE is schema.PORT:
+            kind = 'port'
+        return plugin.Write(kind, arguments['path'], value, extends,
+                            owner=arguments.get('port_id'))
 
 
 class _Set(AttributeAction):
@@ -78,20 +85,22 @@ class _Set(AttributeAction):
         yield from schema.cases(self.TABLE)
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield from self._write(arguments, value=arguments['value'])
+        yield self._write(arguments, value=arguments['value'])
 
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:
-        if name == 'value' or name == 'cleanup' and value is not None:
+        # A cleanup value of null stands for none.
+        is_cleanup = name == 'cleanup' and value is not None
+        if name == 'value' or is_cleanup:
             schema.read_value(path, value, self.TABLE)
 
     def _set(self, target: Target, path: data_path.Path,
              value: typing.Any, port_id: str | None = None) -> None:
-        place = self.place(target, path, port_id)
-        read = schema.read_value(path, value, self.TABLE)
+        root, where = self.place(target, path, port_id)
+        converted = schema.read_value(path, value, self.TABLE)
         if self.TABLE is schema.NODE:
-            schema.check_capabilities(path, read)
-        target.set(*place, read)
+            schema.check_capabilities(path, converted)
+        target.set(root, where, converted)
 
     def _undo(self, target: Target, path: data_path.Path,
               cleanup: typing.Any, port_id: str | None = None) -> None:
@@ -99,7 +108,9 @@ class _Set(AttributeAction):
             self._set(target, path, cleanup, port_id)
             return
         self.place(target, path, port_id)
-        if len(path) > 1 or self.TABLE[path[0]].default is not ...:
+        attribute = self.TABLE[path[0]]
+        # An attribute that cannot be removed stays as it is.
+        if len(path) > 1 or attribute.is_removable:
             self._remove(target, path, port_id)
 
 
@@ -138,8 +149,7 @@ class SetPortAttribute(_Set):
 class _Extend(AttributeAction):
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield from self._write(arguments, value=arguments['value'],
-                               extends=True)
+        yield self._write(arguments, value=arguments['value'], extends=True)
 
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:
@@ -150,11 +160,11 @@ class _Extend(AttributeAction):
     def _extend(self, target: Target, path: data_path.Path,
                 value: typing.Any, unique: bool,
                 port_id: str | None = None) -> None:
-        place = self.place(target, path, port_id)
+        root, where = self.place(target, path, port_id)
         self.check('path', path, path)
         if self.TABLE is schema.NODE:
             schema.check_capabilities(path, [value])
-        target.extend(*place, value, unique)
+        target.extend(root, where, value, unique)
 
 
 class ExtendAttribute(_Extend):
@@ -169,7 +179,8 @@ class ExtendAttribute(_Extend):
     def revert(self, target: Target, path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
-        target.discard(*self.place(target, path), value)
+        root, where = self.place(target, path)
+        target.discard(root, where, value)
 
 
 class ExtendPortAttribute(_Extend):
@@ -186,13 +197,14 @@ class ExtendPortAttribute(_Extend):
                value: typing.Any) -> None:
         """Remove the value from the list."""
         if target.has_port(port_id):
-            target.discard(*self.place(target, path, port_id), value)
+            root, where = self.place(target, path, port_id)
+            target.discard(root, where, value)
 
 
 class _Delete(AttributeAction):
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield from self._write(arguments)
+        yield self._write(arguments)
 
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:

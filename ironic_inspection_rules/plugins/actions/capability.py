@@ -21,9 +21,14 @@ def read(target: Target) -> dict[str, str]:
     if not isinstance(text, str):
         raise exceptions.OperationError(
             _('properties/capabilities is not text'))
+    # A capability takes many times the memory of its text.
     target.roots.budget.make_text(len(text) << 4)
-    pairs = (item.partition(':') for item in text.split(',') if item.strip())
-    return {name.strip(): value.strip() for name, _colon, value in pairs}
+    capabilities = {}
+    for item in text.split(','):
+        if item.strip():
+            name, _colon, value = item.partition(':')
+            capabilities[name.strip()] = value.strip()
+    return capabilities
 
 
 def _as_text(capabilities: dict[str, str]) -> str:
@@ -56,8 +61,11 @@ class SetCapability(plugin.Action):
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for argument, text in arguments.items():
-            if ',' in text or not text.strip() or (
-                    argument == 'name' and ':' in text):
+            fits = text.strip() and ',' not in text
+            if argument == 'name' and ':' in text:
+                # The first colon ends the name.
+                fits = False
+            if not fits:
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:

@@ -79,9 +79,9 @@ class ApiCall(plugin.Action):
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for name, value in arguments.items():
-            holds, message = _CHECKS[name]
-            if value is not None and not holds(value):
-                yield name, message
+            check = _CHECKS[name]
+            if value is not None and not check.accepts(value):
+                yield name, check.message
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from ()
@@ -105,19 +105,43 @@ def _is_url(url: str) -> bool:
     return parts.scheme in ('http', 'https') and bool(parts.netloc)
 
 
-def _is_mapping(value: typing.Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(text, str) for pair in value.items() for text in pair)
+def _is_text_by_text(value: typing.Any) -> bool:
+    """Return whether a value is a mapping of strings to strings."""
+    if not isinstance(value, dict):
+        return False
+    for name, text in value.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            return False
+    return True
 
 
-_CHECKS: dict[str, tuple[typing.Callable[[typing.Any], bool], str]] = {
-    'url': (_is_url, _('must be an http or https URL')),
-    'headers': (_is_mapping, _('must be a mapping of strings to strings')),
-    'proxies': (_is_mapping, _('must be a mapping of strings to strings')),
-    'timeout': (lambda seconds: 0 < seconds < math.inf,
-                _('must be greater than zero')),
-    'retries': (lambda times: times >= 0, _('must not be negative')),
-    'backoff_factor': (lambda seconds: 0 <= seconds < math.inf,
-                       _('must not be negative')),
+def _is_timeout(seconds: float) -> bool:
+    return 0 < seconds < math.inf
+
+
+def _is_count(times: int) -> bool:
+    return times >= 0
+
+
+def _is_factor(seconds: float) -> bool:
+    return 0 <= seconds < math.inf
+
+
+class _Check(typing.NamedTuple):
+    """The check of an argument, and what is wrong if it fails."""
+
+    accepts: typing.Callable[[typing.Any], bool]
+    message: str
+
+
+_CHECKS = {
+    'url': _Check(_is_url, _('must be an http or https URL')),
+    'headers': _Check(_is_text_by_text,
+                      _('must be a mapping of strings to strings')),
+    'proxies': _Check(_is_text_by_text,
+                      _('must be a mapping of strings to strings')),
+    'timeout': _Check(_is_timeout, _('must be greater than zero')),
+    'retries': _Check(_is_count, _('must not be negative')),
+    'backoff_factor': _Check(_is_factor, _('must not be negative')),
 }
-"""Checks of the arguments of ``api-call``, with their messages."""
+"""The checks of the arguments of ``api-call``, by name."""

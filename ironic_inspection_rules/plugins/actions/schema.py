@@ -44,13 +44,18 @@ class Attribute(typing.NamedTuple):
     default: typing.Any = None
     longest: int = 255
 
+    @property
+    def is_removable(self) -> bool:
+        """Whether it can be removed, or set to null."""
+        return self.default is not ...
+
     def read(self, value: typing.Any) -> typing.Any:
         """Convert a value to the attribute's kind.
 
         :raises: :class:`.exceptions.OperationError` if that is not possible.
         """
         if value is None:
-            if self.default is ...:
+            if not self.is_removable:
                 raise exceptions.OperationError(_('cannot be removed'))
             return self.default
         try:
@@ -64,27 +69,47 @@ class Attribute(typing.NamedTuple):
         return value
 
 
-def _valid(value: typing.Any, is_valid: typing.Callable[[str], bool]) -> str:
-    if not isinstance(value, str) or not is_valid(value):
+def _read_text(value: typing.Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError
+    return str(value)
+
+
+def _read_node_name(value: typing.Any) -> str:
+    name = _read_text(value)
+    if not re.fullmatch(NODE_NAME, name) or uuidutils.is_uuid_like(name):
         raise ValueError
-    return value
+    return name
 
 
-def _of_type(value: typing.Any, types: typing.Any,
-             but: typing.Any = ()) -> typing.Any:
-    if not isinstance(value, types) or isinstance(value, but):
+def _read_truth(value: typing.Any) -> bool:
+    if not isinstance(value, bool | str):
+        raise TypeError
+    return bool(strutils.bool_from_string(value, strict=True))
+
+
+def _read_mapping(value: typing.Any) -> dict[str, typing.Any]:
+    if not isinstance(value, dict):
         raise TypeError
     return value
 
 
-def _text(value: typing.Any) -> str:
-    return str(_of_type(value, str | int | float, bool))
+def _read_uuid(value: typing.Any) -> str:
+    if not isinstance(value, str) or not uuidutils.is_uuid_like(value):
+        raise ValueError
+    return value
 
 
-class Kind(typing.NamedTuple):
-    """A kind of values.
+def _read_mac(value: typing.Any) -> str:
+    if not isinstance(value, str) or not netutils.is_valid_mac(value):
+        raise ValueError
+    return value.lower()
 
-    ``read`` returns a value of it, or raises TypeError or ValueError.
+
+class AttributeKind(typing.NamedTuple):
+    """What the value of an attribute may be.
+
+    ``read`` returns such a value, or raises TypeError or ValueError.
     ``schemas`` are the JSON Schemas of what it reads, of which a value meets
     one.
     """
@@ -93,29 +118,25 @@ class Kind(typing.NamedTuple):
     schemas: list[dict[str, typing.Any]]
 
 
+_TRUTHS = rf'\s*(?:{engine_schema.TRUTHS}|{engine_schema.FALSEHOODS})\s*'
+_MAC = '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}'
+
 KINDS = {
-    'a string': Kind(_text, [{'type': ['string', 'number']}]),
+    'a string': AttributeKind(_read_text, [{'type': ['string', 'number']}]),
     # The characters that RFC 3986 section 2.3 leaves unreserved.
-    NAME_KIND: Kind(
-        lambda value: _valid(_text(value), lambda text: bool(
-            re.fullmatch(NODE_NAME, text)
-            and not uuidutils.is_uuid_like(text))),
+    NAME_KIND: AttributeKind(
+        _read_node_name,
         [{'type': 'number'},
          {**engine_schema.whole(NODE_NAME),
           'not': {'pattern': f'^{UUID_LIKE}{engine_schema.END}'}}]),
-    'true or false': Kind(
-        lambda value: bool(strutils.bool_from_string(
-            _of_type(value, bool | str), strict=True)),
-        [{'type': 'boolean'}, engine_schema.whole(
-            rf'\s*(?:{engine_schema.TRUTHS}|{engine_schema.FALSEHOODS})\s*')]),
-    'a mapping': Kind(lambda value: _of_type(value, dict),
-                      [{'type': 'object'}]),
-    'a UUID': Kind(lambda value: _valid(value, uuidutils.is_uuid_like),
-                   [{'type': 'string', 'pattern': engine_schema.UUID}]),
-    'a MAC address': Kind(
-        lambda value: _valid(value, netutils.is_valid_mac).lower(),
-        [{'type': 'string',
-          'pattern': '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}'}]),
+    'true or false': AttributeKind(
+        _read_truth,
+        [{'type': 'boolean'}, engine_schema.whole(_TRUTHS)]),
+    'a mapping': AttributeKind(_read_mapping, [{'type': 'object'}]),
+    'a UUID': AttributeKind(
+        _read_uuid, [{'type': 'string', 'pattern': engine_schema.UUID}]),
+    'a MAC address': AttributeKind(
+        _read_mac, [{'type': 'string', 'pattern': _MAC}]),
 }
 """The kinds of values, by what messages call them."""
 
@@ -191,20 +212,23 @@ def path_schemas(table: typing.Mapping[str, Attribute],
 
     :param targets: the attributes that may be the whole path.
     """
-    mappings = engine_schema.names(name for name, each in table.items()
-                               if each.kind == 'a mapping')
-    ends = [engine_schema.names(targets)] if targets else []
-    patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{engine_schema.END}',
-                *(rf'/?{each}{engine_schema.END}' for each in ends),
-                # What an unpaired brace stands for is not known.
-                r'/?[^/]*\{']
+    mappings = engine_schema.names(
+        name for name, attribute in table.items()
+        if attribute.kind == 'a mapping')
+    patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{engine_schema.END}']
+    if targets:
+        whole = engine_schema.names(targets)
+        patterns.append(rf'/?{whole}{engine_schema.END}')
+    # What an unpaired brace stands for is not known.
+    patterns.append(r'/?[^/]*\{')
     return {'path': [{'type': 'string',
                       'pattern': f'^(?:{"|".join(patterns)})'}]}
 
 
 def removable(table: typing.Mapping[str, Attribute]) -> list[str]:
     """Return the names of attributes that can be removed."""
-    return [name for name, each in table.items() if each.default is not ...]
+    return [name for name, attribute in table.items()
+            if attribute.is_removable]
 
 
 def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
@@ -214,21 +238,23 @@ def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
     :returns: a pattern of the path, then JSON Schemas of the value and of
         the cleanup value.
     """
-    kinds: dict[Attribute, list[str]] = {}
-    for name, each in table.items():
-        kinds.setdefault(Attribute(
-            each.kind, None if each.default is not ... else ...,
-            each.longest), []).append(name)
-    for kind, names in kinds.items():
-        found = [{**each, 'maxLength': kind.longest}
-                 if kind.kind in TEXT_KINDS else each
-                 for each in KINDS[kind.kind].schemas]
-        value = [*found, engine_schema.VARIES]
-        cleanup = engine_schema.either(*value, engine_schema.NULL)
-        if kind.default is not ...:
-            value.append(engine_schema.NULL)
+    # Attributes that differ only in their default have the same schemas.
+    alike: dict[tuple[str, int, bool], list[str]] = {}
+    for name, attribute in table.items():
+        key = (attribute.kind, attribute.longest, attribute.is_removable)
+        alike.setdefault(key, []).append(name)
+    for (kind, longest, is_removable), names in alike.items():
+        schemas = []
+        for value in KINDS[kind].schemas:
+            if kind in TEXT_KINDS:
+                value = {**value, 'maxLength': longest}
+            schemas.append(value)
+        schemas.append(engine_schema.VARIES)
+        cleanup = engine_schema.either(*schemas, engine_schema.NULL)
+        if is_removable:
+            schemas.append(engine_schema.NULL)
         yield (f'^/?{engine_schema.names(names)}{engine_schema.END}',
-               engine_schema.either(*value), cleanup)
+               engine_schema.either(*schemas), cleanup)
 
 
 def check_path(path: data_path.Path,
@@ -242,8 +268,9 @@ def check_path(path: data_path.Path,
         text = _('attribute "%s" does not exist or may not be changed') % (
             suggestion.shown(path[0]))
         near = suggestion.nearest(path[0], schema)
-        raise exceptions.OperationError(
-            text + (_('; did you mean "%s"?') % near if near else ''))
+        if near:
+            text += _('; did you mean "%s"?') % near
+        raise exceptions.OperationError(text)
     if len(path) > 1 and attribute.kind != 'a mapping':
         raise exceptions.OperationError(
             _('attribute "%s" is not a mapping') % path[0])
@@ -272,17 +299,15 @@ def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
 
     :raises: :class:`.exceptions.OperationError` if it does not.
     """
-    length = len(CAPABILITIES)
-    written = value
-    if len(path) < length:
-        if CAPABILITIES[:len(path)] != path:
-            return
-        written = data_path.get(value, CAPABILITIES[len(path):])
-    elif path[:length] != CAPABILITIES:
+    common = min(len(path), len(CAPABILITIES))
+    if path[:common] != CAPABILITIES[:common]:
         return
-    if len(path) > length or not (
-            written is None or written is data_path.ABSENT
-            or isinstance(written, str)):
+    is_inside = len(path) > len(CAPABILITIES)
+    # Absent if a mapping around them is set that has none.
+    capabilities = data_path.get(value, CAPABILITIES[common:])
+    is_text = isinstance(capabilities, str)
+    is_nothing = capabilities is None or capabilities is data_path.ABSENT
+    if is_inside or not (is_text or is_nothing):
         raise exceptions.OperationError(
             _('properties/capabilities is one text, "name:value,…", and would '
               'be none; use set-capability'))

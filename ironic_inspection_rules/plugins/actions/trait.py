@@ -60,7 +60,7 @@ class RemoveTrait(plugin.Action):
         yield plugin.Write('trait', arguments['name'], argument='name')
 
     def __call__(self, target: Target, name: str) -> None:
-        target.set_traits(each for each in target.traits if each != name)
+        target.set_traits(trait for trait in target.traits if trait != name)
 
 
 class SetTraits(plugin.Action):
@@ -81,8 +81,10 @@ class SetTraits(plugin.Action):
         if not isinstance(names, list):
             yield 'names', _('must be a list')
             return
-        for problem in filter(None, map(trait_names.problem, names)):
-            yield 'names', problem
+        for name in names:
+            problem = trait_names.problem(name)
+            if problem:
+                yield 'names', problem
         yield from self._outside(names, arguments.get('prefix', ''))
 
     def __call__(self, target: Target, names: typing.Any,
@@ -103,6 +105,7 @@ class SetTraits(plugin.Action):
 
     @staticmethod
     def _outside(names: list[typing.Any], prefix: str) -> plugin.Problems:
+        """Yield a problem for each name without the prefix."""
         for name in names:
             if not str(name).startswith(prefix):
                 yield 'names', _('"%(name)s" does not begin with the prefix '

@@ -65,10 +65,12 @@ def _comparable(one: typing.Any, other: typing.Any
     """Convert a string that is compared with a number to a number."""
     if isinstance(one, str) and _is_number(other):
         number = as_number(one)
-        return (one if number is None else number), other
-    if isinstance(other, str) and _is_number(one):
+        if number is not None:
+            return number, other
+    elif isinstance(other, str) and _is_number(one):
         number = as_number(other)
-        return one, (other if number is None else number)
+        if number is not None:
+            return one, number
     return one, other
 
 
@@ -83,7 +85,7 @@ def equal(one: typing.Any, other: typing.Any) -> bool:
     return bool(one == other)
 
 
-class Comparison(plugin.Relation):
+class ValueComparison(plugin.Relation):
     """Holds if the relation holds between each value and the next.
 
     A number and a string that reads as a number compare as numbers; values
@@ -102,12 +104,15 @@ class Comparison(plugin.Relation):
         if not isinstance(values, list) or arguments.get('force_strings'):
             return
         relation = self.compare.__name__
+        unordered = False
         if inverted:
+            if len(values) != 2:
+                # One of several relations does not hold, but not which.
+                return
             relation = plugin.OPPOSITES[relation]
-        if not inverted or len(values) == 2:
-            for one, other in itertools.pairwise(values):
-                yield plugin.Fact(one, relation, other, inverted and (
-                    relation not in ('eq', 'ne')))
+            unordered = relation not in ('eq', 'ne')
+        for one, other in itertools.pairwise(values):
+            yield plugin.Fact(one, relation, other, unordered)
 
     # What pays is given the budget first.
     def __call__(  # type: ignore[override]
@@ -115,7 +120,8 @@ class Comparison(plugin.Relation):
             force_strings: bool = False) -> bool:
         for one, other in self.pairs(values):
             if force_strings:
-                one, other = str(one), str(other)
+                one = str(one)
+                other = str(other)
                 allowance.make_text(len(one))
                 allowance.make_text(len(other))
             if not self.holds(one, other):
@@ -132,37 +138,37 @@ class Comparison(plugin.Relation):
         return holds
 
 
-class Equal(Comparison):
+class Equal(ValueComparison):
     """``eq``: all values are equal."""
 
     compare = operator.eq
 
 
-class NotEqual(Comparison):
+class NotEqual(ValueComparison):
     """``ne``: each value differs from the next."""
 
     compare = operator.ne
 
 
-class Less(Comparison):
+class Less(ValueComparison):
     """``lt``: each value is less than the next."""
 
     compare = operator.lt
 
 
-class LessOrEqual(Comparison):
+class LessOrEqual(ValueComparison):
     """``le``: no value is greater than the next."""
 
     compare = operator.le
 
 
-class Greater(Comparison):
+class Greater(ValueComparison):
     """``gt``: each value is greater than the next."""
 
     compare = operator.gt
 
 
-class GreaterOrEqual(Comparison):
+class GreaterOrEqual(ValueComparison):
     """``ge``: no value is less than the next."""
 
     compare = operator.ge
@@ -242,9 +248,10 @@ class OneOf(plugin.Condition):
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
-        yield plugin.Fact(arguments['value'],
-                          'none-of' if inverted else 'one-of',
-                          arguments['values'])
+        relation = 'one-of'
+        if inverted:
+            relation = plugin.OPPOSITES[relation]
+        yield plugin.Fact(arguments['value'], relation, arguments['values'])
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if not isinstance(arguments.get('values', []), list):
@@ -255,4 +262,4 @@ class OneOf(plugin.Condition):
             raise exceptions.OperationError(
                 _('values must be a list, not %s')
                 % suggestion.kind_of(values))
-        return any(equal(value, each) for each in values)
+        return any(equal(value, candidate) for candidate in values)

@@ -20,9 +20,6 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.
-_FALSE = [None, False, *(''.join(letters) for word in ('no', 'false')
-                         for letters in itertools.product(
-                             *((letter, letter.upper()) for letter in word)))]
 
 _ANCHORED = re.compile(r'(?:\^|\\A)(.*)(?:\$|\\Z)', re.DOTALL)
 _PERHAPS_ANCHORED = re.compile(r'(?:\^|\\A)?(.*?)(?:\$|\\Z)?', re.DOTALL)
@@ -38,6 +35,16 @@ _SHOWN_AS = frozenset(('True', 'False', 'None'))
 """Texts that may stand for values of other types."""
 
 
+def _in_any_case(word: str) -> list[str]:
+    """Return a word with each of its letters in lower and in upper case."""
+    letters = [(letter, letter.upper()) for letter in word]
+    return [''.join(choice) for choice in itertools.product(*letters)]
+
+
+# As "eq" compares them: zero equals false.
+_FALSE = [None, False, *_in_any_case('no'), *_in_any_case('false')]
+
+
 class _Listed(plugin.Condition):
     """A condition that holds for a list of values."""
 
@@ -47,8 +54,8 @@ class _Listed(plugin.Condition):
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
-        yield plugin.Fact(arguments['value'],
-                          'none-of' if inverted else 'one-of', self.VALUES)
+        yield plugin.Fact(arguments['value'], _membership(inverted),
+                          self.VALUES)
 
 
 class IsTrue(plugin.Condition):
@@ -75,7 +82,9 @@ class IsFalse(_Listed):
     def __call__(self, value: typing.Any) -> bool:
         if isinstance(value, str):
             return value.lower() in ('no', 'false')
-        return value is None or (isinstance(value, int | float) and not value)
+        if value is None:
+            return True
+        return isinstance(value, int | float) and not value
 
 
 class IsNone(_Listed):
@@ -102,8 +111,9 @@ class IsEmpty(_Listed):
     VALUES = [None, '', [], {}]
 
     def __call__(self, value: typing.Any) -> bool:
-        return value is None or (
-            isinstance(value, str | list | dict) and not value)
+        if value is None:
+            return True
+        return isinstance(value, str | list | dict) and not value
 
 
 class InNet(plugin.Condition):
@@ -131,17 +141,18 @@ class InNet(plugin.Condition):
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:
         if 'subnet' in arguments:
-            arguments = {**arguments,
-                         'subnet': _read_network(arguments['subnet'])}
+            # Read once for all machines.
+            network = _read_network(arguments['subnet'])
+            arguments = {**arguments, 'subnet': network}
         return super().bind(arguments)
 
     def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
         network = _read_network(subnet)
         try:
-            read = read_address(str(address))
+            ip_address = read_address(str(address))
         except ValueError:
             return False
-        return read in network
+        return ip_address in network
 
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
@@ -154,12 +165,13 @@ def read_address(text: str) -> _Address:
     text = text.strip()
     if '/' not in text:
         return ipaddress.ip_address(text)
-    read = ipaddress.ip_interface(text)
+    interface = ipaddress.ip_interface(text)
+    network = interface.network
     # Both addresses of the smallest subnets are those of hosts.
-    is_large = read.network.prefixlen < read.max_prefixlen - 1
-    if is_large and int(read.ip) == int(read.network.network_address):
+    is_large = network.prefixlen < interface.max_prefixlen - 1
+    if is_large and int(interface.ip) == int(network.network_address):
         raise ValueError(f'{text} is a subnet')
-    return read.ip
+    return interface.ip
 
 
 def _read_network(subnet: typing.Any) -> _Network:
@@ -184,17 +196,21 @@ class RegexCondition(plugin.Condition):
               inverted: bool = False) -> plugin.Facts:
         words = _words(arguments['regex'], self.METHOD == 'search')
         if words and _SHOWN_AS.isdisjoint(words):
-            yield plugin.Fact(arguments['value'],
-                              'none-of' if inverted else 'one-of', words)
+            yield plugin.Fact(arguments['value'], _membership(inverted), words)
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:
         if 'regex' not in arguments:
             return super().bind(arguments)
-        holds = arguments['regex'].matcher(self.METHOD)
-        if 'value' in arguments:
-            return lambda allowance: holds(allowance, arguments['value'])
-        return typing.cast(typing.Callable[..., bool], holds)
+        matches: typing.Callable[..., bool]
+        matches = arguments['regex'].matcher(self.METHOD)
+        if 'value' not in arguments:
+            return matches
+
+        def matches_literal(allowance: budget.Budget) -> bool:
+            return matches(allowance, arguments['value'])
+
+        return matches_literal
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  regex: pattern.Pattern) -> bool:
@@ -213,17 +229,35 @@ class Matches(RegexCondition):
     METHOD = 'fullmatch'
 
 
+def _membership(inverted: bool) -> str:
+    """Return the relation of a value to those for which a condition holds."""
+    if inverted:
+        return 'none-of'
+    return 'one-of'
+
+
 def _words(regex: str, searches: bool) -> list[str]:
-    """Return all texts that match, if the expression is a list of them."""
-    anchored = (_ANCHORED if searches else _PERHAPS_ANCHORED).fullmatch(regex)
+    """Return all texts that match, if the expression is a list of them.
+
+    :param searches: whether it matches anywhere in a text unless it has
+        anchors.
+    """
+    expected = _PERHAPS_ANCHORED
+    if searches:
+        expected = _ANCHORED
+    anchored = expected.fullmatch(regex)
     if anchored is None:
         return []
-    body = anchored[1]
-    grouped = _GROUPED.fullmatch(body)
-    if grouped is None and searches and '|' in body:
+    alternatives = anchored[1]
+    grouped = _GROUPED.fullmatch(alternatives)
+    if grouped is not None:
+        alternatives = grouped[1]
+    elif searches and '|' in alternatives:
         # Each anchor belongs to one alternative only.
         return []
-    words = (grouped[1] if grouped else body).split('|')
-    if not all(map(_LITERAL.fullmatch, words)):
-        return []
-    return [re.sub(r'\\(.)', r'\1', word) for word in words]
+    words = []
+    for word in alternatives.split('|'):
+        if not _LITERAL.fullmatch(word):
+            return []
+        words.append(re.sub(r'\\(.)', r'\1', word))
+    return words

@@ -64,8 +64,8 @@ class Items(plugin.Filter):
         mapping = read(value)
         # Each entry becomes a mapping, which takes far more memory.
         allowance.spend(len(mapping))
-        return [{key_name: key, value_name: each}
-                for key, each in mapping.items()]
+        return [{key_name: key, value_name: entry}
+                for key, entry in mapping.items()]
 
 
 class Get(plugin.Filter):
@@ -76,7 +76,9 @@ class Get(plugin.Filter):
     def __call__(self, value: typing.Any, path: data_path.Path,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
         found = data_path.get(value, path)
-        return default if found is data_path.ABSENT else found
+        if found is data_path.ABSENT:
+            return default
+        return found
 
 
 class Default(plugin.Filter):
@@ -90,7 +92,9 @@ class Default(plugin.Filter):
 
     def __call__(self, value: typing.Any, default: typing.Any = '',
                  boolean: bool = False) -> typing.Any:
-        if value is data_path.ABSENT or boolean and not value:
+        if value is data_path.ABSENT:
+            return default
+        if boolean and not value:
             return default
         return value
 
@@ -113,8 +117,11 @@ class Lookup(plugin.Filter):
             raise exceptions.OperationError(
                 _('takes a plain value and a mapping'))
         key = str(value)
-        if value is None or isinstance(value, bool):
-            # As JSON has them; older rules have them as Python does.
-            word = 'null' if value is None else key.lower()
-            return mapping.get(word, mapping.get(key, default))
-        return mapping.get(key, default)
+        found = mapping.get(key, default)
+        # Older rules have "None", "True" and "False" as Python does, others
+        # as JSON does, which comes first.
+        if value is None:
+            return mapping.get('null', found)
+        if isinstance(value, bool):
+            return mapping.get(key.lower(), found)
+        return found

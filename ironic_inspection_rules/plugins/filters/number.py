@@ -154,15 +154,22 @@ class Tier(plugin.Filter):
     def __call__(self, value: typing.Any, table: typing.Any,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
         number = read(value)
-        within = [row for row in _read_table(table) if row[0] <= number]
-        if not within:
+        highest = None
+        for row in _read_table(table):
+            bound = row[0]
+            # Of equal bounds the first counts.
+            if bound <= number and (highest is None or bound > highest[0]):
+                highest = row
+        if highest is None:
             return default
-        return max(within, key=lambda row: row[0])[1]
+        return highest[1]
 
 
 def _read_table(table: typing.Any) -> list[list[typing.Any]]:
     """Return the rows of a table, each a number and a label."""
-    rows = table if isinstance(table, list) else [table]
+    rows = table
+    if not isinstance(rows, list):
+        rows = [table]
     for row in rows:
         if not isinstance(row, list) or len(row) != 2:
             raise exceptions.OperationError(

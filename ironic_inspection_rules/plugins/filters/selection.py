@@ -31,49 +31,56 @@ class _Select(plugin.Filter):
     PAYS = True
     REARRANGES = True
     KEEPS: typing.ClassVar[bool] = True
+    """The result of the condition for items that are kept."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        op = str(arguments.get('op'))
-        known = _tests()
-        if op not in known:
-            yield 'op', suggestion.not_one_of(op, sorted(known))
+        name = str(arguments.get('op'))
+        tests = _tests()
+        if name not in tests:
+            yield 'op', suggestion.not_one_of(name, sorted(tests))
             return
-        parameter = _parameter(known[op])
+        op = tests[name]
+        parameter = _parameter(op)
         if 'value' not in arguments:
             # The value varies, and a machine's data are not an expression.
             if parameter and parameter.type is pattern.Pattern:
                 yield 'value', _('must be a regular expression')
         elif parameter is None:
-            yield 'value', _('is not taken by %s') % op
+            yield 'value', _('is not taken by %s') % name
         else:
             try:
                 literals = _literals(parameter, arguments['value'])
             except exceptions.OperationError:
-                yield 'value', _('is not what %s takes') % op
+                yield 'value', _('is not what %s takes') % name
                 return
-            for _name, problem in known[op].problems(literals):
+            for _argument, problem in op.problems(literals):
                 yield 'value', problem
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., typing.Any]:
-        # No argument varies: without a value here there is none at all.
+        # No argument varies: without a value here there is none at all, and
+        # the rule is refused when it is compiled.
         _test(arguments['op'], arguments.get('value', data_path.ABSENT),
               budget.UNLIMITED)
         return super().bind(arguments)
 
     def choose(self, allowance: budget.Budget, items: sequence.Items,
-               found: sequence.Items, op: str,
+               values: sequence.Items, op: str,
                wanted: typing.Any) -> sequence.Items:
-        """Return the items whose value a condition holds for.
+        """Return the items for whose value the condition is :attr:`KEEPS`.
 
-        :param found: the value of each item.
+        :param values: the value of each item.
+        :param op: the name of the condition.
         :param wanted: the second argument of the condition.
         """
-        test, of_missing = _test(op, wanted, allowance)
+        test, holds_for_missing = _test(op, wanted, allowance)
         kept = []
         allowance.spend(len(items))
-        for item, each in zip(items, found, strict=True):
-            holds = of_missing if each is data_path.ABSENT else test(each)
+        for item, value in zip(items, values, strict=True):
+            if value is data_path.ABSENT:
+                holds = holds_for_missing
+            else:
+                holds = test(value)
             if bool(holds) is self.KEEPS:
                 kept.append(item)
         return kept
@@ -101,11 +108,15 @@ class SelectAttribute(_Select):
                  name: str, op: str, value: typing.Any = data_path.ABSENT
                  ) -> sequence.Items:
         path = tuple(name.split('.'))
-        # Most names are one step into a mapping, which costs no call.
-        found = [item.get(name, data_path.ABSENT)
-                 if item.__class__ is dict and len(path) == 1
-                 else data_path.get(item, path) for item in items]
-        return self.choose(allowance, items, found, op, value)
+        is_one_step = len(path) == 1
+        values = []
+        for item in items:
+            # Most names are one step into a mapping, which costs no call.
+            if is_one_step and item.__class__ is dict:
+                values.append(item.get(name, data_path.ABSENT))
+            else:
+                values.append(data_path.get(item, path))
+        return self.choose(allowance, items, values, op, value)
 
 
 class RejectAttribute(SelectAttribute):
@@ -116,12 +127,21 @@ class RejectAttribute(SelectAttribute):
 
 @functools.cache
 def _tests() -> typing.Mapping[str, registry.Op]:
-    """Return the conditions with one or two required arguments, by name."""
-    return {
-        name: op for name, op in registry.installed().conditions.items()
-        if op.signature.arguments and not op.plugin.NEEDS_VIEW
-        and not isinstance(op.plugin, plugin.Group)
-        and not any(each.required for each in op.signature.arguments[2:])}
+    """Return the conditions that can test a value, by name."""
+    conditions = registry.installed().conditions
+    return {name: op for name, op in conditions.items() if _is_test(op)}
+
+
+def _is_test(op: registry.Op) -> bool:
+    """Return whether a condition needs no more than one or two values."""
+    if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.Group):
+        return False
+    if not op.signature.arguments:
+        return False
+    for argument in op.signature.arguments[2:]:
+        if argument.required:
+            return False
+    return True
 
 
 def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
@@ -129,7 +149,9 @@ def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
     declared = op.signature.arguments
     if declared[0].variadic:
         return declared[0]
-    return declared[1] if len(declared) > 1 else None
+    if len(declared) > 1:
+        return declared[1]
+    return None
 
 
 def _literals(parameter: engine_arguments.Argument,
@@ -150,20 +172,31 @@ def _test(name: str, wanted: typing.Any,
     """
     op = _tests()[name]
     parameter = _parameter(op)
-    given = wanted is not data_path.ABSENT
-    if parameter and parameter.required and not given:
+    is_given = wanted is not data_path.ABSENT
+    if parameter is not None and parameter.required and not is_given:
         raise exceptions.OperationError(_('%s takes a value') % name)
-    holds = op.plugin
-    paid = [allowance] if holds.PAYS else []
-    if parameter and parameter.variadic:
-        compare = op.relation() or functools.partial(op.bind({}), *paid)
-
-        def test(value: typing.Any) -> bool:
-            return bool(compare(value, wanted))
+    paid = []
+    if op.plugin.PAYS:
+        # Its calls begin with the budget.
+        paid = [allowance]
+    test: Test
+    if parameter is not None and parameter.variadic:
+        compare = op.relation()
+        if compare is None:
+            compare = functools.partial(op.bind({}), *paid)
+        test = functools.partial(_compare, compare, wanted)
     else:
-        test = functools.partial(op.bind(
-            _literals(parameter, wanted) if parameter and given else {}),
-            *paid)
-    if holds.SEES_MISSING:
+        literals = {}
+        if parameter is not None and is_given:
+            literals = _literals(parameter, wanted)
+        test = functools.partial(op.bind(literals), *paid)
+    if op.plugin.SEES_MISSING:
         return test, test(data_path.ABSENT)
-    return test, holds.ACCEPTS_MISSING and test(None)
+    if op.plugin.ACCEPTS_MISSING:
+        return test, test(None)
+    return test, False
+
+
+def _compare(compare: typing.Callable[..., typing.Any], wanted: typing.Any,
+             value: typing.Any) -> bool:
+    return bool(compare(value, wanted))

@@ -35,12 +35,15 @@ def attributes(items: Items, attribute: typing.Any,
         raise exceptions.OperationError(
             _('an attribute cannot be %s') % suggestion.kind_of(attribute))
     path = tuple(str(attribute).split('.'))
-    found = [data_path.get(item, path) for item in items]
-    if data_path.ABSENT not in found:
-        return found
-    if default is data_path.ABSENT:
-        return default
-    return [default if each is data_path.ABSENT else each for each in found]
+    values = []
+    for item in items:
+        value = data_path.get(item, path)
+        if value is data_path.ABSENT:
+            if default is data_path.ABSENT:
+                return data_path.ABSENT
+            value = default
+        values.append(value)
+    return values
 
 
 def _without_order(columns: list[Items]) -> exceptions.OperationError:
@@ -49,7 +52,7 @@ def _without_order(columns: list[Items]) -> exceptions.OperationError:
     :param columns: the values of each attribute.
     """
     for column in columns:
-        kinds = sorted({suggestion.kind_of(each) for each in column})
+        kinds = sorted({suggestion.kind_of(value) for value in column})
         if len(kinds) > 1:
             return exceptions.OperationError(
                 _('cannot compare %s') % _(' with ').join(kinds))
@@ -59,7 +62,9 @@ def _without_order(columns: list[Items]) -> exceptions.OperationError:
 
 def ignore_case(value: typing.Any) -> typing.Any:
     """Return a value to compare without regard to case."""
-    return value.lower() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.lower()
+    return value
 
 
 class Join(plugin.Filter):
@@ -73,12 +78,16 @@ class Join(plugin.Filter):
 
     def __call__(self, allowance: budget.Budget, items: Items,
                  sep: str = '', attribute: typing.Any = None) -> typing.Any:
-        found = attributes(items, attribute)
-        if found is data_path.ABSENT:
-            return found
-        # A separator may be long, and there may be many.
-        allowance.make_text(sum(len(str(item)) + len(sep) for item in found))
-        return sep.join(map(str, found))
+        values = attributes(items, attribute)
+        if values is data_path.ABSENT:
+            return data_path.ABSENT
+        # A separator may be long, and there may be many. The texts are made
+        # twice: the first time one by one, before they are paid for.
+        length = 0
+        for value in values:
+            length += len(str(value)) + len(sep)
+        allowance.make_text(length)
+        return sep.join(map(str, values))
 
 
 class Length(plugin.Filter):
@@ -105,38 +114,41 @@ class Sum(plugin.Filter):
 
     def __call__(self, items: Items, attribute: typing.Any = None
                  ) -> typing.Any:
-        found = attributes(items, attribute)
-        if found is data_path.ABSENT:
-            return found
-        for each in found:
-            if not isinstance(each, int | float):
+        values = attributes(items, attribute)
+        if values is data_path.ABSENT:
+            return data_path.ABSENT
+        for value in values:
+            if not isinstance(value, int | float):
                 raise exceptions.OperationError(
-                    _('takes numbers, not %s') % suggestion.kind_of(each))
+                    _('takes numbers, not %s') % suggestion.kind_of(value))
         try:
-            return sum(found)
+            return sum(values)
         except OverflowError as exc:
             raise exceptions.OperationError(
                 _('the number is too large')) from exc
 
 
 class _Extreme(plugin.Filter):
+    """Base of filters that choose one item by the order of all."""
 
     TAKES = KINDS
     TAKES_ITEMS = True
     REARRANGES = True
     SCHEMAS = _ATTRIBUTE
     choose: typing.ClassVar[typing.Any]
+    """The function that returns one of several keys: ``min`` or ``max``."""
 
     def __call__(self, items: Items, attribute: typing.Any = None
                  ) -> typing.Any:
-        found = attributes(items, attribute)
-        if found is data_path.ABSENT or not found:
+        values = attributes(items, attribute)
+        if values is data_path.ABSENT or not values:
             return data_path.ABSENT
-        keys = [ignore_case(each) for each in found]
+        keys = [ignore_case(value) for value in values]
         try:
-            return items[keys.index(type(self).choose(keys))]
+            chosen = type(self).choose(keys)
         except TypeError as exc:
             raise _without_order([keys]) from exc
+        return items[keys.index(chosen)]
 
 
 class Min(_Extreme):
@@ -160,7 +172,9 @@ class First(plugin.Filter):
     INDEX: typing.ClassVar[int] = 0
 
     def __call__(self, items: Items) -> typing.Any:
-        return items[self.INDEX] if items else data_path.ABSENT
+        if not items:
+            return data_path.ABSENT
+        return items[self.INDEX]
 
 
 class Last(First):
@@ -180,12 +194,12 @@ class Unique(plugin.Filter):
 
     def __call__(self, items: Items, attribute: typing.Any = None
                  ) -> typing.Any:
-        found = attributes(items, attribute)
-        if found is data_path.ABSENT:
-            return found
+        values = attributes(items, attribute)
+        if values is data_path.ABSENT:
+            return data_path.ABSENT
         first: dict[typing.Any, typing.Any] = {}
-        for each, item in zip(found, items, strict=True):
-            first.setdefault(_key(ignore_case(each)), item)
+        for value, item in zip(values, items, strict=True):
+            first.setdefault(_key(ignore_case(value)), item)
         return list(first.values())
 
 
@@ -214,15 +228,17 @@ class Sort(plugin.Filter):
     def __call__(self, allowance: budget.Budget, items: Items,
                  attribute: typing.Any = None,
                  reverse: bool = False) -> typing.Any:
+        names = [attribute]
+        if isinstance(attribute, str):
+            names = attribute.split(',')
         columns = []
-        for name in attribute.split(',') if isinstance(
-                attribute, str) else [attribute]:
-            found = attributes(items, name)
-            if found is data_path.ABSENT:
-                return found
+        for name in names:
+            values = attributes(items, name)
+            if values is data_path.ABSENT:
+                return data_path.ABSENT
             # A machine may choose how many attributes there are.
             allowance.spend(1 + (len(items) >> 2))
-            columns.append([ignore_case(each) for each in found])
+            columns.append([ignore_case(value) for value in values])
         # As Jinja2 has it: what is equal needs no order.
         keys = list(zip(*columns, strict=True))
         try:
@@ -248,9 +264,12 @@ class Map(plugin.Filter):
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
         if filter is None:
             return attributes(items, attribute, default)
-        made = [filter(item) for item in items]
-        return data_path.ABSENT if data_path.ABSENT in made else made
+        results = [filter(item) for item in items]
+        if data_path.ABSENT in results:
+            return data_path.ABSENT
+        return results
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        # Either of them, not both.
         if ('filter' in arguments) is ('attribute' in arguments):
             yield 'attribute', _('or the name of a filter is expected')

@@ -23,6 +23,7 @@ _TEXT = frozenset(('text',))
 _LONGEST_DATE = 100  # Maximum length of a date as text.
 _DIRECTIVE = '%[A-Za-z]'  # A part of a date in a format.
 _NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
+_GROUP_REFERENCE = re.compile(r'\\(?:g<(?P<name>\w+)>|(?P<number>[0-9]+))\Z')
 
 
 def read(value: typing.Any, or_number: bool = True) -> str:
@@ -33,8 +34,8 @@ def read(value: typing.Any, or_number: bool = True) -> str:
     """
     if isinstance(value, str):
         return value
-    if or_number and isinstance(value, int | float) and (
-            not isinstance(value, bool)):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if or_number and is_number:
         return str(value)
     raise exceptions.OperationError(
         _('takes text, not %s') % suggestion.kind_of(value))
@@ -47,7 +48,11 @@ class Lower(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str:
-        return (value if value.__class__ is str else read(value)).lower()
+        # Most values are text: they need no call.
+        if value.__class__ is not str:
+            value = read(value)
+        lowered: str = value.lower()
+        return lowered
 
 
 class Upper(plugin.Filter):
@@ -57,7 +62,11 @@ class Upper(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str:
-        return (value if value.__class__ is str else read(value)).upper()
+        # Most values are text: they need no call.
+        if value.__class__ is not str:
+            value = read(value)
+        raised: str = value.upper()
+        return raised
 
 
 class Trim(plugin.Filter):
@@ -69,8 +78,11 @@ class Trim(plugin.Filter):
                           'errorMessage': _('must be text')}]}
 
     def __call__(self, value: typing.Any, chars: str | None = None) -> str:
-        text = value if value.__class__ is str else read(value)
-        return text.strip(chars)
+        # Most values are text: they need no call.
+        if value.__class__ is not str:
+            value = read(value)
+        trimmed: str = value.strip(chars)
+        return trimmed
 
 
 class Replace(plugin.Filter):
@@ -120,9 +132,11 @@ class Split(plugin.Filter):
                  sep: str | None = None) -> list[str]:
         # Numbers are refused: reading 2.10 as one has lost a part already.
         text = read(value, or_number=False)
+        most_parts = len(text) >> 1
+        if sep is not None:
+            most_parts = text.count(sep)
         # Each part takes more memory than its text.
-        allowance.spend(
-            (len(text) >> 1 if sep is None else text.count(sep)) >> 2)
+        allowance.spend(most_parts >> 2)
         return text.split(sep)
 
 
@@ -130,8 +144,10 @@ def _group(written: typing.Any) -> typing.Any:
     """Return the number or name of a group."""
     if not isinstance(written, str):
         return written
-    group = re.sub(r'^\\(?:g<(\w+)>|([0-9]+))$',
-                   lambda match: match[1] or match[2], written)
+    group = written
+    reference = _GROUP_REFERENCE.match(written)
+    if reference is not None:
+        group = reference['name'] or reference['number']
     if group.isascii() and group.isdecimal():
         return int(group)
     return group
@@ -151,14 +167,19 @@ class RegexSearch(plugin.Filter):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         group = _group(arguments.get('group', 0))
         if not arguments['regex'].has_group(group):
-            yield 'group', _('"%s" is no group of the regular expression'
-                             ) % (group,)
+            yield 'group', (
+                _('"%s" is no group of the regular expression') % (group,))
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  regex: pattern.Pattern, group: typing.Any = 0) -> typing.Any:
         match = regex.find('search', read(value), allowance)
-        found = None if match is None else match[_group(group)]
-        return data_path.ABSENT if found is None else found
+        if match is None:
+            return data_path.ABSENT
+        text = match[_group(group)]
+        if text is None:
+            # The group is in a part of the expression that was not needed.
+            return data_path.ABSENT
+        return text
 
 
 class RegexReplace(plugin.Filter):
@@ -218,8 +239,9 @@ class Date(plugin.Filter):
             raise exceptions.OperationError(
                 _('"%(value)s" is no date of the format "%(format)s"')
                 % {'value': value, 'format': format}) from exc
-        return (date if _TIME.search(format.replace('%%', ''))
-                else date.date()).isoformat()
+        if _TIME.search(format.replace('%%', '')):
+            return date.isoformat()
+        return date.date().isoformat()
 
 
 class Trait(plugin.Filter):
@@ -235,4 +257,6 @@ class Trait(plugin.Filter):
         name = _NOT_IN_TRAITS.sub('_', read(value).upper())
         if not name.strip('_'):
             return data_path.ABSENT
-        return name if name in trait_names.STANDARD else f'CUSTOM_{name}'
+        if name in trait_names.STANDARD:
+            return name
+        return f'CUSTOM_{name}'

@@ -49,9 +49,8 @@ class AttributeAction(FormattedAction):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         path = arguments['path']
         if isinstance(path, str):
-            yield plugin.Write(
-                'node', path if path.startswith('/') else f'/{path}',
-                arguments['value'], self.EXTENDS)
+            yield plugin.Write('node', _as_pointer(path), arguments['value'],
+                               self.EXTENDS)
 
 
 class SetAttribute(AttributeAction):
@@ -66,11 +65,16 @@ class SetAttribute(AttributeAction):
                  cleanup: typing.Any = None) -> None:
         where = _read_path(path)
         if where == _DRIVER and reset_interfaces:
-            for name in schema.NODE:
-                if name.endswith('_interface') and isinstance(
-                        target.get(_NODE, (name,)), str):
-                    target.set(_NODE, (name,), None)
+            self._reset_interfaces(target)
         _add(target, where, _fill(target, view, value))
+
+    @staticmethod
+    def _reset_interfaces(target: Target) -> None:
+        for name in schema.NODE:
+            if not name.endswith('_interface'):
+                continue
+            if isinstance(target.get(_NODE, (name,)), str):
+                target.set(_NODE, (name,), None)
 
     def revert(self, target: Target, view: budget.View, path: str,
                cleanup: typing.Any = None) -> None:
@@ -93,8 +97,10 @@ class ExtendAttribute(AttributeAction):
     def __call__(self, target: Target, view: budget.View, path: str,
                  value: typing.Any, unique: bool = False) -> None:
         where = _read_path(path)
+        items: typing.Any = data_path.ABSENT
         # ironic-inspector replaced lists further down: it did not find them.
-        items = target.get(_NODE, where) if len(where) <= 2 else []
+        if len(where) <= 2:
+            items = target.get(_NODE, where)
         if items is data_path.ABSENT:
             items = []
         if not isinstance(items, list):
@@ -119,9 +125,10 @@ class SetCapability(FormattedAction):
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         value = arguments['value']
-        yield plugin.Write(
-            'capability', arguments['name'],
-            data_path.ABSENT if value is None else value, argument='name')
+        if value is None:
+            value = data_path.ABSENT
+        yield plugin.Write('capability', arguments['name'], value,
+                           argument='name')
 
     def __call__(self, target: Target, view: budget.View, name: str,
                  value: typing.Any = None) -> None:
@@ -132,9 +139,11 @@ class SetCapability(FormattedAction):
                 _('the data has a comma, which cannot be part of a '
                   'capability'))
         capabilities = {**capability.read(target), name: formatted}
-        _add(target, capability.PATH, ','.join(
-            f'{name}:{value}' for name, value in capabilities.items()
-            if value is not None))
+        items = []
+        for name_in_text, value_in_text in capabilities.items():
+            if value_in_text is not None:
+                items.append(f'{name_in_text}:{value_in_text}')
+        _add(target, capability.PATH, ','.join(items))
 
     def revert(self, target: Target, view: budget.View,
                name: str) -> None:
@@ -174,15 +183,25 @@ def _fill(target: Target, view: budget.View,
         the rule does not see; another :class:`.exceptions.OperationError` as
         :func:`.text.render` does.
     """
-    seen = document.Document(view)
-    fields = [] if view is target.roots else list(text.fields(value))
-    if fields:
-        real = document.Document(target.roots)
-        for name, steps in fields:
-            key = steps[-1] if steps else None
-            masked_field.refuse(name, key, _at(seen, steps), _at(real, steps),
-                                view.budget)
+    seen = document.InspectorData(view)
+    if view is not target.roots:
+        _refuse_masked(target, view, seen, list(text.fields(value)))
     return text.render(value, seen)
+
+
+def _refuse_masked(target: Target, view: budget.View,
+                   seen: document.InspectorData,
+                   fields: list[tuple[str, text.Steps]]) -> None:
+    """Check that no field is or has a secret that the rule does not see."""
+    if not fields:
+        return
+    real = document.InspectorData(target.roots)
+    for name, steps in fields:
+        key = None
+        if steps:
+            key = steps[-1]
+        masked_field.refuse(name, key, _at(seen, steps), _at(real, steps),
+                            view.budget)
 
 
 def _at(data: typing.Any, steps: text.Steps) -> typing.Any:
@@ -198,7 +217,14 @@ def _at(data: typing.Any, steps: text.Steps) -> typing.Any:
 def _read_path(path: typing.Any) -> data_path.Path:
     if not isinstance(path, str):
         raise exceptions.OperationError(_('must be a string'))
-    return _parse_path(path if path.startswith('/') else f'/{path}')
+    return _parse_path(_as_pointer(path))
+
+
+def _as_pointer(path: str) -> str:
+    """Return a path with the slash that ironic-inspector did not ask for."""
+    if path.startswith('/'):
+        return path
+    return f'/{path}'
 
 
 @text_cache.for_short(maxsize=1024, longest=256)

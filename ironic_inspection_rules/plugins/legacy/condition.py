@@ -40,12 +40,15 @@ class FieldCondition(plugin.Condition):
               inverted: bool = False) -> plugin.Facts:
         field = json_field.as_replacement(arguments['field'])
         relation, value = self.relation(arguments)
-        if field and relation:
-            opposite = bool(arguments.get('invert')) is not inverted
-            if opposite:
-                relation = plugin.OPPOSITES[relation]
-            yield plugin.Fact(field, relation, value, opposite and (
-                relation in ('lt', 'le', 'gt', 'ge')))
+        if not field or not relation:
+            return
+        unordered = False
+        # The condition itself may be inverted, and the op in the rule.
+        is_opposite = bool(arguments.get('invert')) is not inverted
+        if is_opposite:
+            relation = plugin.OPPOSITES[relation]
+            unordered = relation in ('lt', 'le', 'gt', 'ge')
+        yield plugin.Fact(field, relation, value, unordered)
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
         """Return the relation and the value of a fact.
@@ -83,13 +86,17 @@ class FieldCondition(plugin.Condition):
         test = self.tester(arguments.get('value'))
         multiple = arguments.get('multiple', 'any')
         invert = arguments.get('invert', False)
-        nothing = [None] if self.TESTS_MISSING else []
+        if_missing = []
+        if self.TESTS_MISSING:
+            if_missing = [None]
+        # One that holds decides "any", one that does not decides "all".
+        decisive = multiple == 'any'
 
         def check(view: budget.View) -> bool:
             holds = False
-            for value in find(view) or nothing:
+            for value in find(view) or if_missing:
                 holds = test(value, view.budget) is not invert
-                if multiple == 'first' or holds is (multiple == 'any'):
+                if multiple == 'first' or holds is decisive:
                     break
             return holds
 
@@ -98,12 +105,12 @@ class FieldCondition(plugin.Condition):
     def explain(self, view: budget.View,
                 arguments: typing.Mapping[str, typing.Any]) -> str:
         field: str = arguments['field']
-        found = json_field.compile_field(field)(view)
-        if not found:
+        find = json_field.compile_field(field)
+        values = find(view)
+        if not values:
             return _('field %s does not exist') % field
-        values = ', '.join(map(repr, found))
-        return _('%(field)s is %(values)s') % {'field': field,
-                                               'values': values}
+        return _('%(field)s is %(values)s') % {
+            'field': field, 'values': ', '.join(map(repr, values))}
 
 
 class ValueCondition(FieldCondition):
@@ -115,7 +122,7 @@ class ValueCondition(FieldCondition):
                           'multiple': multiple, 'invert': invert})(view)
 
 
-class Comparison(ValueCondition):
+class TypedComparison(ValueCondition):
     """A comparison with a number, or with anything else as it is.
 
     If the rule has a number, the field is read as a number of that type; true
@@ -126,13 +133,18 @@ class Comparison(ValueCondition):
 
     def tester(self, wanted: typing.Any) -> Test:
         compare = type(self).compare
-        read = float if isinstance(wanted, float) else (
-            int if isinstance(wanted, int) else None)
+        read: typing.Callable[[typing.Any], typing.Any] | None = None
+        if isinstance(wanted, float):
+            read = float
+        elif isinstance(wanted, int):
+            read = int
 
         def test(value: typing.Any, _allowance: budget.Budget) -> bool:
             try:
-                return bool(compare(value if read is None else read(value),
-                                    wanted))
+                converted = value
+                if read is not None:
+                    converted = read(value)
+                return bool(compare(converted, wanted))
             except (TypeError, ValueError, OverflowError) as exc:
                 raise exceptions.OperationError(
                     _('%(value)r cannot be compared with %(wanted)r: '
@@ -145,37 +157,37 @@ class Comparison(ValueCondition):
         return type(self).compare.__name__, arguments['value']
 
 
-class Equal(Comparison):
+class Equal(TypedComparison):
     """``inspector-eq``: the field equals the value."""
 
     compare = operator.eq
 
 
-class NotEqual(Comparison):
+class NotEqual(TypedComparison):
     """``inspector-ne``: the field differs from the value."""
 
     compare = operator.ne
 
 
-class Less(Comparison):
+class Less(TypedComparison):
     """``inspector-lt``: the field is less than the value."""
 
     compare = operator.lt
 
 
-class LessOrEqual(Comparison):
+class LessOrEqual(TypedComparison):
     """``inspector-le``: the field is not greater than the value."""
 
     compare = operator.le
 
 
-class Greater(Comparison):
+class Greater(TypedComparison):
     """``inspector-gt``: the field is greater than the value."""
 
     compare = operator.gt
 
 
-class GreaterOrEqual(Comparison):
+class GreaterOrEqual(TypedComparison):
     """``inspector-ge``: the field is not less than the value."""
 
     compare = operator.ge
@@ -190,7 +202,10 @@ class IsEmpty(FieldCondition):
         return 'one-of', ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
-        return lambda value, _allowance: value in ('', None, [], {})
+        def test(value: typing.Any, _allowance: budget.Budget) -> bool:
+            return value in ('', None, [], {})
+
+        return test
 
     def __call__(self, view: budget.View, field: str,
                  multiple: str = 'any', invert: bool = False) -> bool:
@@ -210,7 +225,11 @@ class InNet(ValueCondition):
         except ValueError as exc:
             raise exceptions.OperationError(
                 _('"%s" is not an IP network') % (wanted,)) from exc
-        return lambda value, _allowance: _read_address(value) in network
+
+        def test(value: typing.Any, _allowance: budget.Budget) -> bool:
+            return _read_address(value) in network
+
+        return test
 
 
 class Contains(ValueCondition):
@@ -220,7 +239,11 @@ class Contains(ValueCondition):
         if not isinstance(wanted, str) or not wanted:
             raise exceptions.OperationError(_('must be a regular expression'))
         matches = self.matcher(pattern.Pattern(wanted))
-        return lambda value, allowance: matches(allowance, str(value))
+
+        def test(value: typing.Any, allowance: budget.Budget) -> bool:
+            return matches(allowance, str(value))
+
+        return test
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
         """Return the test of a text against the regular expression."""

@@ -60,7 +60,7 @@ def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     return ('plugin_data', *taken)
 
 
-class Document(dict[str, typing.Any]):
+class InspectorData(dict[str, typing.Any]):
     """Inventory and plugin data as ironic-inspector had them.
 
     :param roots: the data of a machine by root name.
@@ -78,8 +78,10 @@ class Document(dict[str, typing.Any]):
     @property
     def lldp(self) -> Container:
         """What switches say of their ports, by name of an interface."""
-        found = self.get('parsed_lldp')
-        return found if isinstance(found, dict) else {}
+        parsed = self.get('parsed_lldp')
+        if not isinstance(parsed, dict):
+            return {}
+        return parsed
 
     def interfaces(self, found: Container) -> interface.Interfaces:
         """Return interfaces that also have the old names."""
@@ -90,10 +92,11 @@ class Document(dict[str, typing.Any]):
     def node(self) -> Container:
         """The node, which is read only where a value depends on it."""
         try:
-            found: Container = self._roots['node']
+            node: Container = self._roots['node']
         except LookupError:
+            # In the early phase there is none.
             return {}
-        return found
+        return node
 
     def __missing__(self, name: str) -> typing.Any:
         if name in _ADDED:
@@ -105,22 +108,22 @@ class Document(dict[str, typing.Any]):
         raise KeyError(name)
 
 
-def _memory_mb(document: Document) -> int:
+def _memory_mb(document: InspectorData) -> int:
     return _number(document, ('memory', 'physical_mb'))
 
 
-def _cpus(document: Document) -> int:
+def _cpus(document: InspectorData) -> int:
     return _number(document, ('cpu', 'count'))
 
 
-def _cpu_arch(document: Document) -> str:
+def _cpu_arch(document: InspectorData) -> str:
     found = data_path.get(document.inventory, ('cpu', 'architecture'))
     if found is data_path.ABSENT or found is None:
         raise KeyError('cpu_arch')
     return str(found)
 
 
-def _number(document: Document, steps: data_path.Path) -> int:
+def _number(document: InspectorData, steps: data_path.Path) -> int:
     """Return a whole number of the inventory.
 
     :raises: KeyError if there is none, which ironic-inspector logged only.
@@ -132,22 +135,24 @@ def _number(document: Document, steps: data_path.Path) -> int:
         raise KeyError(steps[-1]) from None
 
 
-def _ipmi_address(document: Document) -> typing.Any:
+def _ipmi_address(document: InspectorData) -> typing.Any:
     return _of_bmc(document, 'ipmi_address')
 
 
-def _ipmi_v6address(document: Document) -> typing.Any:
+def _ipmi_v6address(document: InspectorData) -> typing.Any:
     return _of_bmc(document, 'ipmi_v6address')
 
 
-def _of_bmc(document: Document, name: str) -> typing.Any:
+def _of_bmc(document: InspectorData, name: str) -> typing.Any:
     """Return an address of the BMC, which is null if it has none."""
     _root, key = NOW[name].split('.')
     address = document.inventory.get(key)
-    return None if address in ('', NO_ADDRESS[name]) else address
+    if address in ('', NO_ADDRESS[name]):
+        return None
+    return address
 
 
-def _local_gb(document: Document) -> int:
+def _local_gb(document: InspectorData) -> int:
     """Return the size of the root disk in GiB, one less for partitions.
 
     :raises: KeyError if the root disk is not known.
@@ -165,7 +170,7 @@ def _local_gb(document: Document) -> int:
     return max(size // _GIB - 1, 0)
 
 
-def _root_disk(document: Document) -> typing.Any:
+def _root_disk(document: InspectorData) -> typing.Any:
     """Return the disk that root device hints choose, else the ramdisk's.
 
     :raises: KeyError if no disk meets the hints, or if they have operators or
@@ -176,8 +181,8 @@ def _root_disk(document: Document) -> typing.Any:
         return document.get('root_disk')
     skipped = data_path.get(document.node, ('properties',
                                             'skip_block_devices'))
-    if not isinstance(hints, dict) or skipped not in (
-            None, [], data_path.ABSENT):
+    skips_none = skipped in (None, [], data_path.ABSENT)
+    if not isinstance(hints, dict) or not skips_none:
         raise KeyError('root_disk')
     wanted = {}
     for name, hint in hints.items():
@@ -197,30 +202,33 @@ def _root_disk(document: Document) -> typing.Any:
     raise KeyError('root_disk')
 
 
-def _all_interfaces(document: Document) -> interface.Interfaces:
+def _all_interfaces(document: InspectorData) -> interface.Interfaces:
     return interface.listed(document.inventory.get('interfaces'),
                             interface.boot_mac(document), document.lldp,
                             document.budget)
 
 
-def _suitable_interfaces(document: Document) -> interface.Interfaces:
+def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
     """Return the interfaces that ironic-inspector made ports for.
 
     Ironic's hook has chosen them already, if it ran.
     """
     chosen = document.get('valid_interfaces')
     if isinstance(chosen, dict):
+        is_chosen = True
         interfaces = document.interfaces(chosen)
     else:
-        chosen, interfaces = None, document['all_interfaces']
+        is_chosen = False
+        interfaces = document['all_interfaces']
     if not isinstance(interfaces, interface.Interfaces):
         raise KeyError('interfaces')
     document.budget.spend(len(interfaces))
-    return document.interfaces(interface.suitable(
-        interfaces, interface.boot_mac(document), chosen is not None))
+    suitable = interface.suitable(
+        interfaces, interface.boot_mac(document), is_chosen)
+    return document.interfaces(suitable)
 
 
-_ADDED: typing.Mapping[str, typing.Callable[[Document], typing.Any]] = {
+_ADDED: typing.Mapping[str, typing.Callable[[InspectorData], typing.Any]] = {
     'all_interfaces': _all_interfaces,
     'cpu_arch': _cpu_arch,
     'cpus': _cpus,

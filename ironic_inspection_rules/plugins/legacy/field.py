@@ -41,14 +41,25 @@ _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 _ANY_ITEM = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
                        r'\[\s*\*\s*\]')
 
+
+def _node(roots: budget.View) -> typing.Any:
+    """Return the node of the data by root name."""
+    return roots['node']
+
+
 SOURCES: dict[str, typing.Callable[[budget.View], typing.Any]] = {
-    'data': document.Document, 'node': lambda roots: roots['node']}
+    'data': document.InspectorData,
+    'node': _node,
+}
+"""What the JSON path of a field leads through, by scheme."""
 
 
 def split(field: str) -> tuple[str, str]:
     """Split a field into scheme and path; ``data`` is the default."""
     scheme, separator, path = field.partition('://')
-    return (scheme, path) if separator else ('data', field)
+    if not separator:
+        return 'data', field
+    return scheme, path
 
 
 # The library makes its tables anew for each path, which takes 10 ms.
@@ -59,10 +70,11 @@ def parse(path: str) -> Path:
     :raises: :class:`.exceptions.OperationError` if it is invalid, or so long
         that its tree would be too deep.
     """
-    if sum(map(path.count, _STEPS)) > MAX_STEPS:
+    steps_at_most = sum(map(path.count, _STEPS))
+    if steps_at_most > MAX_STEPS:
         raise exceptions.OperationError(
             _('A JSON path may have %d steps at most') % MAX_STEPS)
-    marked = _ANY_ITEM.sub(lambda match: match[1] or '[:]', path)
+    marked = _ANY_ITEM.sub(_mark_any_item, path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore', DeprecationWarning)
@@ -72,6 +84,14 @@ def parse(path: str) -> Path:
         raise exceptions.OperationError(
             _('"%(path)s" is not a JSON path: %(reason)s')
             % {'path': path, 'reason': exc}) from exc
+
+
+def _mark_any_item(match: re.Match[str]) -> str:
+    """Return ``[:]`` for ``[*]``; quoted text stays as it is."""
+    quoted: str | None = match[1]
+    if quoted:
+        return quoted
+    return '[:]'
 
 
 def steps(field: str) -> tuple[Step, ...]:
@@ -89,15 +109,22 @@ def as_replacement(field: str) -> str | None:
     :returns: ``{inventory[cpu][count]}``, or None if that is not possible.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
-    found = steps(field)
-    names = tuple(map(str, found))
-    if not found or ANY in found or any(']' in name for name in names):
+    path = steps(field)
+    if not path or ANY in path:
         return None
-    if split(field)[0] == 'node':
-        names = ('node', *names)
+    names = [str(step) for step in path]
+    for name in names:
+        if ']' in name:
+            # The brackets of a replacement field cannot hold it.
+            return None
+    scheme, _path = split(field)
+    if scheme == 'node':
+        names.insert(0, 'node')
     elif names[0] != 'inventory':
-        names = ('plugin_data', *names)
-    return f'{{{names[0]}{"".join(f"[{name}]" for name in names[1:])}}}'
+        names.insert(0, 'plugin_data')
+    root, *keys = names
+    brackets = ''.join(f'[{key}]' for key in keys)
+    return f'{{{root}{brackets}}}'
 
 
 @text_cache.for_short(maxsize=4096, longest=256)
@@ -113,13 +140,17 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
         raise exceptions.OperationError(
             _('"%(scheme)s" is not a scheme of fields; known: %(known)s')
             % {'scheme': scheme, 'known': ', '.join(SOURCES)})
-    source, tree = SOURCES[scheme], parse(path)
+    source = SOURCES[scheme]
+    tree = parse(path)
     find = _compile_node(_without_root(tree))
-    if find is None:
+
+    def find_all(roots: budget.View) -> Values:
+        if find is not None:
+            return find(source(roots), roots.budget)
         # Parents and other rare nodes need the library's own search.
-        return lambda roots: [match.value for match in tree.find(
-            source(roots))]
-    return lambda roots: find(source(roots), roots.budget)
+        return [match.value for match in tree.find(source(roots))]
+
+    return find_all
 
 
 def _without_root(path: Path) -> Path:
@@ -141,47 +172,48 @@ def _compile_node(path: Path) -> Find | None:
     :returns: None if a node in the tree needs more than the value.
     """
     name = type(path).__name__
-    found = _steps(path)
-    if found and all(isinstance(step, str) for step in found):
-        return functools.partial(_walk, found)
+    names = _names(path)
+    if names:
+        return functools.partial(_walk, names)
     if name == 'This':
-        return lambda value, _allowance: [value]
+        return _find_itself
     if name == 'Wildcard' or name == 'Fields' and '*' in path.fields:
-        return lambda value, _allowance: (
-            list(value.values()) if isinstance(value, dict) else [])
+        return _find_members
     if name == 'Fields':
-        return lambda value, allowance: [
-            found for each in path.fields
-            for found in _walk((each,), value, allowance)]
+        return functools.partial(_find_named, path.fields)
     if name == 'Index':
         return functools.partial(_find_items, _indices(path))
     if name == 'Slice':
         return functools.partial(
             _find_slice, slice(path.start, path.end, path.step))
-    if name not in ('Child', 'Descendants', 'Union', '_Union', 'Where'):
+    combine = _PAIRS.get(name)
+    if combine is None:
         return None
-    left, right = _compile_node(path.left), _compile_node(path.right)
+    left = _compile_node(path.left)
+    right = _compile_node(path.right)
     if left is None or right is None:
         return None
-    if name == 'Child':
-        return lambda value, allowance: [
-            found for parent in left(value, allowance)
-            for found in right(parent, allowance)]
-    if name == 'Descendants':
-        return functools.partial(_find_below, left, right)
-    if name == 'Where':
-        return lambda value, allowance: [
-            found for found in left(value, allowance)
-            if right(found, allowance)]
-    return lambda value, allowance: (
-        left(value, allowance) + right(value, allowance))
+    return functools.partial(combine, left, right)
+
+
+def _names(path: Path) -> tuple[Step, ...]:
+    """Return the steps of a node if all of them are names; else nothing."""
+    path_steps = _steps(path)
+    for step in path_steps:
+        if not isinstance(step, str):
+            return ()
+    return path_steps
 
 
 def _steps(path: Path) -> tuple[Step, ...]:
+    """Return the steps of a node if all of them are simple; else nothing."""
     name = type(path).__name__
     if name == 'Child':
-        left, right = _steps(path.left), _steps(path.right)
-        return left + right if left and right else ()
+        left = _steps(path.left)
+        right = _steps(path.right)
+        if not left or not right:
+            return ()
+        return left + right
     if name == 'Fields' and len(path.fields) == 1 and path.fields[0] != '*':
         return tuple(path.fields)
     if name == 'Index' and len(_indices(path)) == 1:
@@ -208,6 +240,25 @@ def _walk(names: tuple[Step, ...], value: typing.Any,
     return [value]
 
 
+def _find_itself(value: typing.Any, _allowance: budget.Budget) -> Values:
+    return [value]
+
+
+def _find_members(value: typing.Any, _allowance: budget.Budget) -> Values:
+    if not isinstance(value, dict):
+        return []
+    return list(value.values())
+
+
+def _find_named(names: typing.Iterable[str], value: typing.Any,
+                allowance: budget.Budget) -> Values:
+    """Return the values of the names that a mapping has, in their order."""
+    values: Values = []
+    for name in names:
+        values += _walk((name,), value, allowance)
+    return values
+
+
 def _find_items(indices: tuple[int, ...], value: typing.Any,
                 _allowance: budget.Budget) -> Values:
     try:
@@ -232,14 +283,48 @@ def _find_slice(part: slice, value: typing.Any,
 def _find_below(left: Find, right: Find, value: typing.Any,
                 allowance: budget.Budget) -> Values:
     """Return the values found at any depth, in the order of the data."""
-    found: Values = []
+    values: Values = []
+    # The next one is the last.
     ahead = left(value, allowance)[::-1]
     while ahead:
         allowance.spend()
         inner = ahead.pop()
-        found += right(inner, allowance)
+        values += right(inner, allowance)
         if isinstance(inner, dict):
             inner = list(inner.values())
         if isinstance(inner, list):
             ahead += inner[::-1]
-    return found
+    return values
+
+
+def _find_children(left: Find, right: Find, value: typing.Any,
+                   allowance: budget.Budget) -> Values:
+    """Return what the right finds in each value that the left finds."""
+    values: Values = []
+    for parent in left(value, allowance):
+        values += right(parent, allowance)
+    return values
+
+
+def _find_where(left: Find, right: Find, value: typing.Any,
+                allowance: budget.Budget) -> Values:
+    """Return the values of the left in which the right finds something."""
+    return [candidate for candidate in left(value, allowance)
+            if right(candidate, allowance)]
+
+
+def _find_both(left: Find, right: Find, value: typing.Any,
+               allowance: budget.Budget) -> Values:
+    return left(value, allowance) + right(value, allowance)
+
+
+# Depending on its release, the library has either name of a union.
+_PAIRS: dict[str, typing.Callable[[Find, Find, typing.Any, budget.Budget],
+                                  Values]] = {
+    'Child': _find_children,
+    'Descendants': _find_below,
+    'Union': _find_both,
+    '_Union': _find_both,
+    'Where': _find_where,
+}
+"""How the values of two nodes become those of a node made of both."""

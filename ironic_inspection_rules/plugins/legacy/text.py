@@ -22,8 +22,14 @@ Steps = tuple[str | int, ...]
 _NAME = re.compile(r'(?P<root>[^.\[\]]*)(?P<steps>(?:\[[^\]]+\])*)')
 _STEP = re.compile(r'\[([^\]]+)\]')
 _WIDE = re.compile(r'\d{5}')
+
+
+def _unconverted(value: typing.Any) -> typing.Any:
+    return value
+
+
 _CONVERSIONS: dict[str | None, typing.Callable[[typing.Any], typing.Any]] = {
-    None: lambda value: value, 's': str, 'r': repr, 'a': ascii}
+    None: _unconverted, 's': str, 'r': repr, 'a': ascii}
 
 
 def render(value: typing.Any, data: Data) -> typing.Any:
@@ -31,7 +37,7 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
     :param value: a string, or lists and mappings with strings anywhere, in
         keys too.
-    :param data: the document; see :class:`.document.Document`.
+    :param data: the document; see :class:`.document.InspectorData`.
     :raises: :class:`.exceptions.OperationError` if a field does not exist or
         the text is not a format string.
     """
@@ -67,7 +73,9 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
     :param value: as for :func:`render`.
     :returns: what stands between the braces, and the keys and indices.
     """
-    ahead = [] if any(problems(value)) else [value]
+    if any(problems(value)):
+        return
+    ahead = [value]
     while ahead:
         part = ahead.pop()
         if isinstance(part, dict):
@@ -75,8 +83,8 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
         elif isinstance(part, list):
             ahead += part
         elif isinstance(part, str):
-            for _literal, name, spec, _conversion in (
-                    string.Formatter().parse(part)):
+            for piece in string.Formatter().parse(part):
+                _literal, name, spec, _conversion = piece
                 if name is not None:
                     yield name, steps(name)
                     ahead.append(spec)
@@ -84,19 +92,32 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
 
 @text_cache.for_short(maxsize=4096, longest=256)
 def _compile(text: str) -> Render:
-    if '{' not in text and '}' not in text:
-        return lambda data: text
+    """Build a function that returns a text with its fields filled in.
+
+    :raises: :class:`.exceptions.OperationError` if it is no format string.
+    """
+    pieces: list[str | Render] = []
     try:
-        pieces = [(literal, None if name is None else
-                   _compile_field(name, spec or '', conversion))
-                  for literal, name, spec, conversion
-                  in string.Formatter().parse(text)]
+        for piece in string.Formatter().parse(text):
+            literal, name, spec, conversion = piece
+            pieces.append(literal)
+            if name is not None:
+                pieces.append(_compile_field(name, spec or '', conversion))
     except ValueError as exc:
         raise exceptions.OperationError(
             _('"%(text)s" cannot be formatted: %(reason)s')
             % {'text': text, 'reason': exc}) from exc
-    return lambda data: ''.join(
-        literal + (field(data) if field else '') for literal, field in pieces)
+
+    def render_text(data: Data) -> str:
+        rendered = ''
+        for piece in pieces:
+            if isinstance(piece, str):
+                rendered += piece
+            else:
+                rendered += piece(data)
+        return rendered
+
+    return render_text
 
 
 def steps(name: str) -> Steps:
@@ -108,15 +129,22 @@ def steps(name: str) -> Steps:
     match = _NAME.fullmatch(name)
     if match is None or match['root'] != 'data':
         raise exceptions.MissingField(name)
-    return tuple(int(step) if step.isdecimal() else step
-                 for step in _STEP.findall(match['steps']))
+    keys: list[str | int] = []
+    for step in _STEP.findall(match['steps']):
+        if step.isdecimal():
+            keys.append(int(step))
+        else:
+            keys.append(step)
+    return tuple(keys)
 
 
 def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
     if conversion not in _CONVERSIONS:
         raise exceptions.MissingField(f'{name}!{conversion}')
     keys = steps(name)
-    convert, render_spec = _CONVERSIONS[conversion], _compile(spec)
+    convert = _CONVERSIONS[conversion]
+    # The format may have fields too: {data[a]:>{data[b]}}.
+    render_spec = _compile(spec)
 
     def render_field(data: Data) -> str:
         value: typing.Any = data

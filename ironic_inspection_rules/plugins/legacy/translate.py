@@ -116,19 +116,23 @@ def _operation(operation: typing.Any, word: str,
     name = operation.get(word)
     op = ops.get(f'{PREFIX}{name}')
     if not isinstance(name, str) or op is None:
-        known = sorted(each.removeprefix(PREFIX) for each in ops
-                       if each.startswith(PREFIX))
+        known = sorted(op_name.removeprefix(PREFIX) for op_name in ops
+                       if op_name.startswith(PREFIX))
         return {}, [suggestion.not_one_of_at(f'/{word}', name, known)]
-    args = {_OLDER_ARGUMENTS.get(key, key): value
-            for key, value in operation.items() if key != word}
+    given = {_OLDER_ARGUMENTS.get(key, key): value
+             for key, value in operation.items() if key != word}
     declared = op.signature.by_name
-    problems = [Problem(f'/{key}', _('must not be null'))
-                for key, value in args.items()
-                if value is None and (name, key) != _NULLABLE
-                and key in declared and declared[key].required]
-    # Null meant the same as no value.
-    args = {key: value for key, value in args.items()
-            if value is not None or key in declared}
+    problems = []
+    args = {}
+    for key, value in given.items():
+        if value is None:
+            if key not in declared:
+                # Null meant the same as no value.
+                continue
+            if declared[key].required and (name, key) != _NULLABLE:
+                problems.append(
+                    Problem(f'/{key}', _('must not be null')))
+        args[key] = value
     return {'op': op.name, 'args': args}, problems
 
 
@@ -139,25 +143,35 @@ def restore(rule: typing.Any, ops: registry.Registry
     :param rule: has the attributes ``conditions`` and ``actions``.
     :returns: both, by name, or None if the old language cannot express them.
     """
-    conditions = [_restore(each, 'op', ops.conditions)
-                  for each in rule.conditions]
-    actions = [_restore(each, 'action', ops.actions) for each in rule.actions]
-    if None in conditions or None in actions:
-        return None
-    return {
-        'conditions': [{'multiple': 'any', 'invert': False, **each}
-                       for each in conditions if each is not None],
-        'actions': [each for each in actions if each is not None],
-    }
+    conditions = []
+    for operation in rule.conditions:
+        condition = _restore(operation, 'op', ops.conditions)
+        if condition is None:
+            return None
+        # The old API showed the defaults.
+        conditions.append({'multiple': 'any', 'invert': False, **condition})
+    actions = []
+    for operation in rule.actions:
+        action = _restore(operation, 'action', ops.actions)
+        if action is None:
+            return None
+        actions.append(action)
+    return {'conditions': conditions, 'actions': actions}
 
 
 def _restore(operation: Operation, word: str,
              ops: typing.Mapping[str, registry.Op]) -> Operation | None:
+    """Translate an operation back; None if the old language has no such.
+
+    :param word: the key with its name.
+    """
     name = operation['op']
-    if not name.startswith(PREFIX) or name not in ops or (
-            operation.get('loop') is not None):
+    if not name.startswith(PREFIX) or name not in ops:
+        return None
+    if operation.get('loop') is not None:
         return None
     args, _problems = ops[name].signature.bind(operation.get('args'))
-    revert = operation.get('revert')
-    return {word: name.removeprefix(PREFIX), **args,
-            **({} if revert is None else {'revert': revert})}
+    restored = {word: name.removeprefix(PREFIX), **args}
+    if operation.get('revert') is not None:
+        restored['revert'] = operation['revert']
+    return restored

@@ -19,7 +19,7 @@ Fact = plugin.Fact
 
 _FROM_THE_RIGHT = {'lt': 'gt', 'gt': 'lt', 'le': 'ge', 'ge': 'le',
                    'eq': 'eq', 'ne': 'ne'}
-_ORDERS: dict[str, comparison.Comparison] = {
+_ORDERS: dict[str, comparison.ValueComparison] = {
     'lt': comparison.Less(), 'le': comparison.LessOrEqual(),
     'gt': comparison.Greater(), 'ge': comparison.GreaterOrEqual()}
 _VERSION_ORDERS = {f'{plugin.VERSION}{name}': getattr(operator, name)

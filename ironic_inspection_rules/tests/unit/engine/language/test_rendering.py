@@ -50,7 +50,7 @@ class BMCAddressTestCase(base.TestCase):
         self.assertEqual('2001:db8::1', self.found(
             roots(**{**both, 'bmc_address': ''})))
         self.assertEqual('192.0.2.1', old_text.render(
-            '{data[bmc_address]}', document.Document(roots(**both))))
+            '{data[bmc_address]}', document.InspectorData(roots(**both))))
 
     def test_what_others_have_put_there_is_first(self):
         self.assertEqual('theirs', self.found(
@@ -66,4 +66,4 @@ class BMCAddressTestCase(base.TestCase):
                          template.compile_value('{plugin_data}').render(budget.View(data)))
         self.assertEqual(
             "{'inventory': {'bmc_address': '192.0.2.1'}, 'a': 1}",
-            old_text.render('{data}', document.Document(data)))
+            old_text.render('{data}', document.InspectorData(data)))

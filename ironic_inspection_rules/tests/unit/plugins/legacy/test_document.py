@@ -141,7 +141,7 @@ class DocumentTestCase(base.TestCase):
                                            {'all_interfaces': old}))
 
     def test_text_finds_them_too(self):
-        read = document.Document(budget.View({
+        read = document.InspectorData(budget.View({
             'inventory': {'interfaces': [ETH0],
                           'memory': {'physical_mb': 4096}},
             'plugin_data': {'inventory': 'other'}}))
@@ -155,10 +155,10 @@ class DocumentTestCase(base.TestCase):
                  'plugin_data': {'all_interfaces': {'eth0': {**ETH0}}}}
         self.assertEqual(
             {'inventory': roots['inventory'], **roots['plugin_data']},
-            document.Document(budget.View(roots)))
+            document.InspectorData(budget.View(roots)))
         self.assertEqual(str({'inventory': roots['inventory'],
                               **roots['plugin_data']}),
-                         text.render('{data}', document.Document(
+                         text.render('{data}', document.InspectorData(
                              budget.View(roots))))
 
     def test_they_are_paid_for(self):
