@@ -94,15 +94,26 @@ def files(paths: typing.Iterable[str],
     """
     found: list[str] = []
     for path in paths:
-        inside = sorted(
-            str(each) for each in pathlib.Path(path).rglob('*')
-            if each.suffix.lower() in _SUFFIXES and each.is_file()
-            and not any(part.startswith('.')
-                        for part in each.relative_to(path).parts))
-        if not inside and pathlib.Path(path).is_dir():
+        if not pathlib.Path(path).is_dir():
+            found.append(path)
+            continue
+        inside = _files_inside(path)
+        if not inside:
             raise exceptions.InvalidDocument(path, none)
-        found += inside or [path]
+        found += inside
     return found
+
+
+def _files_inside(folder: str) -> list[str]:
+    """Return the files of rules in a folder, also in folders in it."""
+    paths = []
+    for path in pathlib.Path(folder).rglob('*'):
+        if path.suffix.lower() not in _SUFFIXES or not path.is_file():
+            continue
+        parts = path.relative_to(folder).parts
+        if not any(part.startswith('.') for part in parts):
+            paths.append(str(path))
+    return sorted(paths)
 
 
 def load(path: str) -> Document:
@@ -128,7 +139,8 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
             raise exceptions.InvalidDocument(path, yaml_text.NOT_JSON % number)
         return value
 
-    text = _read(path) if text is None else text
+    if text is None:
+        text = _read(path)
     value = None
     if not budget.is_deeper(text.encode(), yaml_text.DEPTH):
         # JSON takes a hundredth of the time of YAML.
@@ -136,7 +148,8 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
             value = json.loads(text, parse_float=finite, parse_constant=finite)
     if value is None:
         documents = _compose(path, text, _whole).entries
-        value = documents[0] if len(documents) == 1 else None
+        if len(documents) == 1:
+            value = documents[0]
     if not isinstance(value, dict):
         raise exceptions.InvalidDocument(
             path, _('the file must hold one mapping'))
@@ -150,7 +163,9 @@ def load_list(path: str, text: str | None = None) -> Document:
     :returns: its items, or the only one.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
-    return _compose(path, _read(path) if text is None else text, _items)
+    if text is None:
+        text = _read(path)
+    return _compose(path, text, _items)
 
 
 def _read(path: str) -> str:
@@ -178,18 +193,26 @@ def parse(path: str, text: str) -> Document:
     read = _compose(path, text, _content)
     doubtful = [entry for entry in read.entries
                 if isinstance(entry, dict) and 'actions' not in entry]
-    # The forms in which people keep machines.
-    if any(isinstance(entry.get('inventory'), dict)
-           or isinstance(entry.get('interfaces'), list)
-           for entry in doubtful):
+    if any(map(_is_machine, doubtful)):
         raise exceptions.InvalidDocument(
             path, _('this is the inventory of a machine, not a file of '
                     'rules'))
-    if any('links' in entry and 'priority' in entry for entry in doubtful):
+    if any(map(_is_abridged, doubtful)):
         raise exceptions.InvalidDocument(
             path, _('the API lists these rules without their conditions and '
                     'actions; ask for them with detail=true'))
     return read
+
+
+def _is_machine(entry: dict[str, typing.Any]) -> bool:
+    """Return whether an entry is a machine, in a form that people keep."""
+    has_inventory = isinstance(entry.get('inventory'), dict)
+    return has_inventory or isinstance(entry.get('interfaces'), list)
+
+
+def _is_abridged(entry: dict[str, typing.Any]) -> bool:
+    """Return whether an entry is a rule as the API lists it."""
+    return 'links' in entry and 'priority' in entry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,9 +224,14 @@ class _Content:
 
 
 def _content(text: str) -> _Content:
+    """Return the rules and tables of all documents of a file."""
     nodes = yaml_text.nodes(text)
-    entries = [entry for node in nodes for entry in form.entries(node)]
-    tables = [table for node in nodes for table in form.tables(node)]
+    entries: list[yaml.Node] = []
+    for node in nodes:
+        entries += form.entries(node)
+    tables: list[tuple[yaml.Node, yaml.Node]] = []
+    for node in nodes:
+        tables += form.tables(node)
     if not any(map(form.has_tables, nodes)):
         return _Content(entries)
     return _Content(entries, tables)
@@ -264,12 +292,19 @@ def entry_nodes(text: str) -> list[yaml.Node]:
 
 
 def _whole(text: str) -> _Content:
+    """Return the documents of a file, whatever they are."""
     return _Content(yaml_text.nodes(text))
 
 
 def _items(text: str) -> _Content:
-    return _Content([item for node in yaml_text.nodes(text) for item in (
-        node.value if isinstance(node, yaml.SequenceNode) else [node])])
+    """Return the items of the lists of a file, and what is no list."""
+    items: list[yaml.Node] = []
+    for node in yaml_text.nodes(text):
+        if isinstance(node, yaml.SequenceNode):
+            items += node.value
+        else:
+            items.append(node)
+    return _Content(items)
 
 
 def _values(node: yaml.Node, pointer: str

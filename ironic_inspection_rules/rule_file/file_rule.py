@@ -40,26 +40,31 @@ class WrittenRule:
 
     @property
     def entry(self) -> typing.Any:
-        """Return what the author wrote."""
+        """What the author wrote."""
         return self.source.entries[self.index]
 
     @property
     def is_old(self) -> bool:
-        """Return whether it is in the language of ironic-inspector."""
+        """Whether it is in the language of ironic-inspector."""
         return validation.is_old(self.entry)
 
     @property
     def label(self) -> str:
-        """Return what names the rule to its author."""
+        """The name of the rule for its author: its number at least."""
         number = f'#{self.index + 1}'
         if not isinstance(self.entry, dict):
             return number
         name = self.entry.get('description') or self.entry.get('uuid')
-        return f'{number} ({name})' if name else number
+        if not name:
+            return number
+        return f'{number} ({name})'
 
     @property
     def foreign(self) -> exceptions.Problem | None:
-        """Return in whose language it is, None if in that of this engine."""
+        """The note that it is in another language than that of this engine.
+
+        None if it is in that one.
+        """
         if self.is_old:
             return exceptions.Problem('', OLD)
         return stock_form.find(self.entry)
@@ -70,6 +75,7 @@ class WrittenRule:
         :param pointer: where it is in the rule as this engine has it.
         """
         if self.is_old:
+            # The old language has arguments beside the op.
             pointer = pointer.replace('/args', '', 1)
         return self.source.place(self.index, pointer)
 
@@ -107,8 +113,12 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     return validation.parse(entry, ops, built_in=True)
 
 
+def _warn_nobody(_line: str) -> None:
+    """Drop a warning."""
+
+
 def parse_all(written: typing.Iterable[WrittenRule], ops: registry.Registry,
-              warn: typing.Callable[[str], typing.Any] = lambda line: None
+              warn: typing.Callable[[str], typing.Any] = _warn_nobody
               ) -> list[model.Rule]:
     """Parse rules of files as built-in ones, in their order.
 
@@ -117,33 +127,48 @@ def parse_all(written: typing.Iterable[WrittenRule], ops: registry.Registry,
     :raises: :class:`.exceptions.InvalidDocument` with the place of the first
         rule that is at fault, and all its problems.
     """
-    found: dict[str, model.Rule] = {}
-    old: set[str] = set()
-    for each in written:
-        foreign = each.foreign
+    by_uuid: dict[str, model.Rule] = {}
+    old_files: set[str] = set()
+    for entry in written:
+        foreign = entry.foreign
+        path = entry.source.path
         try:
-            rule = parse(each.entry, ops)
+            rule = parse(entry.entry, ops)
         except exceptions.InvalidRule as exc:
+            raise _as_document_error(entry, foreign, exc) from exc
+        if rule.uuid in by_uuid:
             raise exceptions.InvalidDocument(
-                each.source.path, str(exceptions.InvalidRule(
-                    [shown(problem) for problem in (*exc.problems, foreign)
-                     if problem], each.label)),
-                each.place(exc.problems[0].pointer)) from exc
-        if rule.uuid in found:
-            raise exceptions.InvalidDocument(
-                each.source.path,
-                _('rule %s is there twice, or another one has its UUID')
-                % each.label, each.place())
-        found[rule.uuid] = rule
-        if foreign and each.source.path not in old:
-            if each.is_old:
-                old.add(each.source.path)
-            line, column = each.place(foreign.pointer)
-            warn(_('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
-                'place': f'{each.source.path}:{line}:{column}',
-                'level': _('note') if each.is_old else _('warning'),
-                'rule': each.label, 'message': foreign.sentence})
-    return list(found.values())
+                path, _('rule %s is there twice, or another one has its UUID')
+                % entry.label, entry.place())
+        by_uuid[rule.uuid] = rule
+        if foreign is None or path in old_files:
+            continue
+        level = _('warning')
+        if entry.is_old:
+            # Nearly all rules of such a file are: one note is enough.
+            old_files.add(path)
+            level = _('note')
+        line, column = entry.place(foreign.pointer)
+        warn(_('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
+            'place': f'{path}:{line}:{column}', 'level': level,
+            'rule': entry.label, 'message': foreign.sentence})
+    return list(by_uuid.values())
+
+
+def _as_document_error(entry: WrittenRule, foreign: exceptions.Problem | None,
+                       error: exceptions.InvalidRule
+                       ) -> exceptions.InvalidDocument:
+    """Return the error of a file for that of one of its rules.
+
+    :param foreign: says that the rule is in another language.
+    """
+    problems = [shown(problem) for problem in error.problems]
+    if foreign is not None:
+        problems.append(shown(foreign))
+    return exceptions.InvalidDocument(
+        entry.source.path,
+        str(exceptions.InvalidRule(problems, entry.label)),
+        entry.place(error.problems[0].pointer))
 
 
 def load_built_in(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
@@ -168,7 +193,9 @@ def place_name(pointer: str) -> str:
     ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``.
     """
     words: list[str] = []
-    tokens = data_path.parse(pointer) if pointer else ()
+    tokens: data_path.Path = ()
+    if pointer:
+        tokens = data_path.parse(pointer)
     while tokens:
         match tokens:
             case (str(name), str(number), *rest) if (
@@ -179,7 +206,10 @@ def place_name(pointer: str) -> str:
                 else:
                     words.append(_NAMES[name] % count)
             case ('args', str(name), *rest):
-                words += [name] if not name.isdecimal() else []
+                # The number of an argument says little, and what is inside
+                # of one is near.
+                if not name.isdecimal():
+                    words.append(name)
                 rest = []
             case (model.VARS, str(name), *rest):
                 words.append(f'{model.VARS}.{name}')
@@ -208,20 +238,20 @@ class Operation:
     def all(self) -> typing.Iterator['Operation']:
         """The operation, then those inside it."""
         yield self
-        for each in self.inner:
-            yield from each.all
+        for operation in self.inner:
+            yield from operation.all
 
     def pointer_to(self, argument: str) -> str:
         """Return the pointer to an argument."""
         args = self.written.get('args')
         if isinstance(args, dict):
             return self.pointer + data_path.pointer(['args', argument])
-        names = [each.name for each in self.op.signature.arguments]
+        names = [declared.name for declared in self.op.signature.arguments]
         return f'{self.pointer}/args/{names.index(argument)}'
 
     @property
     def arguments_given(self) -> list[str]:
-        """The names of the arguments that are written, not of others."""
+        """The names of the arguments that are written, without defaults."""
         bound, _problems = self.op.signature.bind(self.written.get('args'))
         return list(bound)
 
@@ -232,22 +262,27 @@ class Operation:
 
     @property
     def loops(self) -> bool:
+        """Whether it has a loop."""
         return self.loop is not None
 
     @property
     def templates(self) -> dict[str, typing.Any]:
         """The arguments that may have replacement fields, by name."""
-        return {name: value for name, value in self.arguments.items()
-                if name not in self.op.plugin.LITERAL
-                and self.op.signature.by_name[name].type
-                is not pattern.Pattern}
+        templates = {}
+        for name, value in self.arguments.items():
+            argument = self.op.signature.by_name[name]
+            is_literal = name in self.op.plugin.LITERAL
+            if not is_literal and argument.type is not pattern.Pattern:
+                templates[name] = value
+        return templates
 
     @property
     def is_constant(self) -> bool:
-        """Return whether it is the same for all machines."""
-        return not (self.inner or self.op.plugin.NEEDS_VIEW
-                    or interpolation.fields([*self.templates.values(),
-                                             self.loop]))
+        """Whether it is the same for all machines."""
+        if self.inner or self.op.plugin.NEEDS_VIEW:
+            return False
+        written = [*self.templates.values(), self.loop]
+        return not interpolation.fields(written)
 
 
 def operations(rule: model.Rule, ops: registry.Registry
@@ -267,7 +302,9 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
     :param skip: pointers to those that are left out.
     """
     found = []
-    known = ops.actions if inside == 'when' else ops.conditions
+    known: typing.Mapping[str, registry.Op] = ops.conditions
+    if inside == 'when':
+        known = ops.actions
     for index, operation in enumerate(written):
         place = f'{pointer}/{index}'
         if place in skip:
@@ -276,9 +313,12 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
         op = known[name]
         bound, _problems = op.signature.bind(operation.get('args'))
         inner = read(operation.get(inside) or (), f'{place}/{inside}', ops)
-        found.append(Operation(
-            place, op, operation, inverted, {
-                each.name: bound.get(each.name, each.default)
-                for each in op.signature.arguments
-                if each.name in bound or not each.required}, tuple(inner)))
+        arguments = {}
+        for argument in op.signature.arguments:
+            if argument.name in bound:
+                arguments[argument.name] = bound[argument.name]
+            elif not argument.required:
+                arguments[argument.name] = argument.default
+        found.append(Operation(place, op, operation, inverted, arguments,
+                               tuple(inner)))
     return found

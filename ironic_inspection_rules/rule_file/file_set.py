@@ -22,13 +22,15 @@ class RuleFiles:
     @property
     def written(self) -> list[file_rule.WrittenRule]:
         """All rules, in order, each with its file."""
-        return [each for source in self.documents
-                for each in file_rule.rules(source)]
+        written: list[file_rule.WrittenRule] = []
+        for source in self.documents:
+            written += file_rule.rules(source)
+        return written
 
     @property
     def rules(self) -> list[typing.Any]:
         """All entries, in order."""
-        return [each.entry for each in self.written]
+        return [rule.entry for rule in self.written]
 
     def explain(self, problems: typing.Iterable[exceptions.Problem]) -> str:
         """Return where the rules and tables are that Ironic refused.
@@ -57,7 +59,9 @@ class RuleFiles:
             line, column = rule.place(inside.pointer)
             lines.append(f'{rule.source.path}:{line}:{column}: {rule.label}: '
                          f'{file_rule.shown(inside)}')
-        return '\n'.join(lines) if is_of_file else ''
+        if not is_of_file:
+            return ''
+        return '\n'.join(lines)
 
 
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:

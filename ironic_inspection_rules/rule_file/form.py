@@ -82,10 +82,12 @@ def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
 
 def has_tables(node: yaml.Node) -> bool:
     """Return whether a document says which tables there are, if only none."""
-    return isinstance(node, yaml.MappingNode) and (
-        _actions(node) is None) and any(
-            key.value == TABLES and isinstance(value, yaml.MappingNode)
-            for key, value in node.value)
+    if not isinstance(node, yaml.MappingNode) or _actions(node) is not None:
+        return False
+    for key, value in node.value:
+        if key.value == TABLES and isinstance(value, yaml.MappingNode):
+            return True
+    return False
 
 
 def _has_tables(members: dict[str, yaml.Node]) -> bool:
@@ -132,20 +134,24 @@ def _named(node: yaml.MappingNode) -> list[yaml.Node]:
     for key, value in node.value:
         if _is_named_rule(value):
             found.append(value)
-        elif not isinstance(value, yaml.SequenceNode):
-            others += [key] if isinstance(value, yaml.MappingNode) else []
-        elif any(map(_is_named_rule, value.value)):
-            found += [item for item in value.value
-                      if not _refers(item, names)]
-        elif not all(isinstance(item, yaml.ScalarNode)
-                     for item in value.value):
+        elif isinstance(value, yaml.MappingNode):
             others.append(key)
+        elif isinstance(value, yaml.SequenceNode):
+            if any(map(_is_named_rule, value.value)):
+                found += [item for item in value.value
+                          if not _refers(item, names)]
+            elif not _has_only_scalars(value):
+                others.append(key)
     if found and others:
         raise yaml.MarkedYAMLError(
             problem=_('"%s" is neither a rule nor a list of rules, as others '
                       'in this file are') % others[0].value,
             problem_mark=others[0].start_mark)
     return found
+
+
+def _has_only_scalars(node: yaml.SequenceNode) -> bool:
+    return all(isinstance(item, yaml.ScalarNode) for item in node.value)
 
 
 def _is_named_rule(node: yaml.Node) -> bool:
@@ -155,9 +161,10 @@ def _is_named_rule(node: yaml.Node) -> bool:
     the API shows null.
     """
     actions = _actions(node)
-    return actions is not None and (
-        isinstance(actions, yaml.SequenceNode)
-        or actions.tag == yaml_text.NULL)
+    if actions is None:
+        return False
+    return (isinstance(actions, yaml.SequenceNode)
+            or actions.tag == yaml_text.NULL)
 
 
 def _actions(node: yaml.Node) -> yaml.Node | None:
@@ -168,12 +175,15 @@ def _actions(node: yaml.Node) -> yaml.Node | None:
         if key.value == 'actions':
             return value
     for key, value in node.value:
-        if key.tag == yaml_text.MERGE:
-            merged = (value.value if isinstance(value, yaml.SequenceNode)
-                      else [value])
-            found = [each for each in map(_actions, merged) if each]
-            if found:
-                return found[0]
+        if key.tag != yaml_text.MERGE:
+            continue
+        merged = [value]
+        if isinstance(value, yaml.SequenceNode):
+            merged = value.value
+        for mapping in merged:
+            actions = _actions(mapping)
+            if actions is not None:
+                return actions
     return None
 
 
@@ -190,9 +200,11 @@ def _of_kubernetes(node: yaml.MappingNode, members: dict[str, yaml.Node]
     """Return the error for an object of Kubernetes, such as a ConfigMap."""
     text = _('this is a %s of Kubernetes, not a file of rules') % (
         members['kind'].value)
-    inside = [f'{name}.{key.value}' for name in ('data', 'stringData')
-              if isinstance(members.get(name), yaml.MappingNode)
-              for key, _value in members[name].value]
+    inside = []
+    for name in ('data', 'stringData'):
+        data = members.get(name)
+        if isinstance(data, yaml.MappingNode):
+            inside += [f'{name}.{key.value}' for key, _value in data.value]
     if inside:
         text += '; ' + _('write the text of %s to a file and give that') % (
             _(' or ').join(inside))

@@ -73,14 +73,26 @@ def load(path: str) -> list[dict[str, typing.Any]]:
             entries = yaml.safe_load(file)
     except (OSError, ValueError, LookupError, yaml.YAMLError) as exc:
         raise ValueError(f'{path}: {exc}') from exc
-    if not isinstance(entries, list) or not all(
-            isinstance(entry, dict)
-            and isinstance(entry.get('priority') or 0, int)
-            for entry in entries):
+    if not isinstance(entries, list) or not all(map(_is_rule, entries)):
         raise ValueError(_('%s: expected a list of rules') % path)
-    return [{**entry, 'uuid': str(entry.get('uuid') or uuid.uuid5(
-        NAMESPACE, json.dumps(entry, sort_keys=True, default=str)))}
-        for entry in entries]
+    rules = []
+    for entry in entries:
+        name = entry.get('uuid')
+        if not name:
+            content = json.dumps(entry, sort_keys=True, default=str)
+            name = uuid.uuid5(NAMESPACE, content)
+        rules.append({**entry, 'uuid': str(name)})
+    return rules
+
+
+def _is_rule(entry: typing.Any) -> bool:
+    """Return whether an entry of the file may be a rule.
+
+    Its priority is needed to put the rules in order.
+    """
+    if not isinstance(entry, dict):
+        return False
+    return isinstance(entry.get('priority') or 0, int)
 
 
 def find(entry: typing.Any) -> Problem | None:
@@ -92,75 +104,101 @@ def find(entry: typing.Any) -> Problem | None:
     if not isinstance(entry, dict) or any(name in entry for name in _OURS):
         return None
     for pointer, operation in _operations(entry):
+        ops = ACTIONS
+        if pointer.startswith('/conditions'):
+            ops = CONDITIONS
         name, _inverted = model.split_op(str(operation.get('op')))
-        if not operation.keys() <= _KEYS or name not in (
-                CONDITIONS if pointer.startswith('/conditions') else ACTIONS):
+        if name not in ops or not operation.keys() <= _KEYS:
             return None
-    for signs, message in (
-            (_certain(entry), _(
-                'this is a rule of stock Ironic, %s: run '
-                '"ironic-inspection-rules convert --from ironic"')),
-            (_likely(entry), _(
-                'this looks like a rule of stock Ironic, %s: if it is one, '
-                'run "ironic-inspection-rules convert --from ironic"'))):
-        for sign in signs:
-            return Problem(sign.pointer, message % sign.detail)
+    for sign in _certain(entry):
+        message = _('this is a rule of stock Ironic, %s: run '
+                    '"ironic-inspection-rules convert --from ironic"')
+        return Problem(sign.pointer, message % sign.detail)
+    for sign in _likely(entry):
+        message = _('this looks like a rule of stock Ironic, %s: if it is '
+                    'one, run "ironic-inspection-rules convert --from ironic"')
+        return Problem(sign.pointer, message % sign.detail)
     return None
 
 
 def by_name(args: typing.Any, names: tuple[str, ...]) -> dict[str, typing.Any]:
     """Return the arguments of an op by name, in whichever form they are."""
-    return dict(args) if isinstance(args, dict) else dict(
-        zip(names, args, strict=False))
+    if isinstance(args, dict):
+        return dict(args)
+    return dict(zip(names, args, strict=False))
 
 
 def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+    """Yield what only a rule of stock Ironic has."""
     for name in _SHOWN:
         if name in entry:
             yield Problem(f'/{name}', _('as its API shows it'))
     for pointer, operation in _operations(entry):
         args = operation.get('args')
-        if str(operation.get('op')).endswith('plugin-data') and (
-                isinstance(args, dict) and 'plugin_data' in args
-                or isinstance(args, list) and args[2:] == [{}]):
+        is_of_plugin_data = str(operation.get('op')).endswith('plugin-data')
+        if is_of_plugin_data and _has_plugin_data(args):
             yield Problem(f'{pointer}/args', _('as its API shows it'))
-        value, regex = (args.get(name) if isinstance(args, dict) else None
-                        for name in ('value', 'regex'))
-        # It asks for its own text.
-        if isinstance(value, str) and isinstance(regex, str) and (
-                unescaped(regex) == value and interpolation.fields(value)):
+        if isinstance(args, dict) and _asks_for_own_text(args):
             yield Problem(f'{pointer}/args', _(
                 'where a missing field stays as it is written'))
 
 
+def _has_plugin_data(args: typing.Any) -> bool:
+    """Return whether arguments have the mapping that Ironic adds to them."""
+    if isinstance(args, dict):
+        return 'plugin_data' in args
+    return isinstance(args, list) and args[2:] == [{}]
+
+
+def _asks_for_own_text(args: dict[str, typing.Any]) -> bool:
+    """Return whether an expression matches the value with its fields unread.
+
+    So a rule of stock Ironic asks whether a field is missing.
+    """
+    value = args.get('value')
+    regex = args.get('regex')
+    if not isinstance(value, str) or not isinstance(regex, str):
+        return False
+    return unescaped(regex) == value and bool(interpolation.fields(value))
+
+
 def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+    """Yield what is of no use but in a rule of stock Ironic."""
     for pointer, operation in _operations(entry):
         args = operation.get('args')
         if operation.get('loop') in ([], {}):
             yield Problem(f'{pointer}/loop', _(
                 'where an empty loop is none; here nothing happens'))
-        values = [each for _path, each in data_path.walk(args)
-                  if isinstance(each, str)]
-        if pointer.startswith('/conditions') and any(
-                field and field.root and field.is_plain
-                for field in map(interpolation.sole_field, values)):
-            yield from (Problem(f'{pointer}/args', _(
-                'where true, false and null become the text "%s"') % value)
-                for value in values if value in _TEXTS)
-        if pointer.startswith('/actions'):
-            yield from (Problem(f'{pointer}/args', _(
-                'where text such as %s is none with fields') % value)
-                for value in values if value.startswith(('{"', '[{"'))
-                and _is_json(value))
+        texts = [value for _path, value in data_path.walk(args)
+                 if isinstance(value, str)]
+        is_condition = pointer.startswith('/conditions')
+        if is_condition and any(map(_is_plain_field, texts)):
+            for text in texts:
+                if text in _TEXTS:
+                    yield Problem(f'{pointer}/args', _(
+                        'where true, false and null become the text "%s"')
+                        % text)
+        if not is_condition:
+            for text in texts:
+                if text.startswith(('{"', '[{"')) and _is_json(text):
+                    yield Problem(f'{pointer}/args', _(
+                        'where text such as %s is none with fields') % text)
+
+
+def _is_plain_field(text: str) -> bool:
+    """Return whether a text is one field, without filters or a format."""
+    field = interpolation.sole_field(text)
+    return field is not None and bool(field.root) and field.is_plain
 
 
 def _operations(entry: dict[str, typing.Any]
                 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield conditions and actions, each with its pointer."""
     for name in model.OPERATIONS:
-        written = entry.get(name)
-        for index, operation in enumerate(
-                written if isinstance(written, list) else ()):
+        operations = entry.get(name)
+        if not isinstance(operations, list):
+            continue
+        for index, operation in enumerate(operations):
             if isinstance(operation, dict):
                 yield f'/{name}/{index}', operation
 

@@ -25,7 +25,9 @@ def reads_otherwise(node: yaml.Node) -> bool:
         return node.value.lower() not in ('true', 'false')
     if node.tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'):
         return False
-    odd = _ODD_INTEGER if node.tag.endswith('int') else _ODD_FLOAT
+    odd = _ODD_FLOAT
+    if node.tag.endswith('int'):
+        odd = _ODD_INTEGER
     return odd.fullmatch(node.value) is not None or is_number(node.value)
 
 

@@ -72,15 +72,20 @@ def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
 
     PyYAML writes U+0085 as it is and reads it as a line feed.
     """
-    return dumper.represent_scalar(
-        _TEXT, text,
-        '"' if exceptions.CONTROL_CHARACTER.search(text) else None)
+    style = None
+    if exceptions.CONTROL_CHARACTER.search(text):
+        style = '"'
+    return dumper.represent_scalar(_TEXT, text, style)
+
+
+def _ignore_aliases(_dumper: typing.Any, _data: typing.Any) -> bool:
+    """Let what is in two places be written twice, without ``&id001``."""
+    return True
 
 
 for _dumper in (Dumper, FastDumper):
     _dumper.add_representer(str, _represent_text)
-    # What is in two places is written twice, without "&id001".
-    _dumper.ignore_aliases = lambda self, data: True
+    _dumper.ignore_aliases = _ignore_aliases
 
 
 def dump(value: typing.Any, **options: typing.Any) -> str:
@@ -160,28 +165,34 @@ def _check_bounds(text: str) -> None:
     aliased = 0
     for event in yaml.parse(text, Loader):
         extent = _Extent(anchor=getattr(event, 'anchor', None))
+        ended = None
         if isinstance(event, yaml.CollectionStartEvent):
             outer.append(extent)
-            ended = None
         elif isinstance(event, yaml.CollectionEndEvent):
             ended = outer.pop()
+        elif isinstance(event, yaml.ScalarEvent):
+            ended = extent
         elif isinstance(event, yaml.AliasEvent):
-            endless = any(event.anchor == each.anchor for each in outer)
-            ended = anchored.get(event.anchor, _Extent(DEPTH * endless))
+            ended = anchored.get(event.anchor)
+            if ended is None:
+                ended = _Extent()
+                if any(event.anchor == around.anchor for around in outer):
+                    # It stands for what it is in: that has no end.
+                    ended.height = DEPTH
             aliased += ended.size
-        else:
-            ended = extent if isinstance(event, yaml.ScalarEvent) else None
         if ended is not None:
             around = outer[-1]
             around.height = max(around.height, ended.height + 1)
             around.size += ended.size
             if ended.anchor is not None:
                 anchored[ended.anchor] = ended
-        if len(outer) + outer[-1].height > DEPTH or aliased > ALIASED:
+        if aliased > ALIASED:
             raise yaml.MarkedYAMLError(
-                problem=_TOO_DEEP if aliased <= ALIASED else
-                _('aliases stand for too many values'),
+                problem=_('aliases stand for too many values'),
                 problem_mark=event.start_mark)
+        if len(outer) + outer[-1].height > DEPTH:
+            raise yaml.MarkedYAMLError(problem=_TOO_DEEP,
+                                       problem_mark=event.start_mark)
 
 
 def _problem(node: yaml.Node, text: str) -> str | None:
@@ -191,18 +202,10 @@ def _problem(node: yaml.Node, text: str) -> str | None:
     """
     if isinstance(node, yaml.CollectionNode) and (
             node.tag not in _COLLECTIONS):
-        return _('there are no values of the type %s') % str(node.tag).replace(
-            _STANDARD, '!!')
+        kind = str(node.tag).replace(_STANDARD, '!!')
+        return _('there are no values of the type %s') % kind
     if isinstance(node, yaml.MappingNode):
-        if not node.flow_style or len(node.value) != 1:
-            return None
-        key, value = node.value[0]
-        if getattr(value, 'tag', None) != NULL or value.value:
-            return None
-        if isinstance(key, yaml.MappingNode):
-            return _('text with "{{" must be in quotes')
-        return _quote(f'{{{key.value}}}') if isinstance(
-            key, yaml.ScalarNode) and _PATH.fullmatch(key.value) else None
+        return _unquoted_field(node)
     if not isinstance(node, yaml.ScalarNode) or not node.tag:
         return None
     if node.tag.startswith('!'):
@@ -213,6 +216,23 @@ def _problem(node: yaml.Node, text: str) -> str | None:
     return None
 
 
+def _unquoted_field(node: yaml.MappingNode) -> str | None:
+    """Return that a mapping is a field without quotes, None if it is not.
+
+    To YAML ``{node.name}`` is a mapping of one key without a value.
+    """
+    if not node.flow_style or len(node.value) != 1:
+        return None
+    key, value = node.value[0]
+    if getattr(value, 'tag', None) != NULL or value.value:
+        return None
+    if isinstance(key, yaml.MappingNode):
+        return _('text with "{{" must be in quotes')
+    if isinstance(key, yaml.ScalarNode) and _PATH.fullmatch(key.value):
+        return _quote(f'{{{key.value}}}')
+    return None
+
+
 def syntax_hint(text: str, line: int) -> str | None:
     """Return what is probably wrong in a line that is no YAML.
 
@@ -220,7 +240,9 @@ def syntax_hint(text: str, line: int) -> str | None:
     :param line: number of the line, from zero.
     """
     lines = text.split('\n')
-    wrong = lines[line] if line < len(lines) else ''
+    wrong = ''
+    if line < len(lines):
+        wrong = lines[line]
     if re.match(r' *\t', wrong):
         return _('YAML does not know tabs: indent with blanks')
     unquoted = _UNQUOTED.search(wrong)
@@ -242,12 +264,15 @@ def as_document_error(path: str, text: str,
     """
     mark = getattr(error, 'problem_mark', None)
     reason = getattr(error, 'problem', None) or str(error)
-    # YAML's own errors are subclasses.
-    hint = mark and type(error) is not yaml.MarkedYAMLError and (
-        syntax_hint(text, mark.line))
-    return exceptions.InvalidDocument(
-        path, f'{reason}; {hint}' if hint else reason,
-        mark and (mark.line + 1, mark.column + 1))
+    if mark is None:
+        return exceptions.InvalidDocument(path, reason)
+    # YAML's own errors are subclasses. Those of this package have a hint.
+    if type(error) is not yaml.MarkedYAMLError:
+        hint = syntax_hint(text, mark.line)
+        if hint:
+            reason = f'{reason}; {hint}'
+    return exceptions.InvalidDocument(path, reason,
+                                      (mark.line + 1, mark.column + 1))
 
 
 def _quote(text: str) -> str:
