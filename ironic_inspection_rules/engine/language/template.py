@@ -236,7 +236,11 @@ def _compile_inner_filter(op: registry.Op,
     :param call: of the outer filter.
     """
     (_no_name, inner), *arguments_of_inner = call.arguments
-    if not isinstance(inner, str) or inner not in registry.filters():
+    if not isinstance(inner, str):
+        # A number, or a field without quotes.
+        raise _error(op, _('begins with the name of a filter, in quotes; an '
+                           "attribute is given as attribute='NAME'"))
+    if inner not in registry.filters():
         raise _error(op, _('there is no filter "%(name)s"; an attribute '
                            "is given as attribute='%(name)s'")
                      % {'name': suggestion.shown(inner)})
