@@ -12,11 +12,19 @@ from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.runs import recorded_rule
 
-Place = recorded_change.Place
+Place = recorded_change.RecordedPlace
+
+RunRecord = tuple[
+    typing.Any,
+    collections.abc.Mapping[str, record.Record],
+    collections.abc.Mapping[str, recorded_rule.Places],
+]
+"""The caller's name of a run, its records by phase, and the places of its
+withheld rules by phase."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
+class SettingChange:
     """The change that last set a value.
 
     ``run`` is the caller's name of the run. ``rule`` and ``change`` are of
@@ -39,32 +47,33 @@ class Finding:
         return recorded_rule.read(self.rule).described(describe)
 
 
-def find(runs: collections.abc.Iterable[
-        tuple[typing.Any, collections.abc.Mapping[str, record.Record],
-              collections.abc.Mapping[str, recorded_rule.Places]]],
-        place: Place) -> Finding | tuple[str, ...]:
+def find(runs: collections.abc.Iterable[RunRecord], place: Place
+         ) -> SettingChange | tuple[str, ...]:
     """Find the change that last set a value, or removed it.
 
     An action that set the value that was there already counts as well.
 
-    :param runs: the caller's name of a run, its records by phase, and the
-        places of withheld rules by phase; newest first.
+    :param runs: newest first.
+    :param place: where the value is now.
     :returns: if there is none, the UUIDs of rules that may have set it.
     """
+    # A set that keeps its order: the newest rule first.
     uncertain: dict[str, None] = {}
     for run, phases, places in runs:
         for phase in reversed(model.PHASES):
             phase_record = phases.get(phase)
             if not phase_record or not phase_record['saved']:
                 continue
+            # What a phase undoes, it undoes before its rules act.
             ran = [*phase_record['reverted'], *phase_record['rules']]
             for rule in reversed(ran):
-                trail = recorded_rule.read(rule, places.get(phase)).follow(
-                    place)
+                recorded = recorded_rule.read(rule, places.get(phase))
+                trail = recorded.follow(place)
                 if trail.is_set:
-                    return Finding(run, phase, rule, trail.change,
-                                   trail.place, tuple(uncertain))
+                    return SettingChange(run, phase, rule, trail.change,
+                                         trail.place, tuple(uncertain))
                 if trail.is_open:
                     uncertain[rule['uuid']] = None
+                # Before the rule, the value may have been elsewhere.
                 place = trail.place
     return tuple(uncertain)

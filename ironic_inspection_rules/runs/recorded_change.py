@@ -22,7 +22,7 @@ UNKNOWN: typing.Any = object()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class RecordedPlace:
     """Where a value is.
 
     ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
@@ -35,7 +35,7 @@ class Place:
     alias: str | None = None
 
 
-def sets(change: record.Record, place: Place) -> bool:
+def sets(change: record.Record, place: RecordedPlace) -> bool:
     """Check if a change set the value at a place, or removed it.
 
     :param place: where the value is after the change.
@@ -46,13 +46,12 @@ def sets(change: record.Record, place: Place) -> bool:
     if item is not None:
         # The items behind the removed one moved; the last place is empty.
         return bool(item.asked == change['left'])
-    path, asked = _path(change), place.path
-    if _is_below(path, asked):
+    path = _path(change)
+    if place.path == path or _is_below(path, place.path):
         return True
-    if asked[:len(path)] != path:
+    if place.path[:len(path)] != path:
         return False
-    if asked == path:
-        return True
+    # The change has set a value that this place is a part of.
     before = _at(change, place, 'before')
     after = _at(change, place, 'after')
     if before is UNKNOWN or after is UNKNOWN:
@@ -60,31 +59,39 @@ def sets(change: record.Record, place: Place) -> bool:
     return not data_path.same(before, after)
 
 
-def confirms(change: record.Record, place: Place) -> bool:
+def confirms(change: record.Record, place: RecordedPlace) -> bool:
     """Check if an action set a value, or a part of it, as it was already."""
     return _is_of(change, place) and _are_related(_path(change), place.path)
 
 
 def is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
-             place: Place) -> bool:
+             place: RecordedPlace) -> bool:
     """Check if a value is, contains or is part of one that was written.
 
     :param written: objects and paths, as in the record of a change.
     """
-    for where, text in written:
-        path = data_path.parse(text) if text else ()
-        if where in (place.object, place.alias) and (
-                _are_related(path, place.path)):
+    for name, text in written:
+        if name not in (place.object, place.alias):
+            continue
+        path: data_path.Path = ()
+        if text:
+            path = data_path.parse(text)
+        if _are_related(path, place.path):
             return True
     return False
 
 
 def _are_related(written: data_path.Path, asked: data_path.Path) -> bool:
-    return all(one == other or one == data_path.APPEND and other.isdigit()
-               for one, other in zip(written, asked, strict=False))
+    """Check if one of two paths is the other one, or leads to it."""
+    for token, asked_token in zip(written, asked, strict=False):
+        # Which index an item got that was appended is not known.
+        may_be_same = token == data_path.APPEND and asked_token.isdigit()
+        if token != asked_token and not may_be_same:
+            return False
+    return True
 
 
-def place_before(change: record.Record, place: Place) -> Place:
+def place_before(change: record.Record, place: RecordedPlace) -> RecordedPlace:
     """Return where a value was before a change that did not set it.
 
     :param place: where it is after the change. It is another one if an item
@@ -93,12 +100,12 @@ def place_before(change: record.Record, place: Place) -> Place:
     item = _item_of_list(change, place)
     if item is None or not item.removed <= item.asked < change['left']:
         return place
-    return dataclasses.replace(place, path=(
-        *place.path[:item.depth], str(item.asked + 1),
-        *place.path[item.depth + 1:]))
+    path = list(place.path)
+    path[item.depth] = str(item.asked + 1)
+    return dataclasses.replace(place, path=tuple(path))
 
 
-def still_holds(change: record.Record, place: Place,
+def still_holds(change: record.Record, place: RecordedPlace,
                 present: typing.Any) -> bool | None:
     """Check if a value is still what the change made it.
 
@@ -113,7 +120,10 @@ def still_holds(change: record.Record, place: Place,
     if present is UNKNOWN:
         return None
     if _is_below(_path(change), place.path):
-        return None if _part_may_hold(change, place, present) else False
+        # Of the rest of the value, the record says nothing.
+        if _part_may_hold(change, place, present):
+            return None
+        return False
     made = _at(change, place, 'after')
     if made is UNKNOWN:
         return None
@@ -136,10 +146,17 @@ def look_up(value: typing.Any, path: data_path.Path,
     if asked[:-1] == CAPABILITIES and len(path) <= len(CAPABILITIES):
         text = data_path.get(value, CAPABILITIES[len(path):])
         if isinstance(text, str):
-            pairs = (item.partition(':') for item in text.split(','))
-            return {name.strip(): held.strip() for name, _colon, held
-                    in pairs}.get(asked[-1], data_path.ABSENT)
+            return _capabilities(text).get(asked[-1], data_path.ABSENT)
     return data_path.get(value, asked[len(path):])
+
+
+def _capabilities(text: str) -> dict[str, str]:
+    """Return the capabilities of a node by name, from their text."""
+    capabilities = {}
+    for pair in text.split(','):
+        name, _colon, value = pair.partition(':')
+        capabilities[name.strip()] = value.strip()
+    return capabilities
 
 
 class _Item(typing.NamedTuple):
@@ -154,7 +171,7 @@ class _Item(typing.NamedTuple):
     asked: int
 
 
-def _item_of_list(change: record.Record, place: Place) -> _Item | None:
+def _item_of_list(change: record.Record, place: RecordedPlace) -> _Item | None:
     """Return the item that a place is in, if one of its list was removed."""
     if 'left' not in change or not _is_of(change, place):
         return None
@@ -163,10 +180,12 @@ def _item_of_list(change: record.Record, place: Place) -> _Item | None:
     if len(place.path) <= depth or list(place.path[:depth]) != above:
         return None
     asked = data_path.index(place.path[depth])
-    return None if asked is None else _Item(depth, int(token), asked)
+    if asked is None:
+        return None
+    return _Item(depth, int(token), asked)
 
 
-def _is_of(change: record.Record, place: Place) -> bool:
+def _is_of(change: record.Record, place: RecordedPlace) -> bool:
     if place.alias is not None and 'port' in change:
         # Another port may have had its address before.
         return bool(place.alias == f'port {change["port"]}')
@@ -177,25 +196,31 @@ def _is_below(path: data_path.Path, other: data_path.Path) -> bool:
     return len(path) > len(other) and path[:len(other)] == other
 
 
-def _is_interface(place: Place) -> bool:
-    return place.object == working_copy.NODE and len(place.path) == 1 and (
-        place.path[0].endswith('_interface'))
+def _is_interface(place: RecordedPlace) -> bool:
+    """Check if a place is that of a hardware interface of the node."""
+    if place.object != working_copy.NODE or len(place.path) != 1:
+        return False
+    return place.path[0].endswith('_interface')
 
 
-def _part_may_hold(change: record.Record, place: Place,
+def _part_may_hold(change: record.Record, place: RecordedPlace,
                    present: typing.Any) -> bool:
     """Check if the part of a value that was changed may still be the same."""
     path = _path(change)
     above = path[:-1]
-    if above != CAPABILITIES and not isinstance(
-            look_up(present, place.path, above), dict | list):
-        return False
+    if above != CAPABILITIES:
+        container = look_up(present, place.path, above)
+        if not isinstance(container, dict | list):
+            return False
     if 'left' in change:
         # Another item may be there now.
         return True
-    made = data_path.ABSENT if change['op'] == 'remove' else change['after']
-    return _is_hidden(made) or data_path.same(
-        made, look_up(present, place.path, path))
+    made = data_path.ABSENT
+    if change['op'] != 'remove':
+        made = change['after']
+    if _is_hidden(made):
+        return True
+    return data_path.same(made, look_up(present, place.path, path))
 
 
 def _path(change: record.Record) -> data_path.Path:
@@ -204,7 +229,7 @@ def _path(change: record.Record) -> data_path.Path:
     return data_path.parse(path)
 
 
-def _at(change: record.Record, place: Place, side: str) -> typing.Any:
+def _at(change: record.Record, place: RecordedPlace, side: str) -> typing.Any:
     """Return what was at a place before or after a change.
 
     :param place: that of the change, or one below it.
@@ -221,10 +246,16 @@ def _at(change: record.Record, place: Place, side: str) -> typing.Any:
         if isinstance(above, str) and disclosure.is_masked(above):
             return UNKNOWN
     part = look_up(value, path, place.path)
-    return UNKNOWN if _is_hidden(part) else part
+    if _is_hidden(part):
+        return UNKNOWN
+    return part
 
 
 def _is_hidden(value: typing.Any) -> bool:
-    return disclosure.is_masked(value) or (
-        isinstance(value, str) and len(value) > shortening.LONGEST_VALUE
-        and value.endswith(shortening.ELLIPSIS))
+    """Check if the record has no more than a part of a value, or a mask."""
+    if disclosure.is_masked(value):
+        return True
+    if not isinstance(value, str):
+        return False
+    return (len(value) > shortening.LONGEST_VALUE
+            and value.endswith(shortening.ELLIPSIS))

@@ -32,7 +32,7 @@ class Trail(typing.NamedTuple):
     ``is_open``: the rule may have set it, but that is not kept.
     """
 
-    place: recorded_change.Place
+    place: recorded_change.RecordedPlace
     change: record.Record | None = None
     is_set: bool = False
     is_open: bool = False
@@ -44,7 +44,7 @@ class RecordedRule:
     def __init__(self, fields: record.Record) -> None:
         self._fields = fields
 
-    def follow(self, place: recorded_change.Place) -> Trail:
+    def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         """Find the change that last set a value.
 
         An action that set the value that was there already counts as well.
@@ -80,7 +80,7 @@ class WithheldRule(RecordedRule):
         super().__init__(fields)
         self._places = places
 
-    def follow(self, place: recorded_change.Place) -> Trail:
+    def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         if self._places is None:
             return Trail(place, is_open=True)
         return Trail(place,

@@ -56,11 +56,11 @@ def get_all(node: Any, query: Answer) -> Answer:
     """List runs, newest first."""
     fields = view.chosen_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
-    found = run_object.InspectionRun.list(
+    runs = run_object.InspectionRun.list(
         api.request.context, node.uuid, limit + 1, query['marker'],
         'phases' in fields)
-    return view.page(f'nodes/{node.uuid}/{RESOURCE}', found, limit,
-                     lambda each: _represent(each, fields))
+    return view.page(f'nodes/{node.uuid}/{RESOURCE}', runs, limit,
+                     functools.partial(_represent, fields=fields))
 
 
 def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:
@@ -75,16 +75,19 @@ def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:
     context = api.request.context
     run = run_object.InspectionRun.get_by_uuid(
         context, node.uuid, _RUN_UUID('uuid', run_uuid))
-    shown = _represent(run, [name for name in fields
-                             if name not in DATA_FIELDS])
-    asked = [name for name in fields if name in DATA_FIELDS]
-    if asked:
+    answer = _represent(run, [name for name in fields
+                              if name not in DATA_FIELDS])
+    data_fields = [name for name in fields if name in DATA_FIELDS]
+    if data_fields:
+        # Who may see a run may not see all that the machine sent.
         api_utils.check_node_policy_and_retrieve(
             'baremetal:node:inventory:get', node.uuid)
         data = run_object.InspectionRun.get_data(context, node.uuid)
-        kept = data if data and data['uuid'] == run.uuid else {}
-        shown.update({name: kept.get(name) for name in asked})
-    return shown
+        if not data or data['uuid'] != run.uuid:
+            # They are those of a newer run, or none.
+            data = {}
+        answer.update({name: data.get(name) for name in data_fields})
+    return answer
 
 
 def explain(node: Any, query: Answer) -> Answer:
@@ -95,11 +98,14 @@ def explain(node: Any, query: Answer) -> Answer:
     rule = query.pop('rule')
     if rule is not None and any(query.values()):
         raise exceptions.Invalid(_('Ask for "rule" alone, or for a value'))
-    runs = run_object.InspectionRun.list(
-        api.request.context, node.uuid, None if rule is None else 1,
-        whole=True)
-    answer = (_origin(node, runs, **query) if rule is None else
-              rule_outcome.find(node, rule, runs, start.rules()))
+    context = api.request.context
+    if rule is None:
+        runs = run_object.InspectionRun.list(context, node.uuid, whole=True)
+        answer = _origin(node, runs, **query)
+    else:
+        newest = run_object.InspectionRun.list(context, node.uuid, 1,
+                                               whole=True)
+        answer = rule_outcome.find(node, rule, newest, start.rules())
     if 'run' in answer:
         answer['run'] = _represent(answer['run'], BRIEF_FIELDS)
     return answer
@@ -120,37 +126,47 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
     :raises: NotFound if no kept run has set the value.
     """
     place, present = _place(node, path, trait, port)
-    found = run_explain.find(
-        ((run, run.phases, run.places) for run in runs), place)
-    if not isinstance(found, run_explain.Finding):
-        raise _not_found(node, len(runs), trait or path, port, found)
-    return found.described(functools.partial(_described, found, place,
-                                             present))
+    kept = [(run, run.phases, run.places) for run in runs]
+    setting = run_explain.find(kept, place)
+    if not isinstance(setting, run_explain.SettingChange):
+        raise _not_found(node, len(runs), trait or path, port, setting)
+    describe = functools.partial(_describe, setting, place, present)
+    return setting.described(describe)
 
 
-def _described(found: run_explain.Finding, place: recorded_change.Place,
-               present: Any, rule: record.Record) -> Answer:
-    """Return what is told of the change that set a value.
+def _describe(setting: run_explain.SettingChange,
+              place: recorded_change.RecordedPlace, present: Any,
+              rule: record.Record) -> Answer:
+    """Return the answer for the change that set a value.
 
     :param place: where the value is now.
+    :param present: the value that is there.
+    :param rule: the rule that made the change, as the run has it.
     """
-    change = found.change
+    change = setting.change
     assert change is not None
-    current = recorded_change.still_holds(change, found.place, present)
+    current = recorded_change.still_holds(change, setting.place, present)
     current_value = None
     if current is False and present is not data_path.ABSENT:
         current_value = disclosure.value_at(place.path, present)
-    answer = {
-        **{name: change[name] for name in _OF_CHANGE},
+    answer = {name: change[name] for name in _OF_CHANGE}
+    answer.update({
         'rule': {name: rule[name]
                  for name in ('uuid', 'description', 'revision')},
-        'revision': rule['revision'], 'phase': found.phase,
-        'conditions': rule['conditions'], 'run': found.run,
-        'current': current, 'current_value': current_value,
-        'sensitive_rules': list(found.uncertain)}
-    when = [each for each in rule.get('when', ())
-            if each['action'] == change['action'] and each['ran']]
-    return {**answer, 'when': when} if when else answer
+        'revision': rule['revision'],
+        'phase': setting.phase,
+        'conditions': rule['conditions'],
+        'run': setting.run,
+        'current': current,
+        'current_value': current_value,
+        'sensitive_rules': list(setting.uncertain),
+    })
+    conditions_of_action = [
+        decision for decision in rule.get('when', ())
+        if decision['action'] == change['action'] and decision['ran']]
+    if conditions_of_action:
+        answer['when'] = conditions_of_action
+    return answer
 
 
 def _not_found(node: Any, count: int, what: str | None, port: str | None,
@@ -160,10 +176,12 @@ def _not_found(node: Any, count: int, what: str | None, port: str | None,
     :param count: how many runs are kept.
     :param uncertain: UUIDs of rules of which is not told what they set.
     """
-    found_port = _port(node, port)
+    known_port = _port(node, port)
     if port is not None:
-        what = _('%(path)s of port %(port)s') % {
-            'path': what, 'port': found_port.address if found_port else port}
+        name = port
+        if known_port is not None:
+            name = known_port.address
+        what = _('%(path)s of port %(port)s') % {'path': what, 'port': name}
     if not CONF.inspection_rules.keep_runs:
         return exceptions.NotFound(
             _('Nobody knows what set %s: no runs are kept, '
@@ -171,7 +189,7 @@ def _not_found(node: Any, count: int, what: str | None, port: str | None,
     sentences = [_('No rule has set %(what)s of node %(node)s in the '
                    '%(count)d inspections that are kept.') % {
                        'what': what, 'node': node.uuid, 'count': count}]
-    if port is not None and found_port is None:
+    if port is not None and known_port is None:
         sentences.append(_('It has no port %s: a port is named by its MAC '
                            'address or UUID.') % port)
     if uncertain:
@@ -182,54 +200,87 @@ def _not_found(node: Any, count: int, what: str | None, port: str | None,
 
 
 def _place(node: Any, path_text: str | None, trait: str | None,
-           port_ident: str | None) -> tuple[recorded_change.Place, Any]:
-    """Return where a value is, and what is there now."""
-    if (trait is None) is (path_text is None) or trait == '' or (
-            port_ident is not None and path_text is None):
+           port_ident: str | None
+           ) -> tuple[recorded_change.RecordedPlace, Any]:
+    """Return where a value is, and what is there now.
+
+    :raises: Invalid if it is not exactly one value that is asked for.
+    """
+    is_one = (trait is None) is not (path_text is None)
+    names_port_alone = port_ident is not None and path_text is None
+    if not is_one or trait == '' or names_port_alone:
         raise exceptions.Invalid(
             _('Ask for "path", for "trait", for "port" and "path", or for '
               '"rule"'))
     if trait is not None:
-        return recorded_change.Place(working_copy.TRAITS, (trait,)), (
-            trait if trait in node.traits.get_trait_names()
-            else data_path.ABSENT)
+        return _place_of_trait(node, trait)
     try:
         path = data_path.parse(path_text or '')
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc
-    name, owner, alias = working_copy.NODE, node, None
     if port_ident is not None:
-        owner = _port(node, port_ident)
-        name = f'port {owner.address if owner else port_ident.lower()}'
-        alias = owner and f'port {owner.uuid}'
-    elif path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
-        try:
-            data = inspect_utils.get_inspection_data(node, api.request.context)
-            present = data_path.get(data['plugin_data'] or {}, path[1:])
-        except ironic_exception.IronicException:
-            present = recorded_change.UNKNOWN
-        return recorded_change.Place(
-            working_copy.PLUGIN_DATA, path[1:]), present
-    place = recorded_change.Place(name, path, alias)
-    if owner is None:
+        return _place_in_port(node, port_ident, path)
+    if path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
+        return _place_in_plugin_data(node, path[1:])
+    place = recorded_change.RecordedPlace(working_copy.NODE, path)
+    return place, _value_of(node, path)
+
+
+def _place_of_trait(node: Any, trait: str
+                    ) -> tuple[recorded_change.RecordedPlace, Any]:
+    present: Any = data_path.ABSENT
+    if trait in node.traits.get_trait_names():
+        present = trait
+    place = recorded_change.RecordedPlace(working_copy.TRAITS, (trait,))
+    return place, present
+
+
+def _place_in_port(node: Any, ident: str, path: data_path.Path
+                   ) -> tuple[recorded_change.RecordedPlace, Any]:
+    port = _port(node, ident)
+    if port is None:
+        # The port may be gone, but runs know it by its address.
+        place = recorded_change.RecordedPlace(f'port {ident.lower()}', path)
         return place, data_path.ABSENT
+    place = recorded_change.RecordedPlace(
+        f'port {port.address}', path, f'port {port.uuid}')
+    return place, _value_of(port, path)
+
+
+def _place_in_plugin_data(node: Any, path: data_path.Path
+                          ) -> tuple[recorded_change.RecordedPlace, Any]:
+    try:
+        data = inspect_utils.get_inspection_data(node, api.request.context)
+        present = data_path.get(data['plugin_data'] or {}, path)
+    except ironic_exception.IronicException:
+        present = recorded_change.UNKNOWN
+    place = recorded_change.RecordedPlace(working_copy.PLUGIN_DATA, path)
+    return place, present
+
+
+def _value_of(owner: Any, path: data_path.Path) -> Any:
+    """Return what a node or a port has at a path now."""
     if path[0] in _REFERENCES:
-        return place, recorded_change.UNKNOWN
-    return place, recorded_change.look_up(facts.as_dict(owner), (), path)
+        return recorded_change.UNKNOWN
+    return recorded_change.look_up(facts.as_dict(owner), (), path)
 
 
 def _port(node: Any, ident: str | None) -> Any:
-    """Return the port that was asked for, None where there is none."""
-    return None if ident is None else next(
-        (port for port in objects.Port.list_by_node_id(
-            api.request.context, node.id)
-         if ident == port.uuid or ident.lower() == port.address), None)
+    """Return the port of a MAC address or UUID, None where there is none."""
+    if ident is None:
+        return None
+    for port in objects.Port.list_by_node_id(api.request.context, node.id):
+        if ident == port.uuid or ident.lower() == port.address:
+            return port
+    return None
 
 
 def _represent(run: Any, fields: Any) -> dict[str, Any]:
-    shown = {name: getattr(run, name) for name in fields}
+    """Return some fields of a run as clients see them, and its links."""
+    represented = {name: getattr(run, name) for name in fields}
     for name in _TIMES:
-        if shown.get(name):
-            shown[name] = shown[name].isoformat()
-    return {**shown, 'links': view.links('nodes', '/'.join(
-        (run.node_uuid, RESOURCE, run.uuid)))}
+        if represented.get(name):
+            represented[name] = represented[name].isoformat()
+    ident = f'{run.node_uuid}/{RESOURCE}/{run.uuid}'
+    represented['links'] = view.links('nodes', ident)
+    return represented

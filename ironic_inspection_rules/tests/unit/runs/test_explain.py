@@ -53,7 +53,7 @@ def find(place, *runs):
 
 def node(*path):
     """A place in the node."""
-    return recorded_change.Place('node', path)
+    return recorded_change.RecordedPlace('node', path)
 
 
 SIZE = node('extra', 'size')
@@ -62,7 +62,7 @@ SIZE = node('extra', 'size')
 class FindTestCase(base.TestCase):
 
     def assert_found(self, run, name, found):
-        self.assertIsInstance(found, explain.Finding)
+        self.assertIsInstance(found, explain.SettingChange)
         self.assertEqual((run, name), (found.run, found.rule['uuid']))
 
     def test_the_last_change_counts(self):
@@ -156,11 +156,12 @@ class FindTestCase(base.TestCase):
             rule('b', change('/CUSTOM_X', None, 'CUSTOM_X', 'traits')))}
         self.assertEqual((), find(SIZE, runs))
         self.assert_found(0, 'a', find(
-            recorded_change.Place(mac, ('extra', 'size')), runs))
+            recorded_change.RecordedPlace(mac, ('extra', 'size')), runs))
         self.assert_found(0, 'a', find(
-            recorded_change.Place('port x', ('extra', 'size'), mac), runs))
+            recorded_change.RecordedPlace('port x', ('extra', 'size'), mac),
+            runs))
         self.assert_found(0, 'b', find(
-            recorded_change.Place('traits', ('CUSTOM_X',)), runs))
+            recorded_change.RecordedPlace('traits', ('CUSTOM_X',)), runs))
 
     def test_a_capability_is_a_part_of_all_of_them(self):
         runs = {'main': phase(
@@ -203,8 +204,8 @@ class FindTestCase(base.TestCase):
         for name in ('CUSTOM_A', 'CUSTOM_B'):
             older = {'main': phase(rule('a', change(
                 f'/{name}', None, name, 'traits')))}
-            told = find(recorded_change.Place('traits', (name,)), newer,
-                        older)
+            told = find(recorded_change.RecordedPlace('traits', (name,)),
+                        newer, older)
             self.assertEqual(
                 ('s' if name == 'CUSTOM_A' else 'a', ()),
                 (told.rule['uuid'], told.uncertain))

@@ -121,11 +121,11 @@ class OriginTestCase(base.TestCase):
         """Ask for a place as the API does."""
         root, *path = place
         data = history.model.data
-        asked = recorded_change.Place(root, tuple(path))
+        asked = recorded_change.RecordedPlace(root, tuple(path))
         present = data_path.ABSENT if path[0] not in data['traits'] else (
             path[0])
         if root in machine_history.PORTS:
-            asked = recorded_change.Place(
+            asked = recorded_change.RecordedPlace(
                 f'port {data[root]["address"]}', tuple(path), f'port {root}')
         if root != 'traits':
             present = recorded_change.look_up(data[root], (), tuple(path))
@@ -159,7 +159,7 @@ class OriginTestCase(base.TestCase):
             # Where its items were then is not recorded.
             return 'moved'
         rules = origins(events, place)
-        if not isinstance(found, explain.Finding):
+        if not isinstance(found, explain.SettingChange):
             self.assertIn(None, rules, context)
             return 'none'
         rule = (found.run, found.phase, found.rule['uuid'],

@@ -52,7 +52,7 @@ class StillHoldsTestCase(base.TestCase):
                 made, node('properties', 'capabilities', *path), present))
 
     def test_a_trait_is_there_or_not(self):
-        place = recorded_change.Place('traits', ('CUSTOM_X',))
+        place = recorded_change.RecordedPlace('traits', ('CUSTOM_X',))
         added = change('/CUSTOM_X', None, 'CUSTOM_X', 'traits')
         self.assertTrue(still_holds(added, place, 'CUSTOM_X'))
         self.assertFalse(still_holds(added, place,

@@ -11,7 +11,7 @@ from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit import base
 
 UUID = 'f5a4a1a2-6fe5-4c5a-8a4c-2c6b2c2c6a01'
-PLACE = recorded_change.Place('node', ('extra', 'a'))
+PLACE = recorded_change.RecordedPlace('node', ('extra', 'a'))
 CHANGE = {'object': 'node', 'op': 'add', 'path': '/extra/a', 'before': None,
           'after': 1, 'action': 'set-attribute'}
 TOLD = {'uuid': UUID, 'description': 'about', 'revision': 3,
