@@ -78,15 +78,24 @@ def _format(version: tuple[int, int]) -> str:
 
 def _message(response: webob.Response) -> str:
     """Find the sentence in an error of Ironic, pecan or Keystone."""
-    found: Any = response.text
+    error: Any = response.text
+    # Ironic's error_message is JSON in a string of JSON.
     while True:
         try:
-            found = json.loads(found)
+            error = json.loads(error)
         except (TypeError, ValueError):
-            return str(found).strip() or response.status
-        for name in ('error_message', 'faultstring', 'message', 'title'):
-            if isinstance(found, dict) and found.get(name):
-                found = found[name]
-                break
-        else:
-            return str(found)
+            return str(error).strip() or response.status
+        inner = _inner_error(error)
+        if inner is None:
+            return str(error)
+        error = inner
+
+
+def _inner_error(error: Any) -> Any:
+    """Return the member that says what is wrong, None if there is none."""
+    if not isinstance(error, dict):
+        return None
+    for name in ('error_message', 'faultstring', 'message', 'title'):
+        if error.get(name):
+            return error[name]
+    return None

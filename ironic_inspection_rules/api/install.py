@@ -7,6 +7,7 @@ authentication, policies, limits and errors are Ironic's.
 """
 
 from collections.abc import Callable
+import functools
 
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import policy
@@ -44,6 +45,7 @@ def install(app: Callable) -> Callable:
     :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
         run; Ironic does not start then.
     """
+    # First of all: what follows uses these names.
     with start.required():
         name.check(NAMES)
     rules = start.rules()
@@ -56,13 +58,7 @@ def install(app: Callable) -> Callable:
     policies.register(policy.get_enforcer())
     for path in (*_POSTED, 'inspection_rules'):
         body_limit.as_inspection_data(path)
-    for top in {route.parts[0] for route in routes.TABLE} - {'nodes'}:
-        controllers.serve(top, routing.Place(routes.TABLE, top))
-    for below in {route.parts[2] for route in routes.TABLE
-                  if route.parts[0] == 'nodes'}:
-        controllers.serve_of_node(
-            below, lambda node_ident, below=below: routing.Place(
-                routes.TABLE, 'nodes', node_ident, below))
+    _serve_routes()
     controllers.install_narrowing()
     controllers.serve('nodes', node.NodesController())
     controllers.serve_of_chassis(node.NodesController())
@@ -70,8 +66,29 @@ def install(app: Callable) -> Callable:
     if CONF.inspection_queue.enabled:
         with start.required():
             inspection_queue.install()
-    return stream.layer(inspector_forms.layer(request.guard(app)),
-                        endings=_STREAMED)
+    # From the inside out: what is refused gets inspector's form as well, and
+    # a long answer passes no other layer, which could read it whole.
+    app = request.guard(app)
+    app = inspector_forms.layer(app)
+    return stream.layer(app, endings=_STREAMED)
+
+
+def _serve_routes() -> None:
+    """Put the calls of this project into Ironic's map of controllers."""
+    for route in routes.TABLE:
+        top = route.parts[0]
+        if top == 'nodes':
+            name_below = route.parts[2]
+            controllers.serve_of_node(
+                name_below, functools.partial(_controller_of_node, name_below))
+        else:
+            controllers.serve(top, routing.RoutesBelow(routes.TABLE, top))
+
+
+def _controller_of_node(name_below: str, node_ident: str
+                        ) -> routing.RoutesBelow:
+    """Return the controller of ``/v1/nodes/<node_ident>/<name_below>``."""
+    return routing.RoutesBelow(routes.TABLE, 'nodes', node_ident, name_below)
 
 
 def refuse(app: Callable) -> Callable:

@@ -36,7 +36,7 @@ def list_uuids(parameters: dict[str, typing.Any], limit: int,
     if marker:
         query['marker'] = marker
     nodes = listed(node.NodesController(), GET_ALL, chassis_uuid, query)
-    return [each['uuid'] for each in nodes['nodes']], 'next' in nodes
+    return [item['uuid'] for item in nodes['nodes']], 'next' in nodes
 
 
 def listed(controller: node.NodesController,
@@ -48,8 +48,11 @@ def listed(controller: node.NodesController,
     :param stock: :data:`GET_ALL` or :data:`DETAIL`.
     :param parameters: of the request, beside the chassis.
     """
-    filters = {name: parameters.pop(name)
-               for name in trait_filter.PARAMETERS if name in parameters}
+    filters = {}
+    for name in trait_filter.PARAMETERS:
+        # Ironic's list takes no parameter that it does not know.
+        if name in parameters:
+            filters[name] = parameters.pop(name)
     if not filters:
         return stock(controller, chassis_uuid, **parameters)
     if not api_utils.allow_traits():
@@ -74,11 +77,14 @@ def _with_all_parameters(link: str, chassis_uuid: str | None) -> str:
     page to one that is not.
     """
     parts = parse.urlsplit(link)
-    linked = parse.parse_qsl(parts.query)
-    known = {name for name, value in linked}
-    given = dict(api.request.GET.dict_of_lists())
+    parameters = parse.parse_qsl(parts.query)
+    names_in_link = {name for name, _value in parameters}
+    requested = dict(api.request.GET.dict_of_lists())
     if chassis_uuid:
-        given['chassis_uuid'] = [chassis_uuid]
-    linked += [(name, value) for name, values in given.items()
-               if name not in known for value in values]
-    return parts._replace(query=parse.urlencode(linked, safe=',')).geturl()
+        # It may be a part of the path.
+        requested['chassis_uuid'] = [chassis_uuid]
+    for name, values in requested.items():
+        if name not in names_in_link:
+            parameters += [(name, value) for value in values]
+    query = parse.urlencode(parameters, safe=',')
+    return parts._replace(query=query).geturl()

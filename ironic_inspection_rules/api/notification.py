@@ -42,6 +42,7 @@ def emitted(context: Any, rule: rule_object.Rule,
 
 
 def _as_ironic(rule: rule_object.Rule) -> Any:
+    """Return a rule as the object of Ironic that notifications take."""
     fields = {name: value for name, value in rule.as_dict().items()
               if name in objects.InspectionRule.fields}
     # Ironic redacts these since release 38 only.

@@ -144,7 +144,7 @@ class _Growing:
 
 
 def _is_inserted(target: jsonpointer.JsonPointer, document: Any) -> bool:
-    """Return whether a value that is added at a place replaces none."""
+    """Return whether a value that is added becomes a new item of a list."""
     if not target.parts:
         return False
     *parents, _name = target.parts
@@ -162,6 +162,10 @@ def _refused(position: int, reason: exceptions.Invalid
 
 
 def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
+    """Return an operation with its pointers as the rule's fields are named.
+
+    :raises: Invalid if it is no operation, or one that must not be applied.
+    """
     if not isinstance(operation, dict):
         raise exceptions.Invalid(_('it must be a mapping'))
     op = operation.get('op')
@@ -171,17 +175,19 @@ def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     needed = _NEEDS[op]
     if needed and needed not in operation:
         raise exceptions.Invalid(_('"%s" is missing') % needed)
-    pointers = {name: _parts(operation, name)
-                for name in ('path', 'from')
-                if name == 'path' or needed == 'from'}
+    pointers = {'path': _parts(operation, 'path')}
+    if needed == 'from':
+        pointers['from'] = _parts(operation, 'from')
     if op != 'test':
         _refuse_read_only(pointers['path'])
     if op == 'move':
+        # A move removes what it takes.
         _refuse_read_only(pointers['from'])
     stored_rule.check_patch(rule, op, pointers.values())
-    return {**operation,
-            **{name: jsonpointer.JsonPointer.from_parts(parts).path
-               for name, parts in pointers.items()}}
+    checked = dict(operation)
+    for name, parts in pointers.items():
+        checked[name] = jsonpointer.JsonPointer.from_parts(parts).path
+    return checked
 
 
 def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
@@ -199,6 +205,10 @@ def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
 
 
 def _parts(operation: dict[str, Any], name: str) -> list[str]:
+    """Parse a pointer of an operation, also as the shipped client writes it.
+
+    :param name: ``path`` or ``from``.
+    """
     try:
         parts = jsonpointer.JsonPointer(operation[name]).parts
     except _FAILURES as exc:

@@ -64,7 +64,8 @@ def plans(asked: Mapping[str, Any], revision: int | None = None
         raises where the caller may not change rules, but gives sensitive
         ones without operations.
     """
-    posted, prune = asked['rules'], bool(asked['prune'])
+    posted = asked['rules']
+    prune = bool(asked['prune'])
     tables = asked.get('tables')
     if posted is None:
         if prune:
@@ -89,11 +90,14 @@ def plans(asked: Mapping[str, Any], revision: int | None = None
 
 
 def _has_many_rows(tables: Any) -> bool:
-    rows = 0
-    for given in tables.values() if isinstance(tables, dict) else ():
-        if isinstance(given, dict) and isinstance(given.get('rows'), list):
-            rows += len(given['rows'])
-    return rows > _MOST_ROWS
+    """Return whether posted tables, which may be anything, are large."""
+    if not isinstance(tables, dict):
+        return False
+    count = 0
+    for posted in tables.values():
+        if isinstance(posted, dict) and isinstance(posted.get('rows'), list):
+            count += len(posted['rows'])
+    return count > _MOST_ROWS
 
 
 def _compile(rules: repository.Repository, posted: Sequence[Any], tables: Any,
@@ -121,7 +125,11 @@ def _compile_kept(rules: repository.Repository, _revision: int | None,
 
 
 def _uuid_of(index: int, rule: Mapping[str, Any]) -> str:
-    said = {name: value for name, value in rule.items() if name != 'uuid'}
-    text = f'{index} {json.dumps(said, sort_keys=True)}'
+    """Return a UUID made of the content and the place of a new rule.
+
+    It is the same on each page of a fleet: the answers name rules by it.
+    """
+    content = {name: value for name, value in rule.items() if name != 'uuid'}
+    text = f'{index} {json.dumps(content, sort_keys=True)}'
     digest = hashlib.sha256(text.encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))

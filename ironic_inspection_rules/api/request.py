@@ -65,8 +65,11 @@ def guard(request: webob.Request, app: Callable) -> Any:
     length = request.content_length
     sent = b''
     if length is None or length <= limit:
-        sent = environ['wsgi.input'].read(
-            limit + 1 if length is None else length)
+        to_read = length
+        if to_read is None:
+            # One more than is allowed, to know whether it is too large.
+            to_read = limit + 1
+        sent = environ['wsgi.input'].read(to_read)
         environ['wsgi.input'] = io.BytesIO(sent)
     if max(len(sent), length or 0) > limit:
         if is_limited and place.strip('/').endswith(_FROM_RAMDISKS):
@@ -106,14 +109,17 @@ def fault(reason: str, problems: Iterable[exceptions.Problem] = ()
     :param problems: what is wrong where, for clients that show it in their
         own way; they are said in the reason, too.
     """
-    told: dict[str, Any] = {'faultcode': 'Client', 'faultstring': reason,
-                            'debuginfo': None}
+    error: dict[str, Any] = {'faultcode': 'Client', 'faultstring': reason,
+                             'debuginfo': None}
     if problems:
-        told['problems'] = [
-            {name: value for name, value
-             in dataclasses.asdict(problem).items() if value is not None}
-            for problem in problems]
-    return told
+        error['problems'] = list(map(_represent_problem, problems))
+    return error
+
+
+def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
+    """Return the fields of a problem that are set."""
+    fields = dataclasses.asdict(problem)
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def body(*, any_type: bool = False) -> Any:
@@ -133,6 +139,7 @@ def body(*, any_type: bool = False) -> Any:
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
+    # NaN, infinity, and numbers that are too large for a float.
     unusual = []
 
     def parse_integer(text: str) -> int:
@@ -152,17 +159,16 @@ def body(*, any_type: bool = False) -> Any:
     try:
         # A byte order mark may be ignored (RFC 8259).
         text = api.request.body.decode('utf-8-sig')
-        document = json.loads(
-            text, parse_float=parse, parse_constant=parse,
-            parse_int=parse_integer) if text else None
+        document = None
+        if text:
+            document = json.loads(
+                text, parse_float=parse, parse_constant=parse,
+                parse_int=parse_integer)
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc
     if unusual:
-        # There is none where a member of the same name has taken its place.
-        place = next((path.pointer(parts) for parts, value
-                      in path.walk(document) if isinstance(value, float)
-                      and not math.isfinite(value)), '')
+        place = _place_of_unusual_number(document)
         raise exceptions.Invalid(
             _('The request is not valid JSON: %(place)s: %(text)s is no JSON '
               'number') % {'place': exceptions.shortened(place) or '/',
@@ -170,11 +176,28 @@ def body(*, any_type: bool = False) -> Any:
     return document
 
 
+def _place_of_unusual_number(document: Any) -> str:
+    """Return where the first number is that is none of JSON.
+
+    :returns: a JSON pointer; empty if the number is not in the document, as
+        a later member of the same name has taken its place.
+    """
+    for parts, value in path.walk(document):
+        if isinstance(value, float) and not math.isfinite(value):
+            return path.pointer(parts)
+    return ''
+
+
+def _is_integer(_checker: Any, value: Any) -> bool:
+    # 1.0 is none: what takes it for one may not take it for a number of rows.
+    # Nor is True.
+    return type(value) is int
+
+
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft7Validator,
-    # 1.0 is none: what takes it for one may not take it for a number of rows.
     type_checker=jsonschema.Draft7Validator.TYPE_CHECKER.redefine(
-        'integer', lambda _checker, value: type(value) is int))
+        'integer', _is_integer))
 
 
 def checked(document: Any, schema: Mapping[str, Any]) -> Any:
@@ -184,11 +207,12 @@ def checked(document: Any, schema: Mapping[str, Any]) -> Any:
         those that are not there.
     :raises: Invalid with the first problems, each with its place.
     """
-    problems = (_problem(error) for error
-                in _Validator(schema).iter_errors(document))
-    first = list(itertools.islice(problems, exceptions.MOST_TOLD))
-    if first:
-        raise exceptions.InvalidBody(first)
+    errors = _Validator(schema).iter_errors(document)
+    # No more are looked for: a large document could have very many.
+    first_errors = itertools.islice(errors, exceptions.MOST_TOLD)
+    problems = list(map(_problem, first_errors))
+    if problems:
+        raise exceptions.InvalidBody(problems)
     if 'properties' not in schema:
         return document
     return dict.fromkeys(schema['properties']) | document
@@ -199,7 +223,12 @@ def _problem(error: jsonschema.ValidationError) -> exceptions.Problem:
                               _detail(error))
 
 
+_NAMES_OF_TYPES = {'array': 'list'}
+"""Types of JSON Schema by the words of messages."""
+
+
 def _detail(error: jsonschema.ValidationError) -> str:
+    """Return the message for an error, which names the member."""
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
         return suggestion.all_unknown(
@@ -208,17 +237,18 @@ def _detail(error: jsonschema.ValidationError) -> str:
     if error.validator == 'type' and not name:
         return _('The request must be a JSON object')
     if error.validator == 'type':
+        types = [_NAMES_OF_TYPES.get(kind, kind)
+                 for kind in error.validator_value if kind != 'null']
         return _('"%(name)s" must be of the type %(type)s') % {
-            'name': name, 'type': ' or '.join(
-                'list' if each == 'array' else each
-                for each in error.validator_value if each != 'null')}
+            'name': name, 'type': ' or '.join(types)}
     if error.validator == 'required':
-        missing = [each for each in error.validator_value
-                   if each not in error.instance]
+        missing = [member for member in error.validator_value
+                   if member not in error.instance]
         return _('"%s" is needed') % '", "'.join(missing)
     if error.validator == 'enum':
-        return f'"{name}" ' + suggestion.not_one_of(
-            error.instance, list(filter(None, error.validator_value)))
+        # None stands for a member that is not given.
+        values = list(filter(None, error.validator_value))
+        return f'"{name}" {suggestion.not_one_of(error.instance, values)}'
     return _('"%(name)s" must be %(what)s') % {
         'name': name, 'what': error.schema['description']}
 
@@ -251,8 +281,12 @@ def query(parameters: Mapping[str, Callable[[str, str], Any]]
         if not isinstance(value, str):
             raise exceptions.Invalid(
                 _('Query parameter %s was given several times') % name)
-    return {name: convert(name, given[name]) if name in given else None
-            for name, convert in parameters.items()}
+    values: dict[str, Any] = {}
+    for name, convert in parameters.items():
+        values[name] = None
+        if name in given:
+            values[name] = convert(name, given[name])
+    return values
 
 
 def integer(name: str, value: str) -> int:
@@ -284,11 +318,11 @@ def fields(known: Sequence[str]) -> Callable[[str, str], list[str]]:
     ``links`` are in an answer that can have them, asked for or not.
     """
     def convert(name: str, value: str) -> list[str]:
-        asked = args.string_list(name, value)
-        unknown = suggestion.all_unknown(_('field'), asked, known)
+        wanted = args.string_list(name, value)
+        unknown = suggestion.all_unknown(_('field'), wanted, known)
         if unknown:
             raise exceptions.Invalid(unknown)
-        return [field for field in asked if field != 'links']
+        return [field for field in wanted if field != 'links']
     return convert
 
 

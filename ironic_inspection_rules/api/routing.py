@@ -108,7 +108,9 @@ class Route:
             api_utils.check_policy(self.policy)
         if self.query is not None:
             query = request.query(self.query)
-            given += [query] if self.query else []
+            # A call that takes no parameters only has them refused.
+            if self.query:
+                given.append(query)
         if self.schema is not None:
             given.append(request.checked(request.body(), self.schema))
         try:
@@ -122,14 +124,21 @@ class Route:
     @functools.cached_property
     def exposed(self) -> Callable[..., Any]:
         """Return what pecan calls; see :func:`ironic.api.method.expose`."""
-        checked = validation.api_version(
-            None if self.is_inspector else self.since,
+        since = self.since
+        if self.is_inspector:
+            # It has versions of its own.
+            since = None
+        # As Ironic answers where a version does not have a call.
+        refusal = webob_exc.HTTPMethodNotAllowed
+        if self.method == 'GET':
+            refusal = webob_exc.HTTPNotFound
+        check_version = validation.api_version(
+            since,
             message=_('This call needs API version 1.%d or newer; ask for it '
                       'in the header X-OpenStack-Ironic-API-Version')
-            % (self.since or 0),
-            exception_class=(webob_exc.HTTPNotFound if self.method == 'GET'
-                             else webob_exc.HTTPMethodNotAllowed)
-        )(self.answer)
+            % (since or 0),
+            exception_class=refusal)
+        checked = check_version(self.answer)
 
         # What pecan finds in the query and in the body would be mistaken for
         # parts of the path.
@@ -159,37 +168,53 @@ def _check_tables() -> None:
             str(exc), status_code=http_client.SERVICE_UNAVAILABLE) from exc
 
 
-class Place:
+class RoutesBelow:
     """An entry of Ironic's map of controllers: all routes below one path.
 
-    :param parts: of the path after ``/v1/``, up to this place.
+    :param parts: of the path after ``/v1/``, up to this entry.
     """
 
     def __init__(self, routes: Iterable[Route], *parts: str) -> None:
         self._parts = list(parts)
-        self._routes = [route for route in routes if route.match(
-            [*parts, *route.parts[len(parts):]]) is not None]
+        self._routes = []
+        for route in routes:
+            rest = route.parts[len(parts):]
+            if route.match([*parts, *rest]) is not None:
+                self._routes.append(route)
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any) -> Any:
+        """Return what pecan calls for a request, and the arguments."""
         try:
             request.params  # noqa: B018
         except ValueError:
             # A malformed form, on which pecan would fail.
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
-        path = [*self._parts, *filter(None, args)]
-        found = [(route, values) for route in self._routes
-                 if (values := route.match(path)) is not None]
-        # A part that is written out in the table comes before any text.
-        least = min((len(values) for _route, values in found), default=0)
-        found = [each for each in found if len(each[1]) == least]
-        for route, values in found:
+        matches = self._matches([*self._parts, *filter(None, args)])
+        for route, values in matches:
             if route.method == request.method:
+                # pecan asks for a bound method.
                 return types.MethodType(route.exposed, self), values
-        allowed = ', '.join(sorted(route.method for route, _values in found))
+        methods = sorted(route.method for route, _values in matches)
+        allowed = ', '.join(methods)
         if request.method == 'OPTIONS' and allowed:
             pecan.abort(http_client.OK, headers={'Allow': allowed})
         if allowed:
             pecan.abort(http_client.METHOD_NOT_ALLOWED,
                         headers={'Allow': allowed})
         pecan.abort(http_client.NOT_FOUND)
+
+    def _matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
+        """Return the routes of a path, with the parts that are any text.
+
+        A part that is written out in the table comes before any text:
+        ``inspection_rules/statistics`` is no UUID of a rule.
+        """
+        matches = []
+        for route in self._routes:
+            values = route.match(path)
+            if values is not None:
+                matches.append((route, values))
+        fewest = min((len(values) for _route, values in matches), default=0)
+        return [(route, values) for route, values in matches
+                if len(values) == fewest]

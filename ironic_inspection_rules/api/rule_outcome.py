@@ -3,6 +3,7 @@
 """The outcome of a rule in a node's newest run, as the API answers it."""
 
 from collections.abc import Mapping
+import dataclasses
 import datetime
 import functools
 from typing import Any
@@ -37,6 +38,15 @@ _SETTLING = datetime.timedelta(minutes=1)
 Answer = dict[str, Any]
 
 
+@dataclasses.dataclass(frozen=True)
+class _RuleSet:
+    """The rules and tables that a run had, or those that stand for them."""
+
+    rules: list[model.Rule]
+    tables: table.Tables
+    revision: int | None
+
+
 def find(node: Any, uuid: str, runs: list[Any],
             rules: repository.Repository) -> Answer:
     """Return what a rule did in the newest run, also that it did not match.
@@ -54,35 +64,42 @@ def find(node: Any, uuid: str, runs: list[Any],
             _('No inspection of node %s is kept') % node.uuid)
     run = runs[0]
     context = api.request.context
-    past, tables, revision = _rules_of(context, run.revision, rules)
-    rule = next((each for each in past if each.uuid == uuid), None)
+    past = _rules_of(context, run.revision, rules)
+    rule = next((rule for rule in past.rules if rule.uuid == uuid), None)
+    answer = _unmatched(rule, uuid, run)
     recorded = _recorded(run.phases, uuid)
-    if recorded is None:
-        # Rules of today stand for those of a revision that is not kept.
-        is_later = (rule is None or revision != run.revision) and (
-            _was_made_after(context, uuid, run))
-        if rule is None or is_later:
-            raise _not_there(node, uuid, run, is_later)
-    answer: Answer = {
-        'rule': {'uuid': uuid,
-                 'description': rule.description if rule else None,
-                 'revision': rule.revision if rule else None},
-        'run': run, 'revision': run.revision,
-        'phase': rule.phase if rule else None,
-        'mode': rule.mode if rule else None, 'matched': False,
-        'conditions': None, 'actions': [], 'changes': [], 'error': None,
-        'decided_again': False, 'reason': None}
     if recorded is not None:
         answer.update(recorded)
-    elif rule is not None:
-        again = {**answer, **_decide_again(context, node, run, rule, rules,
-                                           past, tables)}
-        if revision != run.revision:
-            again['reason'] = again['reason'] or _(
-                'The rules of revision %d are not kept any more; these are '
-                'those in force.') % run.revision
-        answer = again
+        return disclosure.answer(rule, answer)
+    is_of_run = rule is not None and past.revision == run.revision
+    # Where the rules of the run are not kept, those of today stand for them,
+    # but not one that is newer than the run.
+    is_later = not is_of_run and _was_made_after(context, uuid, run)
+    if rule is None or is_later:
+        raise _not_there(node, uuid, run, is_later)
+    answer.update(_decide_again(node, run, rule, rules, past))
+    if past.revision != run.revision and not answer['reason']:
+        answer['reason'] = _(
+            'The rules of revision %d are not kept any more; these are '
+            'those in force.') % run.revision
     return disclosure.answer(rule, answer)
+
+
+def _unmatched(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
+    """Return the answer for a rule that did nothing in a run.
+
+    :param rule: the rule, None if it is known only by the record of the run.
+    """
+    answer: Answer = {
+        'rule': {'uuid': uuid, 'description': None, 'revision': None},
+        'run': run, 'revision': run.revision, 'phase': None, 'mode': None,
+        'matched': False, 'conditions': None, 'actions': [], 'changes': [],
+        'error': None, 'decided_again': False, 'reason': None}
+    if rule is not None:
+        answer['rule'].update(description=rule.description,
+                              revision=rule.revision)
+        answer.update(phase=rule.phase, mode=rule.mode)
+    return answer
 
 
 def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
@@ -138,7 +155,7 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
 
 
 def _described(rule: record.Record) -> Answer:
-    """Return what is told of a rule that is in the record of a run."""
+    """Return the members of the answer that the record of a run has."""
     answer = {name: rule.get(name)
               for name in ('conditions', 'actions', 'error')}
     answer['changes'] = [*rule['changes'], *rule.get('confirmed', ())]
@@ -148,60 +165,61 @@ def _described(rule: record.Record) -> Answer:
 
 
 def _rules_of(context: Any, revision: int | None, rules: repository.Repository
-              ) -> tuple[list[model.Rule], table.Tables, int | None]:
-    """Return what a revision had, or what is in force if it is gone.
-
-    :returns: the rules, the tables, and their revision.
-    """
+              ) -> _RuleSet:
+    """Return what a revision had, or what is in force if it is gone."""
     current = rules.refresh(context)
     if revision is not None:
         # Also the present one: rules in force may change before they are read.
         try:
-            found = rule_object.Rule.get_rules_of_revision(context, revision)
+            stored = rule_object.Rule.get_rules_of_revision(context, revision)
             # As in the answer that shows the revision.
+            marked = map(stored_rule.marked, stored['rules'])
             tables = rules.tables_of(context, revision)
-            return rules.with_stored(
-                map(stored_rule.marked, found['rules'])), tables, revision
+            return _RuleSet(rules.with_stored(marked), tables, revision)
         except ironic_exception.NotFound:
             pass
-    return rules.in_force(context), current.tables, current.revision
+    return _RuleSet(rules.in_force(context), current.tables, current.revision)
 
 
-def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
-                  rules: repository.Repository, past: list[model.Rule],
-                  tables: table.Tables) -> Answer:
+def _decide_again(node: Any, run: Any, rule: model.Rule,
+                  rules: repository.Repository, past: _RuleSet) -> Answer:
     """Decide a rule on the data of a run, where they are still there."""
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
-    plans = rules.compile(past, tables)
+    plans = rules.compile(past.rules, past.tables)
     known = _kept(node, run, rule.phase, plans)
     if known is not None:
         outcome = evaluation.evaluate(plans, known, [rule.phase],
                                       limits=limits.by_phase())
     else:
-        known = facts.read(context, node, *_data(context, node, run))
+        context = api.request.context
+        inventory, plugin_data = _data(context, node, run)
+        known = facts.read(context, node, inventory, plugin_data)
         if not known.inventory and not known.plugin_data:
             return {'reason': _('It did not match. Why is not known: the data '
                                 'of that run are not kept.')}
+        # All phases: the earlier ones change what the rule finds.
         outcome = evaluation.evaluate(plans, known, limits=limits.by_phase())
-    for seen in outcome.traces:
-        if seen.rule.uuid == rule.uuid:
-            told = {'conditions': [each._asdict() for each
-                                   in seen.conditions],
-                    'decided_again': True}
-            if seen.matched:
-                told['reason'] = _would_match(rule, run)
-            return told
-    return {'decided_again': True, 'reason': (
-        _('It was not its turn: an earlier rule ended the inspection.')
-        if outcome.error else
-        _('Its scope "%s" is not that of the node.') % rule.scope)}
+    for rule_trace in outcome.traces:
+        if rule_trace.rule.uuid == rule.uuid:
+            conditions = [condition._asdict()
+                          for condition in rule_trace.conditions]
+            decided = {'conditions': conditions, 'decided_again': True}
+            if rule_trace.matched:
+                decided['reason'] = _would_match(rule, run)
+            return decided
+    if outcome.error:
+        reason = _('It was not its turn: an earlier rule ended the '
+                   'inspection.')
+    else:
+        reason = _('Its scope "%s" is not that of the node.') % rule.scope
+    return {'decided_again': True, 'reason': reason}
 
 
 def _would_match(rule: model.Rule, run: Any) -> str:
     """Return why a rule matches now that did not match in a run."""
-    if rule.revision and run.revision is not None and (
-            rule.revision > run.revision):
+    is_compared = rule.revision and run.revision is not None
+    if is_compared and rule.revision > run.revision:
         return _('It did not match then, and would match now: the rule was '
                  'changed since, in revision %d.') % rule.revision
     return _('It did not match then, and would match now: the node was '
@@ -213,9 +231,12 @@ def _kept(node: Any, run: Any, phase: str, plans: replay.Plans
     """Return what a phase of a run found, None where that is not kept."""
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
-        past = replay.Past(history.read(row), functools.partial(
-            history.stored_before, node.uuid, row.id))
-        return past.facts(phase, plans) if phase in past.phases else None
+        stored_before = functools.partial(history.stored_before, node.uuid,
+                                          row.id)
+        past = replay.Past(history.read(row), stored_before)
+        if phase not in past.phases:
+            return None
+        return past.facts(phase, plans)
     except (exceptions.KeptInventoryNotFound, replay.Incomparable):
         return None
 
@@ -224,22 +245,29 @@ def _data(context: Any, node: Any, run: Any
           ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return inventory and plugin data of a run, empty where they are gone."""
     try:
-        found = history.read(db_history.get_inventory(node.uuid, run.uuid))
+        document = history.read(
+            db_history.get_inventory(node.uuid, run.uuid))
     except exceptions.KeptInventoryNotFound:
-        found = {}
-    if found:
-        return found['inventory'], found['plugin_data']
-    kept = run_object.InspectionRun.get_data(context, node.uuid)
-    if kept is not None and kept['uuid'] == run.uuid:
-        return kept['inventory'] or {}, kept['plugin_data'] or {}
+        document = {}
+    if document:
+        return document['inventory'], document['plugin_data']
+    failed = run_object.InspectionRun.get_data(context, node.uuid)
+    if failed is not None and failed['uuid'] == run.uuid:
+        return failed['inventory'] or {}, failed['plugin_data'] or {}
     try:
         stored = inspection_data.find(context, node)
     except (exceptions.InspectionRulesError,
             ironic_exception.IronicException):
         return {}, {}
-    if stored.stored_at is None or run.created_at is None or (
-            timeutils.normalize_time(timeutils.parse_isotime(
-                stored.stored_at))
-            > run.created_at.replace(tzinfo=None) + _SETTLING):
+    if not _are_of_run(stored, run):
         return {}, {}
     return stored.inventory, stored.plugin_data
+
+
+def _are_of_run(stored: inspection_data.MachineData, run: Any) -> bool:
+    """Return whether no later inspection has replaced the stored data."""
+    if stored.stored_at is None or run.created_at is None:
+        return False
+    stored_at = timeutils.normalize_time(
+        timeutils.parse_isotime(stored.stored_at))
+    return bool(stored_at <= run.created_at.replace(tzinfo=None) + _SETTLING)

@@ -132,14 +132,13 @@ def check_tables(steps: Sequence[replacement.Step], count: int,
         if index < count:
             refused[index] = problems
         else:
-            stay.append((step.after['uuid'], problems[0]))
+            text = _('rule %(uuid)s stays: %(problem)s') % {
+                'uuid': step.after['uuid'], 'problem': problems[0]}
+            stay.append(exceptions.Problem('/tables', text))
     if refused:
         raise exceptions.InvalidRules(refused)
     if stay:
-        raise exceptions.InvalidTables([
-            exceptions.Problem('/tables', _('rule %(uuid)s stays: %(problem)s')
-                               % {'uuid': uuid, 'problem': problem})
-            for uuid, problem in stay])
+        raise exceptions.InvalidTables(stay)
 
 
 def _listed(revision: int) -> int:
@@ -147,14 +146,18 @@ def _listed(revision: int) -> int:
 
     A number is left out where a rule was removed and put back.
     """
-    found: int = rule_object.Rule.get_rules_of_revision(
-        api.request.context, revision)['revision']
-    return found
+    rule_set = rule_object.Rule.get_rules_of_revision(
+        api.request.context, revision)
+    listed: int = rule_set['revision']
+    return listed
+
+
+def _random_uuid(_index: int, _rule: Fields) -> str:
+    return str(uuidutils.generate_uuid())
 
 
 def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
-           restored: bool = False,
-           new_uuid: NewUUID = lambda index, rule: uuidutils.generate_uuid()
+           restored: bool = False, new_uuid: NewUUID = _random_uuid
            ) -> list[replacement.Step]:
     """Decide what becomes of the stored rules where some are given.
 
@@ -207,9 +210,7 @@ def _parse(rule: Any, before: Fields | None, restored: bool
         if isinstance(rule['uuid'], str) and rule['uuid'] in built_in:
             raise exceptions.InvalidRule.of(
                 _('rule %s is built-in') % rule['uuid'])
-        if before and rule.keys() <= set(model.WRITABLE) and all(
-                model.same(name, rule.get(name, model.DEFAULTS.get(name)),
-                           before[name]) for name in model.WRITABLE):
+        if before and _is_unchanged(rule, before):
             # What is stored stays as it is, whatever is valid today.
             return {name: before[name] for name in model.WRITABLE}
     try:
@@ -225,6 +226,17 @@ def _parse(rule: Any, before: Fields | None, restored: bool
         raise exceptions.InvalidRule.of(
             _('a sensitive inspection rule stays sensitive'))
     return fields
+
+
+def _is_unchanged(rule: Fields, before: Fields) -> bool:
+    """Return whether a given rule is the stored one."""
+    if not rule.keys() <= set(model.WRITABLE):
+        return False
+    for name in model.WRITABLE:
+        value = rule.get(name, model.DEFAULTS.get(name))
+        if not model.same(name, value, before[name]):
+            return False
+    return True
 
 
 def _with_canonical_uuid(rule: Any) -> Any:
@@ -265,6 +277,8 @@ def _carry_out(steps: Sequence[replacement.Step], revision: int,
             updated[step.before['uuid']] = {
                 **changed, 'mode': step.after['mode'], **position}
     with contextlib.ExitStack() as stack:
+        # All rules change in one transaction: each notification of a start
+        # is sent before it, each of an end or an error after it.
         if notification.enabled():
             for emitted in _notifications(context, steps):
                 stack.enter_context(emitted)
@@ -291,7 +305,12 @@ def _represent(step: replacement.Step) -> dict[str, Any]:
     differ = set()
     if step.outcome == replacement.UPDATED:
         differ = set(step.fields)
+    # Of a sensitive rule, nobody is told which part of its content differs.
     differ = stored_rule.differing(step.before, differ)
-    return {'uuid': fields['uuid'], 'description': fields['description'],
-            'outcome': step.outcome, 'matched_by': step.matched_by,
-            'fields': [name for name in model.WRITABLE if name in differ]}
+    return {
+        'uuid': fields['uuid'],
+        'description': fields['description'],
+        'outcome': step.outcome,
+        'matched_by': step.matched_by,
+        'fields': [name for name in model.WRITABLE if name in differ],
+    }

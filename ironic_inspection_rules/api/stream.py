@@ -21,7 +21,7 @@ _PART = 1 << 16
 """Characters after which a part is sent: small writes are slow."""
 
 
-class Parts:
+class AnswerParts:
     """The parts of an answer; not an iterator, which Ironic would use up."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
@@ -42,11 +42,11 @@ def layer(request: webob.Request, app: Callable,
     if not path.endswith(endings):
         return app
     # A list, as a layer below may copy the environment.
-    given: list[Parts] = []
-    request.environ[_KEY] = given
+    handed_over: list[AnswerParts] = []
+    request.environ[_KEY] = handed_over
     response = request.get_response(app)
-    if given and response.status_int == 200:
-        response.app_iter = given[0]
+    if handed_over and response.status_int == 200:
+        response.app_iter = handed_over[0]
     return response
 
 
@@ -56,7 +56,7 @@ def send(parts: Iterable[bytes]) -> None:
     :param parts: made one after the other, while they are sent. There is no
         request any more by then.
     """
-    api.request.environ[_KEY].append(Parts(parts))
+    api.request.environ[_KEY].append(AnswerParts(parts))
 
 
 def page(entries: Iterable[Any], name: str, following: str | None
@@ -68,18 +68,25 @@ def page(entries: Iterable[Any], name: str, following: str | None
 
     :param following: the marker of the next page.
     """
-    def parts() -> Iterator[bytes]:
-        texts, length, comma = [f'{{"{name}": ['], 0, ''
-        for entry in entries:
-            text = json.dumps(entry)
-            texts += [comma, text]
-            comma = ', '
-            length += len(text)
-            if length >= _PART:
-                yield ''.join(texts).encode()
-                texts, length = [], 0
-        texts.append(f'], "next": {json.dumps(following)}}}')
-        yield ''.join(texts).encode()
+    parts = _parts_of_page(entries, name, following)
+    first = next(parts)
+    return itertools.chain([first], parts)
 
-    made = parts()
-    return itertools.chain([next(made)], made)
+
+def _parts_of_page(entries: Iterable[Any], name: str, following: str | None
+                   ) -> Iterator[bytes]:
+    """Yield the JSON of a page; no part but the last is a short one."""
+    texts = [f'{{"{name}": [']
+    length = 0
+    separator = ''
+    for entry in entries:
+        text = json.dumps(entry)
+        texts += [separator, text]
+        separator = ', '
+        length += len(text)
+        if length >= _PART:
+            yield ''.join(texts).encode()
+            texts = []
+            length = 0
+    texts.append(f'], "next": {json.dumps(following)}}}')
+    yield ''.join(texts).encode()

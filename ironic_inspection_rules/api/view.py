@@ -32,28 +32,37 @@ def links(resource: str, ident: str) -> list[dict[str, Any]]:
                            ident, bookmark=True)]
 
 
-def page(resource: str, found: Sequence[Any], limit: int,
-         shown: Callable[[Any], dict[str, Any]], marker: str = 'uuid',
+def page(resource: str, items: Sequence[Any], limit: int,
+         represent: Callable[[Any], dict[str, Any]], marker: str = 'uuid',
          name: str | None = None) -> dict[str, Any]:
     """Return the answer for one page of a list.
 
     :param resource: path of the list.
-    :param found: what is on the page, and one more if others follow.
-    :param marker: field of the last one that the next page begins after.
+    :param items: of the page, and one more if others follow.
+    :param represent: returns an item as clients see it.
+    :param marker: field of the last item that the next page begins after.
     :param name: of the member that has the list, if it is not the end of the
         path.
     """
-    answer: dict[str, Any] = {name or resource.rpartition('/')[2]: [
-        shown(each) for each in found[:limit]]}
-    if len(found) > limit:
-        last = found[limit - 1]
-        following = last[marker] if isinstance(last, dict) else (
-            getattr(last, marker))
-        given = [(name, value) for name, value in api.request.GET.items()
-                 if name not in ('limit', 'marker')]
-        answer['next'] = str(link.build_url(resource, '?' + parse.urlencode(
-            [*given, ('limit', limit), ('marker', following)])))
+    name = name or resource.rpartition('/')[2]
+    answer: dict[str, Any] = {
+        name: [represent(item) for item in items[:limit]]}
+    if len(items) > limit:
+        last = items[limit - 1]
+        if isinstance(last, dict):
+            value = last[marker]
+        else:
+            value = getattr(last, marker)
+        answer['next'] = _next_link(resource, limit, value)
     return answer
+
+
+def _next_link(resource: str, limit: int, marker: Any) -> str:
+    """Return the link to the next page, with the parameters of this one."""
+    parameters = [(name, value) for name, value in api.request.GET.items()
+                  if name not in ('limit', 'marker')]
+    parameters += [('limit', limit), ('marker', marker)]
+    return str(link.build_url(resource, '?' + parse.urlencode(parameters)))
 
 
 def chosen_fields(query: Mapping[str, Any], brief: Sequence[str],
@@ -66,15 +75,18 @@ def chosen_fields(query: Mapping[str, Any], brief: Sequence[str],
         raise exceptions.Invalid(_('Cannot take both "detail" and "fields"'))
     if query['fields'] is not None:
         return query['fields']
-    return all_of_them if query['detail'] else brief
+    if query['detail']:
+        return all_of_them
+    return brief
 
 
 def time(value: datetime.datetime | None) -> str | None:
     """Return a time as ISO 8601 text; one without a zone is in UTC."""
     if value is None:
         return None
-    return (value if value.tzinfo
-            else value.replace(tzinfo=datetime.UTC)).isoformat()
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=datetime.UTC)
+    return value.isoformat()
 
 
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
@@ -82,13 +94,15 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
 
     :param rule: a stored rule (objects.rule.Rule) or a built-in one
         (engine.model.Rule).
-    :param fields: names of the fields it wants besides ``links``.
+    :param fields: names of the fields to show besides ``links``.
     """
     shown = {}
     for name in fields:
         # Built-in rules have no times, stored ones no ``built_in``.
-        value: Any = getattr(
-            rule, name, False if name == 'built_in' else None)
+        default = None
+        if name == 'built_in':
+            default = False
+        value: Any = getattr(rule, name, default)
         if name == model.VARS:
             value = dict(value)
         elif name in model.OPERATIONS:

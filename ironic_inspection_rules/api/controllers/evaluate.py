@@ -2,6 +2,8 @@
 
 """/v1/inspection_rules/evaluate: rules tried without changing anything."""
 
+from collections.abc import Iterable, Sequence
+import itertools
 from typing import Any
 
 from ironic import api
@@ -46,44 +48,55 @@ SCHEMA = {
 Answer = dict[str, Any]
 
 
-def post(asked: Answer) -> Answer:
+def post(body: Answer) -> Answer:
     """Return what rules would do to a machine, or to each of a fleet.
 
     Takes no lock: what it reads of a node may be changing.
     """
-    _check_together(asked)
+    _check_together(body)
     context = api.request.context
     rules = start.rules().refresh(context)
     in_force = {phase: rules.plans(phase) for phase in model.PHASES}
-    given = posted_rules.plans(asked, rules.revision)
-    plans = in_force if given is None else given
-    phases = [asked['phase']] if asked['phase'] else model.PHASES
+    plans = posted_rules.plans(body, rules.revision)
+    if plans is None:
+        plans = in_force
+    phases: Sequence[str] = model.PHASES
+    if body['phase']:
+        phases = [body['phase']]
     refusals = refusal.Refusals(context)
-    if asked['nodes'] is not None:
-        tried = trial.Trial(plans, phases, limits.by_phase(), refusals,
-                            in_force if asked['compare'] else None)
-        page = fleet_page.find(asked['nodes'], asked['limit'], asked['marker'])
-        stream.send(stream.page(tried.all(context, page), 'nodes', page.next))
+    if body['nodes'] is not None:
+        compared_with = None
+        if body['compare']:
+            compared_with = in_force
+        fleet_trial = trial.Trial(plans, phases, limits.by_phase(), refusals,
+                                  compared_with)
+        page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
+        entries = fleet_trial.all(context, page)
+        stream.send(stream.page(entries, 'nodes', page.next))
         return {}
-    known, origin = _facts(context, asked, any(
-        plan.reads_previous for each in plans.values() for plan in each))
+    known, origin = _facts(context, body, _reads_previous(plans))
     outcome = evaluation.evaluate(plans, known, phases,
                                   limits=limits.by_phase(),
                                   refuse=refusals.find)
     return {**outcome.as_dict(), **origin}
 
 
-def _check_together(asked: dict[str, Any]) -> None:
+def _reads_previous(plans: posted_rules.Plans) -> bool:
+    """Return whether a rule reads what the inspection before has stored."""
+    of_all_phases = itertools.chain.from_iterable(plans.values())
+    return any(plan.reads_previous for plan in of_all_phases)
+
+
+def _check_together(body: Answer) -> None:
     """Refuse what has no meaning beside other members, or without them."""
-    of_machine, of_fleet = (
-        [name for name in names if asked[name] not in (None, False)]
-        for names in (_OF_MACHINE, _OF_FLEET))
-    if asked['nodes'] is None:
+    of_machine = _members_used(body, _OF_MACHINE)
+    of_fleet = _members_used(body, _OF_FLEET)
+    if body['nodes'] is None:
         if of_fleet:
             raise exceptions.Invalid(
                 _('"%s" is only for many nodes, which "nodes" tells')
                 % of_fleet[0])
-        if asked['node'] is None and asked['inventory'] is None:
+        if body['node'] is None and body['inventory'] is None:
             raise exceptions.Invalid(
                 _('At least one of "node", "inventory" and "nodes" is '
                   'required'))
@@ -92,14 +105,18 @@ def _check_together(asked: dict[str, Any]) -> None:
         raise exceptions.Invalid(
             _('"%s" is only for one machine, and "nodes" is for many')
             % of_machine[0])
-    if asked['compare'] and asked['rules'] is None and (
-            asked['tables'] is None):
+    posts_rules = body['rules'] is not None or body['tables'] is not None
+    if body['compare'] and not posts_rules:
         raise exceptions.Invalid(
             _('"compare" needs "rules" or "tables" to compare with those in '
               'force'))
 
 
-def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
+def _members_used(body: Answer, names: Iterable[str]) -> list[str]:
+    return [name for name in names if body[name] not in (None, False)]
+
+
+def _facts(context: Any, body: Answer, reads_previous: bool
            ) -> tuple[working_copy.Facts, Answer]:
     """Gather the facts of one machine, those posted before those stored.
 
@@ -109,38 +126,50 @@ def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
         about why no rules would run on the node.
     :raises: NotFound if the caller would not see the node in a list.
     """
-    inventory, plugin_data = asked['inventory'], asked['plugin_data']
-    ident = asked['node']
+    inventory = body['inventory']
+    plugin_data = body['plugin_data']
     origin: Answer = {'source': 'request'}
     previous = None
-    if ident is None:
-        return working_copy.Facts(inventory, plugin_data or {},
-                                  node={}), origin
-    if not uuidutils.is_uuid_like(ident) and not (
-            api_utils.is_valid_node_name(ident)):
-        raise ironic_exception.InvalidUuidOrName(name=ident)
-    page = fleet_page.by_names([ident])
-    uuids = [uuid for _asked, uuid in page.nodes if uuid]
-    nodes = objects.Node.list(context, filters={
-        **page.filters, 'uuid_in': uuids}) if uuids else []
-    if not nodes:
-        raise exceptions.NotFound(_('Node %s could not be found.') % ident)
-    node = nodes[0]
+    if body['node'] is None:
+        known = working_copy.Facts(inventory, plugin_data or {}, node={})
+        return known, origin
+    node = _find_node(context, body['node'])
     if inventory is None:
         try:
-            found = inspection_data.find(context, node)
+            data = inspection_data.find(context, node)
         except exceptions.NotFound as exc:
             raise exceptions.NotFound(
                 _('%s; give one as "inventory"') % exc) from exc
-        inventory = found.inventory
+        inventory = data.inventory
         if plugin_data is None:
-            plugin_data = found.plugin_data
-        origin = {'source': found.source}
-        if found.run:
-            origin['run'] = found.run
+            plugin_data = data.plugin_data
+        origin = {'source': data.source}
+        if data.run:
+            origin['run'] = data.run
     elif reads_previous:
         previous = facts.stored_before(node, context)
-    if warnings := [*switches.of_node(node.inspect_interface)]:
-        origin = {**origin, 'warnings': warnings}
-    return facts.read(context, node, inventory, plugin_data or {},
-                      previous), origin
+    warnings = list(switches.of_node(node.inspect_interface))
+    if warnings:
+        origin['warnings'] = warnings
+    known = facts.read(context, node, inventory, plugin_data or {}, previous)
+    return known, origin
+
+
+def _find_node(context: Any, ident: str) -> Any:
+    """Find a node by its name or UUID, if the caller may list it.
+
+    :raises: NotFound if there is no such node; InvalidUuidOrName.
+    """
+    if not (uuidutils.is_uuid_like(ident)
+            or api_utils.is_valid_node_name(ident)):
+        raise ironic_exception.InvalidUuidOrName(name=ident)
+    page = fleet_page.by_names([ident])
+    _ident, uuid = page.nodes[0]
+    nodes = []
+    if uuid is not None:
+        # A list, whose filters keep nodes of other projects out.
+        nodes = objects.Node.list(
+            context, filters={**page.filters, 'uuid_in': [uuid]})
+    if not nodes:
+        raise exceptions.NotFound(_('Node %s could not be found.') % ident)
+    return nodes[0]

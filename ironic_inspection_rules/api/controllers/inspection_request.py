@@ -67,7 +67,8 @@ def delete(request_uuid: str) -> None:
         _('Inspection was aborted by request.'))
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
         return
-    context, rpcapi = api.request.context, api.request.rpcapi
+    context = api.request.context
+    rpcapi = api.request.rpcapi
     try:
         node = api_utils.get_rpc_node(aborted.node_uuid)
         if node.provision_state == states.INSPECTWAIT:
@@ -79,9 +80,11 @@ def delete(request_uuid: str) -> None:
 
 
 def represent(stored: Any) -> dict[str, Any]:
-    """Return what clients are shown of a request."""
-    shown = {name: getattr(stored, name) for name in FIELDS}
-    return {**{name: view.time(value) if isinstance(
-        value, datetime.datetime) else value
-        for name, value in shown.items()},
-        'links': view.links(RESOURCE, stored.uuid)}
+    """Return a request as clients see it."""
+    shown = {}
+    for name in FIELDS:
+        value = getattr(stored, name)
+        if isinstance(value, datetime.datetime):
+            value = view.time(value)
+        shown[name] = value
+    return {**shown, 'links': view.links(RESOURCE, stored.uuid)}

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Iterable
 import contextlib
+import functools
 from typing import Any
 
 from ironic import api
@@ -57,27 +58,33 @@ def _scope(_name: str, value: str) -> str:
     return value
 
 
+def _marker(_name: str, value: str) -> str:
+    return request.rule_uuid(value)
+
+
 SHOW = {'fields': request.fields((*view.FIELDS, 'links'))}
 LIST = {**SHOW, 'detail': args.boolean, 'scope': _scope,
         'phase': request.one_of(model.PHASES), 'limit': request.integer,
-        'marker': lambda _name, value: request.rule_uuid(value),
-        'sort_key': request.one_of(SORT_KEYS), 'sort_dir': request.SORT_DIR}
+        'marker': _marker, 'sort_key': request.one_of(SORT_KEYS),
+        'sort_dir': request.SORT_DIR}
 
 
 def get_all(query: Answer) -> Answer:
     """List rules."""
     fields = view.chosen_fields(query, view.BRIEF_FIELDS, view.FIELDS)
     limit = api_utils.validate_limit(query['limit'])
+    filters = {name: query[name] for name in ('scope', 'phase')
+               if query[name] is not None}
     rules = page(
-        api.request.context, start.rules().built_in,
-        filters={name: query[name] for name in ('scope', 'phase')
-                 if query[name] is not None},
+        api.request.context, start.rules().built_in, filters,
         sort_key=query['sort_key'], descending=query['sort_dir'] == 'desc',
         most=limit + 1, marker=query['marker'])
     answer = view.page(view.RESOURCE, rules, limit,
-                       lambda rule: view.represent(rule, fields))
-    warnings = [*switches.off(start.is_all_in_one())]
-    return {**answer, 'warnings': warnings} if warnings else answer
+                       functools.partial(view.represent, fields=fields))
+    warnings = list(switches.off(start.is_all_in_one()))
+    if warnings:
+        answer['warnings'] = warnings
+    return answer
 
 
 def page(context: Any, built_in: Iterable[model.Rule],
@@ -94,43 +101,87 @@ def page(context: Any, built_in: Iterable[model.Rule],
     :param marker: UUID of the last rule of the page before.
     :raises: InspectionRuleNotFound if there is no such marker.
     """
-    own = {rule.uuid: rule for rule in built_in
-           if all(getattr(rule, name) == value
-                  for name, value in filters.items())}
-
-    def values(field: str) -> dict[str, Any]:
-        return {**{uuid: getattr(rule, field, None)
-                   for uuid, rule in own.items()},
-                **dict(rule_object.Rule.list_values(context, field, filters))}
-
-    if sort_key not in (None, CREATION_ORDER):
-        found = values(sort_key)
-        uuids = sorted(found, key=lambda uuid: (
-            found[uuid] is not None, found[uuid]), reverse=descending)
+    own = {}
+    for rule in built_in:
+        if all(getattr(rule, name) == value
+               for name, value in filters.items()):
+            own[rule.uuid] = rule
+    order = _RuleOrder(context, own, filters)
+    if sort_key is None:
+        uuids = order.as_they_run(descending)
+    elif sort_key == CREATION_ORDER:
+        uuids = order.by_creation(descending)
     else:
-        phases = values('phase')
-        uuids = [*phases]
-        if sort_key is None:
-            priorities = values('priority')
-            # One that was deleted since then has none.
-            uuids = sorted(
-                (uuid for uuid in phases if uuid in priorities),
-                key=lambda uuid: (model.PHASES.index(phases[uuid]),
-                                  -priorities[uuid]))
-        if descending:
-            uuids.reverse()
+        uuids = order.by_value(sort_key, descending)
     if marker is not None:
         if marker not in uuids:
             raise ironic_exception.InspectionRuleNotFound(rule=marker)
         del uuids[:uuids.index(marker) + 1]
-    stored = {rule.uuid: rule for rule in rule_object.Rule.list(
-        context, {'uuid': [uuid for uuid in uuids[:most]
-                           if uuid not in own]})}
-    rules = [own.get(uuid) or stored.get(uuid) for uuid in uuids[:most]]
+    uuids = uuids[:most]
+    stored_uuids = [uuid for uuid in uuids if uuid not in own]
+    stored = {rule.uuid: rule for rule
+              in rule_object.Rule.list(context, {'uuid': stored_uuids})}
+    rules = [own.get(uuid) or stored.get(uuid) for uuid in uuids]
     if None not in rules:
         return rules
     # Some were deleted since then, and others may follow.
     return page(context, built_in, filters, sort_key, descending, most, marker)
+
+
+class _RuleOrder:
+    """Puts rules in order by one of their fields, read for all of them.
+
+    Sorting is stable: rules that a field does not tell apart stay in the
+    order of their creation, built-in ones first.
+
+    :param own: the built-in rules of the list by UUID.
+    :param filters: those of the list.
+    """
+
+    def __init__(self, context: Any, own: dict[str, model.Rule],
+                 filters: dict[str, Any]) -> None:
+        self._context = context
+        self._own = own
+        self._filters = filters
+
+    def _values(self, field: str) -> dict[str, Any]:
+        """Read a field of all rules, by UUID in the order of creation."""
+        values = {uuid: getattr(rule, field, None)
+                  for uuid, rule in self._own.items()}
+        values.update(rule_object.Rule.list_values(self._context, field,
+                                                   self._filters))
+        return values
+
+    def by_value(self, field: str, descending: bool) -> list[str]:
+        """Return the UUIDs in the order of a field, null values first."""
+        values = self._values(field)
+
+        def key(uuid: str) -> tuple[bool, Any]:
+            return values[uuid] is not None, values[uuid]
+
+        return sorted(values, key=key, reverse=descending)
+
+    def by_creation(self, descending: bool) -> list[str]:
+        """Return the UUIDs in the order in which the rules were made."""
+        uuids = list(self._values('phase'))
+        if descending:
+            uuids.reverse()
+        return uuids
+
+    def as_they_run(self, descending: bool) -> list[str]:
+        """Return the UUIDs in the order in which the rules run."""
+        phases = self._values('phase')
+        priorities = self._values('priority')
+
+        def key(uuid: str) -> tuple[int, int]:
+            return model.PHASES.index(phases[uuid]), -priorities[uuid]
+
+        # A rule that was deleted between the two reads has no priority.
+        uuids = [uuid for uuid in phases if uuid in priorities]
+        uuids.sort(key=key)
+        if descending:
+            uuids.reverse()
+        return uuids
 
 
 def get_one(rule_uuid: str, query: Answer) -> Answer:
@@ -139,7 +190,9 @@ def get_one(rule_uuid: str, query: Answer) -> Answer:
     built_in = (rule for rule in start.rules().built_in if rule.uuid == uuid)
     rule = next(built_in, None) or _stored(uuid)
     fields = query['fields']
-    return view.represent(rule, view.FIELDS if fields is None else fields)
+    if fields is None:
+        fields = view.FIELDS
+    return view.represent(rule, fields)
 
 
 def create(body: Any) -> Answer:
@@ -211,12 +264,12 @@ def replace(rule_uuid: str, body: Any) -> Answer:
     return _change(rule_uuid, decide)
 
 
-def replace_all(query: Answer, asked: Answer) -> Answer:
+def replace_all(query: Answer, body: Answer) -> Answer:
     """Replace the whole rule set."""
     return rule_set.replace(
-        asked['rules'], asked['revision'], asked['message'],
+        body['rules'], body['revision'], body['message'],
         bool(query['dry_run']), query['prune'] is not False,
-        tables=asked['tables'])
+        tables=body['tables'])
 
 
 def delete(rule_uuid: str) -> None:
@@ -271,6 +324,10 @@ def _changeable(rule_uuid: str) -> rule_object.Rule:
 
 def _change(rule_uuid: str,
             decide: Callable[[rule_object.Rule], _Decided]) -> Answer:
+    """Change a rule, and again where another change of rules came first.
+
+    :param decide: called with the stored rule, returns what it is to be.
+    """
     def change() -> Answer:
         rule = _changeable(rule_uuid)
         parsed, base = decide(rule)
@@ -278,6 +335,7 @@ def _change(rule_uuid: str,
         if stored_rule.would_open(rule, fields):
             raise exceptions.Invalid(
                 _('A sensitive inspection rule stays sensitive'))
+        # Only what differs: a field that is set counts as changed.
         rule.update({name: value for name, value in fields.items()
                      if not model.same(name, rule[name], value)})
         with notification.emitted(api.request.context, rule, 'update'):

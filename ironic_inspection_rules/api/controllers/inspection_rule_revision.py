@@ -42,29 +42,40 @@ _NOTHING: dict[str, Any] = {
 def get_all(query: Answer) -> Answer:
     """List revisions, the newest first."""
     limit = api_utils.validate_limit(query['limit'])
-    found = rule_object.Rule.list_revisions(
+    revisions = rule_object.Rule.list_revisions(
         api.request.context, limit + 1, query['marker'])
-    return view.page(
-        _RESOURCE, found, limit, marker='revision',
-        shown=lambda each: {**each, 'links': _links(each['revision'])})
+    return view.page(_RESOURCE, revisions, limit, _with_links,
+                     marker='revision')
+
+
+def _with_links(revision: Answer) -> Answer:
+    return {**revision, 'links': _links(revision['revision'])}
 
 
 def get_one(revision: str) -> Answer:
     """Show the rule set as it was."""
-    found = _read(revision)
-    rules = [
-        {name: rule[name]
-         for name in (*model.WRITABLE, 'revision', 'created_at')}
-        for rule in map(stored_rule.of_revision, found['rules'])]
-    return {**found, 'links': _links(found['revision']), 'rules': rules,
-            'tables': _shown_tables(found['revision'])}
+    rule_set_then = _read(revision)
+    number = rule_set_then['revision']
+    return {
+        **rule_set_then,
+        'links': _links(number),
+        'rules': list(map(_represent_rule, rule_set_then['rules'])),
+        'tables': _represent_tables(number),
+    }
 
 
-def _shown_tables(revision: int) -> list[Answer]:
+def _represent_rule(rule: Answer) -> Answer:
+    """Return a rule of a revision as clients see it."""
+    disclosed = stored_rule.of_revision(rule)
+    return {name: disclosed[name]
+            for name in (*model.WRITABLE, 'revision', 'created_at')}
+
+
+def _represent_tables(revision: int) -> list[Answer]:
     """Return the tables of a revision without their secret columns."""
     in_force = start.rules().refresh(api.request.context).tables
     tables = _tables(revision)
-    shown = []
+    represented = []
     for described in table_object.RuleTable.list_plain(
             api.request.context, revision):
         name = described['name']
@@ -73,12 +84,15 @@ def _shown_tables(revision: int) -> list[Answer]:
         secret = {*definition.secret}
         if name in in_force:
             secret.update(in_force[name].definition.secret)
-        shown.append({
-            'name': name, 'size': described['size'],
-            'revision': described['revision'], **definition.as_dict(),
-            'rows': [table.shown_row(row, secret)
-                     for row in tables[name].rows]})
-    return shown
+        rows = [table.shown_row(row, secret) for row in tables[name].rows]
+        represented.append({
+            'name': name,
+            'size': described['size'],
+            'revision': described['revision'],
+            **definition.as_dict(),
+            'rows': rows,
+        })
+    return represented
 
 
 def restore(revision: str) -> Answer:
@@ -88,10 +102,11 @@ def restore(revision: str) -> Answer:
     """
     if api.request.body:
         request.checked(request.body(), _NOTHING)
-    found = _read(revision)
+    rule_set_then = _read(revision)
+    number = rule_set_then['revision']
     return rule_set.replace(
-        found['rules'], restored=True, tables=_tables(found['revision']),
-        message=_('Restore revision %d') % found['revision'])
+        rule_set_then['rules'], restored=True, tables=_tables(number),
+        message=_('Restore revision %d') % number)
 
 
 def _tables(revision: int) -> table.Tables:

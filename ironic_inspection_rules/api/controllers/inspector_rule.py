@@ -53,8 +53,10 @@ def replace(uuid: str, body: Any) -> Answer:
 
     def change() -> Answer:
         rule, _form_before = _find(uuid)
-        parsed = _parse({**body, 'uuid': rule.uuid}
-                        if isinstance(body, dict) else body)
+        wanted = body
+        if isinstance(body, dict):
+            wanted = {**body, 'uuid': rule.uuid}
+        parsed = _parse(wanted)
         rule.update({name: getattr(parsed, name)
                      for name in ('description', 'scope')})
         rule.update({name: list(getattr(parsed, name))
@@ -92,6 +94,7 @@ def delete_all() -> None:
 
 
 def _parse(body: Any) -> model.Rule:
+    """Parse a rule in the old language; one without a UUID gets one."""
     if isinstance(body, dict) and not body.get('uuid'):
         body = {**body, 'uuid': uuidutils.generate_uuid()}
     elif isinstance(body, dict):
@@ -100,6 +103,7 @@ def _parse(body: Any) -> model.Rule:
 
 
 def _form(rule: rule_object.Rule) -> dict[str, Any] | None:
+    """Return a rule's content in the old language, None if it has no words."""
     return translate.restore(rule, start.rules().ops)
 
 
@@ -127,8 +131,9 @@ def _represent(rule: rule_object.Rule,
     :param form: its conditions and actions in the old language, or None to
         leave them out.
     """
-    shown = {name: rule[name] for name in ('uuid', 'description', 'scope')}
+    represented = {name: rule[name]
+                   for name in ('uuid', 'description', 'scope')}
     if form is not None:
-        shown.update(stored_rule.content(rule, form))
-    return {**shown, 'links': [{'rel': 'self',
-                                'href': f'/v1/rules/{rule.uuid}'}]}
+        represented.update(stored_rule.content(rule, form))
+    link = {'rel': 'self', 'href': f'/v1/rules/{rule.uuid}'}
+    return {**represented, 'links': [link]}

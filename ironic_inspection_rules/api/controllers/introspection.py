@@ -7,7 +7,6 @@ Each call is one of Ironic's own in other words (blueprint 002).
 
 from collections.abc import Collection, Iterator
 import datetime
-import itertools
 from typing import Any
 
 from ironic import api
@@ -24,6 +23,7 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import node_inventory
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
@@ -57,18 +57,24 @@ def get_all(query: Answer) -> Answer:
     project = api_utils.check_list_policy('node', None)
     limit = api_utils.validate_limit(query['limit'])
     starting = _starting()
-    shown = (_represent(node, starting)
-             for node in _nodes(project, query['marker']))
-    return {'introspection': list(itertools.islice(
-        filter(None, shown), limit))}
+    inspections: list[Answer] = []
+    for node in _nodes(project, query['marker']):
+        inspection = _represent(node, starting)
+        # The node may have changed since it was put in order.
+        if inspection is not None:
+            inspections.append(inspection)
+        # Not at the top: the next node may be on a page that is not read yet.
+        if len(inspections) == limit:
+            break
+    return {'introspection': inspections}
 
 
 def get_one(node: Any) -> Answer:
     """Show how far the inspection of a node is."""
-    shown = _represent(node, _starting(node.uuid))
-    if shown is None:
+    inspection = _represent(node, _starting(node.uuid))
+    if inspection is None:
         raise exceptions.NotFound(_('Node %s was never inspected') % node.uuid)
-    return shown
+    return inspection
 
 
 def begin(node_ident: str, query: Answer) -> None:
@@ -115,21 +121,27 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
     :param after: the UUID of the node before the first one.
     :raises: NodeNotFound if there is no such node.
     """
-    filters = {'project': project} if project else {}
-    uuids = [node.uuid for node in sorted(
-        filter(_was_inspected, objects.Node.list(
-            api.request.context, filters=filters, fields=_TIMES)),
-        key=_began, reverse=True)]
+    filters = {}
+    if project:
+        filters['project'] = project
+    nodes = objects.Node.list(api.request.context, filters=filters,
+                              fields=_TIMES)
+    inspected = [node for node in nodes if _was_inspected(node)]
+    inspected.sort(key=_began, reverse=True)
+    uuids = [node.uuid for node in inspected]
     if after is not None:
         if after not in uuids:
             raise ironic_exception.NodeNotFound(node=after)
         del uuids[:uuids.index(after) + 1]
     for start in range(0, len(uuids), _PAGE):
         page = uuids[start:start + _PAGE]
-        found = {node.uuid: node for node in objects.Node.list(
-            api.request.context, filters={**filters, 'uuid_in': page})}
-        # One may have been deleted meanwhile.
-        yield from (found[uuid] for uuid in page if uuid in found)
+        whole_nodes = objects.Node.list(
+            api.request.context, filters={**filters, 'uuid_in': page})
+        by_uuid = {node.uuid: node for node in whole_nodes}
+        for uuid in page:
+            # One may have been deleted meanwhile.
+            if uuid in by_uuid:
+                yield by_uuid[uuid]
 
 
 def _was_inspected(node: Any) -> bool:
@@ -143,11 +155,12 @@ def _began(node: Any) -> tuple[datetime.datetime, str]:
 
     Nothing notes the beginning of what was aborted, or waits in the queue.
     """
-    changed_at = (node.provision_updated_at
-                  if node.provision_state in _IN_INSPECTION
-                  else node.inspection_finished_at)
-    return (node.inspection_started_at or changed_at or node.created_at,
-            node.uuid)
+    changed_at = node.inspection_finished_at
+    if node.provision_state in _IN_INSPECTION:
+        changed_at = node.provision_updated_at
+    began = node.inspection_started_at or changed_at or node.created_at
+    # The UUID tells nodes apart whose inspections began together.
+    return began, node.uuid
 
 
 def _starting(node_uuid: str | None = None) -> set[str]:
@@ -160,9 +173,9 @@ def _starting(node_uuid: str | None = None) -> set[str]:
     filters = {'state': queue_state.STARTING}
     if node_uuid is not None:
         filters['node_uuid'] = node_uuid
-    return {request.node_uuid for request
-            in request_object.InspectionRequest.list(
-                api.request.context, filters)}
+    requests = request_object.InspectionRequest.list(api.request.context,
+                                                     filters)
+    return {request.node_uuid for request in requests}
 
 
 def _state(node: Any, starting: Collection[str]) -> str:
@@ -178,16 +191,25 @@ def _state(node: Any, starting: Collection[str]) -> str:
     if node.provision_state == states.INSPECTWAIT:
         if node.uuid in starting:
             return 'starting'
-        return 'waiting' if began else 'processing'
+        if began:
+            return 'waiting'
+        return 'processing'
     if node.provision_state == states.INSPECTING:
-        if node.inspect_interface != _IN_BAND:
+        if node.inspect_interface != _IN_BAND or _has_posted(node):
             return 'processing'
-        posted = node.driver_internal_info.get('agent_last_heartbeat')
-        return 'processing' if began and posted and (
-            timeutils.parse_isotime(posted) + _ROUNDED >= began) else (
-                'starting')
-    return 'error' if node.provision_state == states.INSPECTFAIL else (
-        'finished')
+        return 'starting'
+    if node.provision_state == states.INSPECTFAIL:
+        return 'error'
+    return 'finished'
+
+
+def _has_posted(node: Any) -> bool:
+    """Return whether the ramdisk has posted its data in this inspection."""
+    began = node.inspection_started_at
+    posted = node.driver_internal_info.get('agent_last_heartbeat')
+    if not began or not posted:
+        return False
+    return bool(timeutils.parse_isotime(posted) + _ROUNDED >= began)
 
 
 def _represent(node: Any, starting: Collection[str]
@@ -196,18 +218,22 @@ def _represent(node: Any, starting: Collection[str]
     if not _was_inspected(node):
         return None
     state = _state(node, starting)
-    finished_at = node.inspection_finished_at
+    is_finished = state in ('finished', 'error')
+    error = None
+    finished_at = None
+    if is_finished:
+        finished_at = node.inspection_finished_at
     if state == 'error':
+        error = node.last_error
+        # Ironic does not note when an inspection failed.
         finished_at = finished_at or node.provision_updated_at
-    started_at = node.inspection_started_at
     return {
         'uuid': node.uuid,
         'state': state,
-        'finished': state in ('finished', 'error'),
-        'error': node.last_error if state == 'error' else None,
-        'started_at': started_at and started_at.isoformat(),
-        'finished_at': (finished_at and finished_at.isoformat()
-                        if state in ('finished', 'error') else None),
+        'finished': is_finished,
+        'error': error,
+        'started_at': view.time(node.inspection_started_at),
+        'finished_at': view.time(finished_at),
         'links': [link.make_link('self', api.request.public_url,
                                  'introspection', node.uuid)],
     }

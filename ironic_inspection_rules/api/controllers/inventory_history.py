@@ -53,43 +53,66 @@ FIND_PART = {'id': args.string}
 def get_all(node: Any, query: Answer) -> Answer:
     """List inventories, newest first."""
     limit = api_utils.validate_limit(query['limit'])
-    marker = query['marker']
-    found = db_history.list_inventories(
-        node.uuid, limit + 1, marker and db_history.get_inventory(
-            node.uuid, marker).id, query['since'])
-    return view.page(
-        f'nodes/{node.uuid}/inventory/history', found, limit,
-        name='inventories', shown=lambda row: {
-            'uuid': row.uuid, 'created_at': view.time(row.created_at),
-            'interface': row.interface, 'run': row.uuid,
-            'changed': row.changed})
+    before = None
+    if query['marker']:
+        marker = db_history.get_inventory(node.uuid, query['marker'])
+        before = marker.id
+    rows = db_history.list_inventories(node.uuid, limit + 1, before,
+                                       query['since'])
+    return view.page(f'nodes/{node.uuid}/inventory/history', rows, limit,
+                     _represent, name='inventories')
+
+
+def _represent(row: Any) -> Answer:
+    return {
+        'uuid': row.uuid,
+        'created_at': view.time(row.created_at),
+        'interface': row.interface,
+        # An inventory is kept under the UUID of its run.
+        'run': row.uuid,
+        'changed': row.changed,
+    }
 
 
 def get_one(node: Any, uuid: str) -> Answer:
     """Show what one inspection found."""
     uuid = _UUID('uuid', uuid)
-    found = history.read(db_history.get_inventory(node.uuid, uuid))
-    if not found:
+    document = history.read(db_history.get_inventory(node.uuid, uuid))
+    if not document:
         raise exceptions.KeptInventoryNotFound(uuid)
-    return {name: found[name] for name in ('inventory', 'plugin_data')}
+    return {name: document[name] for name in ('inventory', 'plugin_data')}
+
+
+def _last_to_compare(node_uuid: str, is_first_given: bool) -> Any:
+    """Return the inventory that a comparison without an end is made with.
+
+    :param is_first_given: whether the other one is chosen by the request.
+    :returns: the newest one; if neither is chosen, the newest that differs
+        from the one before it. None if none is kept.
+    """
+    rows = []
+    if not is_first_given:
+        rows = db_history.list_inventories(node_uuid, 1, changed=True)
+    if not rows:
+        rows = db_history.list_inventories(node_uuid, 1)
+    return next(iter(rows), None)
 
 
 def diff(node: Any, query: Answer) -> Answer:
     """Compare two inventories, by default the last two that differ."""
-    from_, to = query['from'], query['to']
+    from_ = query['from']
+    to = query['to']
+    after: Any = None
+    before: Any = None
     if to is not None:
-        after: Any = db_history.get_inventory(node.uuid, to)
+        after = db_history.get_inventory(node.uuid, to)
     else:
-        found = (from_ is None and db_history.list_inventories(
-            node.uuid, 1, changed=True)) or db_history.list_inventories(
-                node.uuid, 1)
-        after = found[0] if found else None
+        after = _last_to_compare(node.uuid, from_ is not None)
     if from_ is not None:
-        before: Any = db_history.get_inventory(node.uuid, from_)
-    else:
-        earlier = after and db_history.list_inventories(
-            node.uuid, 1, before=after.id)
-        before = earlier[0] if earlier else None
+        before = db_history.get_inventory(node.uuid, from_)
+    elif after is not None:
+        earlier = db_history.list_inventories(node.uuid, 1, before=after.id)
+        before = next(iter(earlier), None)
     if before is None or after is None:
         message = _('There are no two inventories of node %s to compare'
                     ) % node.uuid
@@ -110,14 +133,22 @@ def find_part(query: Answer) -> Answer:
     if not identity or not identity.strip():
         raise exceptions.Invalid(
             _('"id" is needed: a serial number, WWN or MAC address'))
-    found = db_history.list_stays(part_identity.normalised(identity),
+    stays = db_history.list_stays(part_identity.normalised(identity),
                                   _MOST_STAYS)
-    visible = readable({row['node_uuid'] for row in found})
-    return {'parts': [{
-        'id': row['label'], 'kind': row['kind'], 'node': row['node_uuid'],
-        'from': view.time(row['began_at']),
-        'to': view.time(row['ended_at'])}
-        for row in found if row['node_uuid'] in visible]}
+    visible = readable({stay['node_uuid'] for stay in stays})
+    return {'parts': [_represent_stay(stay) for stay in stays
+                      if stay['node_uuid'] in visible]}
+
+
+def _represent_stay(stay: Mapping[str, Any]) -> Answer:
+    """Return the time that a part was in a node, as clients see it."""
+    return {
+        'id': stay['label'],
+        'kind': stay['kind'],
+        'node': stay['node_uuid'],
+        'from': view.time(stay['began_at']),
+        'to': view.time(stay['ended_at']),
+    }
 
 
 def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None,
@@ -128,15 +159,18 @@ def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None,
     :param filters: of Ironic's list of nodes, which they pass as well.
     :param policy: what the caller must be allowed to do with a node.
     """
-    found = set()
-    for node in objects.Node.list(
-            api.request.context, fields=['uuid', 'owner', 'lessee'],
-            filters={'include_children': True, **(filters or {}),
-                     'uuid_in': sorted(uuids)}) if uuids else ():
+    if not uuids:
+        return set()
+    nodes = objects.Node.list(
+        api.request.context, fields=['uuid', 'owner', 'lessee'],
+        filters={'include_children': True, **(filters or {}),
+                 'uuid_in': sorted(uuids)})
+    allowed = set()
+    for node in nodes:
         try:
             api_utils.check_owner_policy('node', policy,
                                          node.owner, node.lessee)
         except ironic_exception.HTTPForbidden:
             continue
-        found.add(node.uuid)
-    return found
+        allowed.add(node.uuid)
+    return allowed

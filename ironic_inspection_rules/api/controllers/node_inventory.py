@@ -36,7 +36,7 @@ _DATA = {
 """Body of a request to process other data."""
 
 
-class Data(NamedTuple):
+class PostedData(NamedTuple):
     """Inspection data as the ramdisk posts them, in two parts."""
 
     inventory: dict[str, Any]
@@ -61,35 +61,34 @@ def get_unprocessed(node: Any) -> dict[str, Any]:
     except ironic_exception.HTTPForbidden:
         plugin_data = {name: value for name, value in plugin_data.items()
                        if name != _LOGS}
-    return Data(inventory, plugin_data)._asdict()
+    return {'inventory': inventory, 'plugin_data': plugin_data}
 
 
 def reapply(node: Any) -> dict[str, Any]:
     """Put a request to process the node's data again."""
-    def parse(body: Any) -> Data:
+    def parse(body: Any) -> PostedData:
         data = request.checked(body, _DATA)
         return checked({**(data['plugin_data'] or {}),
                         'inventory': data['inventory']})
 
     put = put_request(node, parse)
-    return inspection_request.represent(
-        request_object.InspectionRequest.get_by_uuid(
-            api.request.context, put.uuid))
+    stored = request_object.InspectionRequest.get_by_uuid(
+        api.request.context, put.uuid)
+    return inspection_request.represent(stored)
 
 
-def checked(document: Any) -> Data:
+def checked(document: Any) -> PostedData:
     """Validate inspection data that came as one document.
 
     :param document: ``inventory`` and, beside it, the plugin data.
     :raises: InvalidParameterValue if the ramdisk could not have sent it.
     """
-    document = controllers.validated_inspection_data(document)
-    return Data(document['inventory'],
-                {name: value for name, value in document.items()
-                 if name != 'inventory'})
+    plugin_data = dict(controllers.validated_inspection_data(document))
+    inventory = plugin_data.pop('inventory')
+    return PostedData(inventory, plugin_data)
 
 
-def put_request(node: Any, parse: Callable[[Any], Data]
+def put_request(node: Any, parse: Callable[[Any], PostedData]
                 ) -> queue_request.Request:
     """Put a request to inspect a node again on existing data.
 
@@ -109,8 +108,10 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     # Only loaded where durable inspection is switched on.
     from ironic_inspection_rules.queue import node as queue_node
     requests = inspection_queue.requests()
-    document = request.body() if api.request.body else None
-    given = None
+    document = None
+    if api.request.body:
+        document = request.body()
+    given: PostedData | None = None
     if document not in (None, {}):
         _check_policy(policies.REAPPLY_WITH_DATA, node)
         given = parse(document)
@@ -130,7 +131,11 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     inventory, posted = given or _unprocessed(node.uuid)
     plugin_data = continue_inspection.without_reserved(posted)
     kept = early_phase.run(api.request.context, inventory, plugin_data)
-    return requests.put(node.uuid, queue_request.REAPPLY, given and inventory,
+    new_inventory = None
+    if given is not None:
+        # What the ramdisk posted is stored already.
+        new_inventory = inventory
+    return requests.put(node.uuid, queue_request.REAPPLY, new_inventory,
                         posted,
                         checkpoint.of_early_phase(posted, plugin_data, kept),
                         sender=api.request.client_addr)
@@ -140,11 +145,15 @@ def _check_policy(name: str, node: Any) -> None:
     api_utils.check_owner_policy('node', name, node.owner, node.lessee)
 
 
-def _unprocessed(node_uuid: str) -> Data:
-    found = request_object.InspectionRequest.get_unprocessed(
+def _unprocessed(node_uuid: str) -> PostedData:
+    """Read what the ramdisk of a node posted last.
+
+    :raises: NotFound if there is nothing.
+    """
+    posted = request_object.InspectionRequest.get_unprocessed(
         api.request.context, node_uuid)
-    if found is None:
+    if posted is None:
         raise exceptions.NotFound(
             _('There are no unprocessed inspection data of node %s.')
             % node_uuid)
-    return Data(found['inventory'], found['plugin_data'])
+    return PostedData(posted['inventory'], posted['plugin_data'])

@@ -41,22 +41,31 @@ _SETS = 8
 Entry = dict[str, Any]
 
 
-def post(asked: Entry) -> Entry:
+def post(body: Entry) -> Entry:
     """Send how each kept inspection would end, entry by entry."""
-    since = asked['since'] and inventory_history.time('since', asked['since'])
-    plans = posted_rules.plans(asked)
-    page = fleet_page.find({} if asked['nodes'] is None else asked['nodes'],
-                           asked['limit'], asked['marker'])
-    readable = inventory_history.readable(
-        {uuid for _asked, uuid in page.nodes if uuid}, page.filters)
-    stream.send(stream.page(
-        _Replay(plans, since).all(page.nodes, readable), 'runs', page.next))
+    since = None
+    if body['since']:
+        since = inventory_history.time('since', body['since'])
+    plans = posted_rules.plans(body)
+    nodes = body['nodes']
+    if nodes is None:
+        nodes = {}
+    page = fleet_page.find(nodes, body['limit'], body['marker'])
+    uuids = {uuid for _ident, uuid in page.nodes if uuid}
+    readable = inventory_history.readable(uuids, page.filters)
+    entries = _Replay(plans, since).all(page.nodes, readable)
+    stream.send(stream.page(entries, 'runs', page.next))
     return {}
 
 
 @functools.lru_cache(_SETS)
 def _compile(rules: repository.Repository, revision: int | None, options: str
              ) -> posted_rules.Plans:
+    """Compile the rules of a revision.
+
+    :param options: the text of the options that rules could read then.
+    :raises: Incomparable if they are not kept, or do not compile any more.
+    """
     try:
         context = ironic_context.get_admin_context()
         stored = rule_object.Rule.get_rules_of_revision(
@@ -86,29 +95,36 @@ class _Replay:
     plans: posted_rules.Plans | None
     since: Any
 
-    def all(self, nodes: Sequence[tuple[str, str | None]],
+    def all(self, nodes: Sequence[fleet_page.RequestedNode],
             readable: Collection[str]) -> Iterator[Entry]:
         """Yield an entry for each run, those of a node newest first.
 
-        :param nodes: what was asked for, and the UUID.
-        :param readable: the UUIDs of those that the caller may read.
+        :param readable: the UUIDs of the nodes that the caller may read.
         """
-        for asked, uuid in nodes:
+        for ident, uuid in nodes:
             if uuid is None or uuid not in readable:
-                yield {'node': asked, 'outcome': _ERROR, 'reason': _(
-                    'Node %s could not be found.') % asked}
+                # Who may not read a node does not learn that it is there.
+                yield {
+                    'node': ident,
+                    'outcome': _ERROR,
+                    'reason': _('Node %s could not be found.') % ident,
+                }
                 continue
             for row, document in history.read_back(uuid, since=self.since):
-                yield {'node': uuid, 'run': row.uuid, 'created_at':
-                       view.time(row.created_at), 'revision':
-                       document.get('revision'), **self._of(row, document)}
+                yield {
+                    'node': uuid,
+                    'run': row.uuid,
+                    'created_at': view.time(row.created_at),
+                    'revision': document.get('revision'),
+                    **self._try(row, document),
+                }
 
-    def _of(self, row: Any, document: history.Document) -> Entry:
+    def _try(self, row: Any, document: history.Document) -> Entry:
         """Return how a run ends; never raises."""
+        stored_before = functools.partial(history.stored_before,
+                                          row.node_uuid, row.id)
         try:
-            past = replay.Past(document, functools.partial(
-                history.stored_before, row.node_uuid, row.id))
-            return self._decided(past)
+            return self._decide(replay.Past(document, stored_before))
         except replay.Incomparable as exc:
             return {'outcome': replay.INCOMPARABLE, 'reason': str(exc)}
         # The answer has other inspections.
@@ -117,20 +133,32 @@ class _Replay:
             return {'outcome': _ERROR,
                     'reason': exceptions.reason_of(exc)}
 
-    def _decided(self, past: replay.Past) -> Entry:
+    def _decide(self, past: replay.Past) -> Entry:
+        """Return how a run ends by the rules of its time, or by others.
+
+        :raises: Incomparable if it does not end as it did by its own rules:
+            a difference could not be put down to the others then.
+        """
         allowed = limits.by_phase()
-        ends, otherwise = past.again({
-            phase: _compile(start.rules(), past.revision(phase),
-                            past.options)[phase] for phase in past.phases},
-            allowed)
+        plans = {}
+        for phase in past.phases:
+            rules_then = _compile(start.rules(), past.revision(phase),
+                                  past.options)
+            plans[phase] = rules_then[phase]
+        ends, otherwise = past.again(plans, allowed)
         if self.plans is None:
-            return {'outcome': replay.DIFFERENT if otherwise else replay.SAME,
-                    'reason': otherwise, 'then': past.ending}
+            outcome = replay.SAME
+            if otherwise:
+                outcome = replay.DIFFERENT
+            return {'outcome': outcome, 'reason': otherwise,
+                    'then': past.ending}
         if otherwise:
             raise replay.Incomparable(
                 _('by the rules of its time it does not end as it did: %s')
                 % otherwise)
         now = replay.compare(past, ends, self.plans, allowed)
-        return {'outcome': (replay.DIFFERENT if now.pop('differs')
-                            else replay.SAME), 'reason': None,
-                'then': past.ending, 'now': now}
+        outcome = replay.SAME
+        if now.pop('differs'):
+            outcome = replay.DIFFERENT
+        return {'outcome': outcome, 'reason': None, 'then': past.ending,
+                'now': now}

@@ -2,6 +2,7 @@
 
 """/v1/inspection_rules/statistics: what is counted of each rule."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ironic import api
@@ -25,17 +26,27 @@ QUERY = {'fields': request.fields(FIELDS),
 
 def get(query: dict[str, Any]) -> dict[str, Any]:
     """List the statistics of all rules, in the order they run in."""
+    # What this process has counted is not in the database yet.
     keeping.counter().flush()
     context = api.request.context
-    counted = {row['rule_uuid']: row for row in
-               rule_statistics.RuleStatistics.list(context)}
+    counted = {row['rule_uuid']: row for row
+               in rule_statistics.RuleStatistics.list(context)}
     rules = repository.order(start.rules().in_force(context))
-    rows = [{**{name: getattr(rule, name) for name in _OF_RULE},
-             **{name: counted.get(rule.uuid, _COUNTED)[name]
-                for name in _COUNTED}} for rule in rules]
-    if (key := query['sort_key']) is not None:
-        rows.sort(key=lambda row: (row[key] is not None, row[key]),
-                  reverse=query['sort_dir'] == 'desc')
+    rows = [_represent(rule, counted.get(rule.uuid, _COUNTED))
+            for rule in rules]
+    sort_key = query['sort_key']
+    if sort_key is not None:
+        def key(row: dict[str, Any]) -> tuple[bool, Any]:
+            # Null is compared with nothing, and comes first.
+            return row[sort_key] is not None, row[sort_key]
+
+        rows.sort(key=key, reverse=query['sort_dir'] == 'desc')
+    fields = query['fields'] or FIELDS
     return {'statistics': [
-        {name: row[name] for name in query['fields'] or FIELDS}
-        for row in rows]}
+        {name: row[name] for name in fields} for row in rows]}
+
+
+def _represent(rule: Any, counted: Mapping[str, Any]) -> dict[str, Any]:
+    row = {name: getattr(rule, name) for name in _OF_RULE}
+    row.update({name: counted[name] for name in _COUNTED})
+    return row

@@ -40,8 +40,8 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
     ``associated`` ones are those that some node has.
     """
     counts = _counts(catalog.parse(query['name']), query['associated'])
-    return {'traits': [{'name': found, 'nodes': nodes}
-                       for found, nodes in counts.items()]}
+    return {'traits': [{'name': name, 'nodes': count}
+                       for name, count in counts.items()]}
 
 
 @METRICS.timer('TraitsController.get_one')
@@ -82,18 +82,18 @@ def get_one_of_node(node_ident: str, trait: str) -> None:
 
 
 @METRICS.timer('NodeTraitsController.put')
-def put(node_ident: str, *found: Any) -> None:
+def put(node_ident: str, *name_and_query: Any) -> None:
     """Add one trait, or replace all with those of the body.
 
     :raises: Invalid when a name is no trait, or when there would be too
         many of them; nothing is changed then.
     """
-    trait = _trait(*found)
-    has = _traits(node_ident, 'set')
+    trait = _trait(*name_and_query)
+    present = _traits(node_ident, 'set')
     body = request.body(any_type=True)
     if trait:
         names.validate([trait])
-        names.validate_count([*has, trait])
+        names.validate_count([*present, trait])
         if body:
             raise exceptions.Invalid(
                 _('No body should be provided when adding a trait'))
@@ -102,29 +102,35 @@ def put(node_ident: str, *found: Any) -> None:
     elif isinstance(body, dict) and isinstance(body.get('traits'), list):
         names.validate(body['traits'])
         names.validate_count(body['traits'])
-    _put(ironic_node.NodeTraitsController(node_ident), trait,
-         body={} if body is None else body)
+    if body is None:
+        body = {}
+    _put(ironic_node.NodeTraitsController(node_ident), trait, body=body)
 
 
 @METRICS.timer('NodeTraitsController.delete')
-def delete(node_ident: str, *found: Any) -> None:
+def delete(node_ident: str, *name_and_query: Any) -> None:
     """Remove one trait, or all."""
-    _delete(ironic_node.NodeTraitsController(node_ident), _trait(*found))
+    trait = _trait(*name_and_query)
+    _delete(ironic_node.NodeTraitsController(node_ident), trait)
 
 
-def _trait(*found: Any) -> str | None:
+def _trait(*name_and_query: Any) -> str | None:
     """Return the trait that a URL names, in its path or as a parameter.
 
-    :param found: the name in the path, if there is one, then the query.
+    :param name_and_query: the name in the path, if there is one, then the
+        query.
+    :raises: Invalid if both name one.
     """
-    *path, query = found
-    if path and query['trait'] is not None:
+    *path, query = name_and_query
+    if not path:
+        return query['trait']
+    if query['trait'] is not None:
         raise exceptions.Invalid(_('The trait is named twice'))
-    return path[0] if path else query['trait']
+    return path[0]
 
 
 def _traits(node_ident: str, action: str) -> list[str]:
     """Return the node's traits, for who may list or set them."""
-    return api_utils.check_node_policy_and_retrieve(
-        f'baremetal:node:traits:{action}',
-        node_ident).traits.get_trait_names()
+    node = api_utils.check_node_policy_and_retrieve(
+        f'baremetal:node:traits:{action}', node_ident)
+    return node.traits.get_trait_names()

@@ -26,22 +26,31 @@ _PRESENTATION = ('self', 'marker', 'limit', 'sort_key', 'sort_dir', 'fields',
                  'detail')
 _OF_LISTS = (*trait_filter.PARAMETERS, 'shard')
 
-FILTERS = (*(name for name in inspect.signature(
-    ironic_node.NodesController.get_all).parameters
-    if name not in _PRESENTATION), *trait_filter.PARAMETERS)
+
+def _filters_of_ironic() -> list[str]:
+    parameters = inspect.signature(ironic_node.NodesController.get_all
+                                   ).parameters
+    return [name for name in parameters if name not in _PRESENTATION]
+
+
+FILTERS = (*_filters_of_ironic(), *trait_filter.PARAMETERS)
 """Those of ``GET /v1/nodes``, as this release of Ironic has them."""
+
+
+RequestedNode = tuple[str, str | None]
+"""The name or UUID of a node as the request has it, and the UUID, None if
+there is no such node."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """Some nodes, by what they were asked for, in that order.
+    """Some nodes, in the order of the request or of Ironic's list.
 
-    ``nodes`` are pairs of what was asked for and the UUID, None if there is
-    no such node. ``filters`` of Ironic's list of nodes keep those that the
-    caller may see, ``next`` is the marker of the next page.
+    ``filters`` of Ironic's list of nodes keep those that the caller may see,
+    ``next`` is the marker of the next page.
     """
 
-    nodes: Sequence[tuple[str, str | None]]
+    nodes: Sequence[RequestedNode]
     filters: Mapping[str, Any]
     next: str | None = None
 
@@ -122,8 +131,9 @@ def by_names(idents: Sequence[Any], limit: int | None = None,
     if project:
         filters['project'] = project
     known = _identify(idents)
-    return Page([(ident, known.get(ident)) for ident in idents],
-                filters, following)
+    nodes: list[RequestedNode] = [(ident, known.get(ident))
+                                  for ident in idents]
+    return Page(nodes, filters, following)
 
 
 def _identify(idents: Sequence[str]) -> dict[str, str]:

@@ -41,27 +41,36 @@ _DATA = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
-class Machine:
-    """One of the machines that were asked for.
+class RequestedMachine:
+    """One of the machines that a request names or selects.
 
-    ``asked`` is the name or UUID. ``node`` is None if the caller may see no
-    such node, ``facts`` None if the rules cannot be tried; ``problem`` says
-    why.
+    ``ident`` is its name or UUID. ``node`` is None if the caller may see no
+    such node. ``facts`` are None if the rules cannot be tried; ``problem``
+    says why.
     """
 
-    asked: str
+    ident: str
     node: Any = None
     facts: working_copy.Facts | None = None
-    source: inspection_data.InspectionData | None = None
+    source: inspection_data.MachineData | None = None
     problem: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Waiting:
+    """An entry that holds only if the names in it are free."""
+
+    machine: RequestedMachine
+    entry: Entry
+    names: set[str]
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
     """Rules that are tried, machine by machine.
 
-    :param refusals: finds what would not be saved.
-    :param in_force: the rules to compare with, None to compare with none.
+    ``refusals`` finds what would not be saved. ``in_force`` are the rules to
+    compare with, None to compare with none.
     """
 
     plans: posted_rules.Plans
@@ -72,35 +81,45 @@ class Trial:
 
     def all(self, context: Any, page: fleet_page.Page) -> Iterator[Entry]:
         """Yield an entry for each node of a page, in their order."""
-        for some in read(context, page):
-            yield from self._together(some)
+        for machines in read(context, page):
+            yield from self._try_together(machines)
 
-    def _together(self, some: list[Machine]) -> Iterator[Entry]:
+    def _try_together(self, machines: list[RequestedMachine]
+                      ) -> Iterator[Entry]:
         """Yield an entry for each of some machines, as soon as it is known.
 
         One whose rules give the node a new name waits for the others: whether
         the names are taken is one query for all, as a query for each takes
         longer than trying the rules.
 
-        :param some: is emptied; no machine is kept when the next are read.
+        :param machines: is emptied: no machine must stay in memory when the
+            next ones are read.
         """
-        waiting = collections.deque[tuple[Machine, Entry, set[str]]]()
-        some.reverse()
-        while some:
-            machine = some.pop()
+        waiting = collections.deque[_Waiting]()
+        machines.reverse()
+        while machines:
+            machine = machines.pop()
             with self.refusals.assuming() as names:
-                entry = self._of(machine)
+                entry = self._try(machine)
+            # Entries keep the order of the nodes: behind one that waits,
+            # all others do.
             if names or waiting:
-                waiting.append((machine, entry, names))
+                waiting.append(_Waiting(machine, entry, names))
             else:
                 yield entry
-        taken = self.refusals.taken({
-            name for _machine, _entry, names in waiting for name in names})
+        wanted: set[str] = set()
+        for item in waiting:
+            wanted |= item.names
+        taken = self.refusals.taken(wanted)
         while waiting:
-            machine, entry, names = waiting.popleft()
-            yield self._of(machine) if names & taken else entry
+            item = waiting.popleft()
+            if item.names & taken:
+                # Its names are known to be taken now, and are refused.
+                yield self._try(item.machine)
+            else:
+                yield item.entry
 
-    def _of(self, machine: Machine) -> Entry:
+    def _try(self, machine: RequestedMachine) -> Entry:
         """Return what the rules would do to a machine.
 
         It never fails: what goes wrong is in the entry.
@@ -108,49 +127,62 @@ class Trial:
         if machine.facts is None:
             return _not_tried(machine, machine.problem)
         try:
-            return self._tried(machine, machine.facts)
+            return self._evaluate_machine(machine, machine.facts)
         # The answer has other machines.
         except Exception as exc:
             LOG.exception('Rules cannot be tried on node %s',
                           machine.node.uuid)
             return _not_tried(machine, exceptions.reason_of(exc))
 
-    def _tried(self, machine: Machine, facts: working_copy.Facts) -> Entry:
+    def _evaluate_machine(self, machine: RequestedMachine,
+                          facts: working_copy.Facts) -> Entry:
         outcome = self._evaluate(self.plans, facts)
-        entry = {'uuid': machine.node.uuid, 'name': machine.node.name,
-                 **_told(self.plans, outcome),
-                 'changes': [each.as_dict() for each in outcome.changes]}
+        entry = {
+            'uuid': machine.node.uuid,
+            'name': machine.node.name,
+            **_represent(self.plans, outcome),
+            'changes': [change.as_dict() for change in outcome.changes],
+        }
         if outcome.audited:
-            entry['audit'] = [each.as_audit() for each in outcome.audited]
+            entry['audit'] = [rule.as_audit() for rule in outcome.audited]
         if machine.source:
             entry['source'] = machine.source.source
             if machine.source.run:
                 entry['run'] = machine.source.run
-        validated = _validates(facts)
-        if validated is not None:
+        validated_before = _validates(facts)
+        if validated_before is not None:
             entry['validates'] = _validates(outcome.facts) is not False
-            entry['validates_before'] = validated
+            entry['validates_before'] = validated_before
         if self.in_force is None:
             entry['changed_by'] = outcome.changed_by
         else:
-            entry.update(self._compared(facts, outcome, self.in_force))
+            entry.update(self._compare(facts, outcome, self.in_force))
         return entry
 
-    def _compared(self, facts: working_copy.Facts,
-                  outcome: evaluation.Evaluation,
-                  in_force: posted_rules.Plans) -> Entry:
-        other = self._evaluate(in_force, facts)
-        found = difference.between(other.facts, outcome.facts, facts.ports)
-        told: Entry = {
-            'changes': [each.with_before() for each in found.changes],
-            'differs': bool(found) or (
-                replay.nature(outcome.error) != replay.nature(other.error))}
-        if told['differs']:
-            told['in_force'] = _told(in_force, other)
+    def _compare(self, facts: working_copy.Facts,
+                 outcome: evaluation.Evaluation,
+                 in_force: posted_rules.Plans) -> Entry:
+        """Return how a machine would differ from what it is to be now.
+
+        :param outcome: of the rules that are tried.
+        """
+        present = self._evaluate(in_force, facts)
+        differences = difference.between(present.facts, outcome.facts,
+                                         facts.ports)
+        differs = bool(differences)
+        if replay.nature(outcome.error) != replay.nature(present.error):
+            differs = True
+        compared: Entry = {
+            'changes': [change.with_before()
+                        for change in differences.changes],
+            'differs': differs,
+        }
+        if differs:
+            compared['in_force'] = _represent(in_force, present)
             if _validates(facts) is not None:
-                told['in_force']['validates'] = (
-                    _validates(other.facts) is not False)
-        return told
+                compared['in_force']['validates'] = (
+                    _validates(present.facts) is not False)
+        return compared
 
     def _evaluate(self, plans: posted_rules.Plans,
                   facts: working_copy.Facts) -> evaluation.Evaluation:
@@ -159,84 +191,134 @@ class Trial:
                                    refuse=self.refusals.find)
 
 
-def read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:
+def read(context: Any, page: fleet_page.Page
+         ) -> Iterator[list[RequestedMachine]]:
     """Read what rules may see of machines, some at a time.
 
     Inventories are read in portions: only one of them is in memory, if the
     caller keeps none.
     """
     for first in range(0, len(page.nodes), _NODES):
-        nodes = page.nodes[first:first + _NODES]
-        found = {node.uuid: node for node in objects.Node.list(
-            context, filters={**page.filters, 'uuid_in': sorted(
-                {uuid for _asked, uuid in nodes if uuid})})}
-        ids = [node.id for node in found.values()]
-        ports = _by_node(objects.Port, found, machine_object.InspectedMachine
-                         .list_ports(context, ids))
-        groups = _by_node(objects.Portgroup, found, machine_object
-                          .InspectedMachine.list_port_groups(context, ids))
-        left = collections.deque(nodes)
-        seen = [found[uuid] for _asked, uuid in nodes if uuid in found]
-        for portion in inspection_data.portions(context, seen, _DATA):
-            some = []
+        requested = page.nodes[first:first + _NODES]
+        nodes = _Nodes.read(context, page.filters, requested)
+        left = collections.deque(requested)
+        for portion in inspection_data.portions(
+                context, nodes.in_order_of(requested), _DATA):
+            # The portion's nodes, and before each those that are not there:
+            # these have an entry too.
+            group = []
             awaited = len(portion)
             while awaited:
-                some.append(left.popleft())
-                awaited -= some[-1][1] in found
+                item = left.popleft()
+                group.append(item)
+                _ident, uuid = item
+                if uuid in nodes.by_uuid:
+                    awaited -= 1
             # Not by a name, which would keep it while the next is read.
-            yield _machines(some, found, ports, groups,
-                            inspection_data.find_all(context, portion))
-        yield _machines(left, found, ports, groups, {})
+            yield nodes.machines(
+                group, inspection_data.find_all(context, portion))
+        yield nodes.machines(left, {})
 
 
-def _machines(some: Iterable[tuple[str, str | None]],
-              nodes: Mapping[Any, Any], ports: Mapping[int, list[Any]],
-              groups: Mapping[int, list[Any]],
-              data: Mapping[str, inspection_data.Found]) -> list[Machine]:
-    machines = []
-    for asked, uuid in some:
-        node = nodes.get(uuid)
+@dataclasses.dataclass(frozen=True)
+class _Nodes:
+    """Nodes that the caller may see, with their ports and port groups.
+
+    ``ports`` and ``groups`` are Ironic's objects by the ``id`` of the node.
+    """
+
+    by_uuid: Mapping[Any, Any]
+    ports: Mapping[int, list[Any]]
+    groups: Mapping[int, list[Any]]
+
+    @classmethod
+    def read(cls, context: Any, filters: Mapping[str, Any],
+             requested: Iterable[fleet_page.RequestedNode]) -> '_Nodes':
+        """Read nodes and their ports, with a query for each kind.
+
+        :param filters: see :class:`.page.Page`.
+        """
+        uuids = {uuid for _ident, uuid in requested if uuid is not None}
+        nodes = objects.Node.list(
+            context, filters={**filters, 'uuid_in': sorted(uuids)})
+        uuid_of = {node.id: node.uuid for node in nodes}
+        machine = machine_object.InspectedMachine
+        ports = machine.list_ports(context, list(uuid_of))
+        groups = machine.list_port_groups(context, list(uuid_of))
+        return cls(
+            {node.uuid: node for node in nodes},
+            _by_node(objects.Port, uuid_of, ports),
+            _by_node(objects.Portgroup, uuid_of, groups))
+
+    def in_order_of(self, requested: Iterable[fleet_page.RequestedNode]
+                    ) -> list[Any]:
+        """Return the requested nodes that are there; one may be twice."""
+        return [self.by_uuid[uuid] for _ident, uuid in requested
+                if uuid in self.by_uuid]
+
+    def machines(self, requested: Iterable[fleet_page.RequestedNode],
+                 data: Mapping[str, inspection_data.DataOrError]
+                 ) -> list[RequestedMachine]:
+        """Return the machines of nodes.
+
+        :param data: by UUID, of all of the nodes that are there.
+        """
+        return [self._machine(ident, uuid, data) for ident, uuid in requested]
+
+    def _machine(self, ident: str, uuid: str | None,
+                 data: Mapping[str, inspection_data.DataOrError]
+                 ) -> RequestedMachine:
+        node = self.by_uuid.get(uuid)
         if node is None:
-            machines.append(Machine(asked, problem=_(
-                'Node %s could not be found.') % asked))
-        elif isinstance(found := data[node.uuid], Exception):
-            machines.append(Machine(asked, node, problem=str(found)))
-        else:
-            machines.append(Machine(asked, node, node_facts.of_node(
-                node, ports.get(node.id, ()), groups.get(node.id, ()),
-                found.inventory, found.plugin_data), found))
-    return machines
+            return RequestedMachine(
+                ident, problem=_('Node %s could not be found.') % ident)
+        source = data[node.uuid]
+        if isinstance(source, Exception):
+            return RequestedMachine(ident, node, problem=str(source))
+        facts = node_facts.of_node(
+            node, self.ports.get(node.id, ()), self.groups.get(node.id, ()),
+            source.inventory, source.plugin_data)
+        return RequestedMachine(ident, node, facts, source)
 
 
-def _by_node(kind: Any, nodes: Mapping[str, Any],
+def _by_node(kind: Any, uuid_of: Mapping[int, str],
              rows: Iterable[dict[str, Any]]) -> Mapping[int, list[Any]]:
-    """Make objects of rows, by the ``id`` of their node."""
-    uuids = {node.id: node.uuid for node in nodes.values()}
-    made = collections.defaultdict(list)
+    """Make objects of rows, by the ``id`` of their node.
+
+    :param kind: a class of Ironic's objects.
+    :param uuid_of: the UUIDs of nodes by their ``id``.
+    """
+    objects_of = collections.defaultdict(list)
     for row in rows:
-        row['node_uuid'] = uuids[row['node_id']]
-        made[row['node_id']].append(kind(**{
-            name: row[name] for name in kind.fields if name in row}))
-    return made
+        # A field of the object that is no column.
+        row['node_uuid'] = uuid_of[row['node_id']]
+        fields = {name: row[name] for name in kind.fields if name in row}
+        objects_of[row['node_id']].append(kind(**fields))
+    return objects_of
 
 
-def _told(plans: posted_rules.Plans, outcome: evaluation.Evaluation) -> Entry:
-    matched = [each.rule.uuid for each in outcome.traces if each.matched]
-    audited = [each.rule.uuid for each in outcome.audited if each.matched]
+def _represent(plans: posted_rules.Plans, outcome: evaluation.Evaluation
+               ) -> Entry:
+    """Return how rules would end, and which of them match."""
+    matched = [rule.rule.uuid for rule in outcome.traces if rule.matched]
+    audited = [rule.rule.uuid for rule in outcome.audited if rule.matched]
     if audited:
         # In the order in which they run.
         both = {*matched, *audited}
         matched = [plan.rule.uuid for phase in plans.values()
                    for plan in phase if plan.rule.uuid in both]
-    told: Entry = {'result': FAILED if outcome.error else OK,
-                   'error': str(outcome.error) if outcome.error else None,
-                   'matched': matched}
-    if outcome.error:
-        told['failed_by'] = {
-            'rule': outcome.error.rule_uuid, 'op': outcome.error.op,
-            'kind': ('fail' if isinstance(outcome.error, exceptions.RuleFailed)
-                     else ERROR)}
-    return told
+    error = outcome.error
+    if error is None:
+        return {'result': OK, 'error': None, 'matched': matched}
+    kind = ERROR
+    if isinstance(error, exceptions.RuleFailed):
+        kind = 'fail'
+    return {
+        'result': FAILED,
+        'error': str(error),
+        'matched': matched,
+        'failed_by': {'rule': error.rule_uuid, 'op': error.op, 'kind': kind},
+    }
 
 
 def _validates(facts: working_copy.Facts) -> bool | None:
@@ -248,13 +330,22 @@ def _validates(facts: working_copy.Facts) -> bool | None:
     return deploy.problem(wanted, node.get(working_copy.TRAITS) or ()) is None
 
 
-def _not_tried(machine: Machine, problem: str | None) -> Entry:
+def _not_tried(machine: RequestedMachine, problem: str | None) -> Entry:
+    """Return the entry of a machine on which no rules can be tried."""
+    uuid = None
+    name = None
     if machine.node is not None:
-        uuid, name = machine.node.uuid, machine.node.name
-    elif uuidutils.is_uuid_like(machine.asked):
-        uuid, name = machine.asked, None
+        uuid = machine.node.uuid
+        name = machine.node.name
+    elif uuidutils.is_uuid_like(machine.ident):
+        uuid = machine.ident
     else:
-        uuid, name = None, machine.asked
-    return {'uuid': uuid, 'name': name, 'result': ERROR,
-            'error': problem or _('nothing is known of the machine'),
-            'matched': [], 'changes': []}
+        name = machine.ident
+    return {
+        'uuid': uuid,
+        'name': name,
+        'result': ERROR,
+        'error': problem or _('nothing is known of the machine'),
+        'matched': [],
+        'changes': [],
+    }

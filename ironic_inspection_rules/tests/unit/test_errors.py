@@ -29,8 +29,8 @@ ALLOWED = {
     ('engine/run/explanation.py', 'explain'): TOLD,
     ('engine/run/explanation.py', 'reason'): TOLD,
     # One machine or inspection of many in an answer.
-    ('api/controllers/replay.py', '_of'): LOGGED,
-    ('api/fleet/trial.py', '_of'): LOGGED,
+    ('api/controllers/replay.py', '_try'): LOGGED,
+    ('api/fleet/trial.py', '_try'): LOGGED,
     ('api/inspection_data.py', 'read'): LOGGED,
     # Ironic's own engine fails an inspection for any error.
     ('patches/stock_engine.py', 'run'): TOLD,
