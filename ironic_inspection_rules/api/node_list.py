@@ -35,7 +35,8 @@ def list_uuids(parameters: dict[str, typing.Any], limit: int,
     chassis_uuid = query.pop('chassis_uuid', None)
     if marker:
         query['marker'] = marker
-    nodes = listed(node.NodesController(), GET_ALL, chassis_uuid, query)
+    with controllers.only_uuids():
+        nodes = listed(node.NodesController(), GET_ALL, chassis_uuid, query)
     return [item['uuid'] for item in nodes['nodes']], 'next' in nodes
 
 

@@ -3,13 +3,16 @@
 import types
 
 import fixtures
+from ironic import objects
 from ironic.api.controllers import v1
 from ironic.api.controllers.v1 import chassis
 from ironic.api.controllers.v1 import node
 from ironic.api.controllers.v1 import ramdisk
+from ironic.common import context as ironic_context
 from ironic.common import exception
 from ironic.db.sqlalchemy import api as db_api
 from ironic.db.sqlalchemy import models
+from oslo_utils import uuidutils
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
@@ -161,6 +164,36 @@ class NodeQueryTestCase(base.IronicTestCase):
         controllers.install_narrowing()
         with controllers.narrowed([models.Node.name == 'a']):
             self.assertEqual(1, self.where().count('nodes.name'))
+
+    def answer_of_ironic(self, nodes, limit):
+        return node.node_list_convert_with_links(
+            nodes, limit, url='nodes', fields=['uuid'], sort_key='id')
+
+    def test_an_answer_of_uuids_is_that_of_ironic_without_links(self):
+        context = ironic_context.RequestContext(is_public_api=True)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.request', types.SimpleNamespace(
+                context=context, public_url='http://127.0.0.1',
+                version=types.SimpleNamespace(minor=96))))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.controllers.v1.node.node_list_convert_with_links',
+            node.node_list_convert_with_links))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.policy.check', lambda *args: False))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.policy.check_policy', lambda *args: True))
+        nodes = [objects.Node(
+            context, uuid=uuidutils.generate_uuid(), owner=None, lessee=None,
+            created_at=None, updated_at=None) for _number in range(3)]
+        for limit in (2, 3, 4):
+            stock = self.answer_of_ironic(nodes, limit)
+            for item in stock['nodes']:
+                del item['links']
+            controllers.install_narrowing()
+            with controllers.only_uuids():
+                self.assertEqual(stock, self.answer_of_ironic(nodes, limit))
+            self.assertIn('links',
+                          self.answer_of_ironic(nodes, limit)['nodes'][0])
 
     def test_lists_of_ironic_use_the_seam(self):
         self.useFixture(fixtures.MonkeyPatch(
