@@ -38,7 +38,7 @@ class Actions:
     :param deadline: looked at before each item of a loop.
     """
 
-    def __init__(self, passed: states.Passed, state: states.State,
+    def __init__(self, passed: states.RulePass, state: states.State,
                  scope: expression.Scope, messages: pair.Messages,
                  traits: set[str], deadline: search.Deadline) -> None:
         self._machine = scope.machine
@@ -63,11 +63,12 @@ class Actions:
             if isinstance(alternative, values.Const) and (
                     alternative.value is None):
                 continue
-            if isinstance(alternative, values.Unknown | values.Names):
+            if isinstance(alternative,
+                          values.UnknownValue | values.TraitNames):
                 self._lose(when, 'a loop over what nobody knows',
                            self._scope, str(action), alternative)
                 continue
-            if isinstance(alternative, values.Term | values.Failed) or (
+            if isinstance(alternative, values.SolverTerm | values.Failed) or (
                     isinstance(alternative, values.Const)
                     and not isinstance(alternative.value, list | dict)):
                 self._end(when)
@@ -79,7 +80,7 @@ class Actions:
                     literal = literal[number]
                 self._once(action, self._scope.within(item=item),
                            logic.conj(when, there), literal)
-            if isinstance(alternative, values.Items):
+            if isinstance(alternative, values.ItemList):
                 alternative.uses.add(action['op'])
                 more = logic.settled(logic.conj(when,
                                                    alternative.is_longer))
@@ -208,7 +209,7 @@ class Actions:
             there = self.state.roots[root]
             lost = states.lost(place, reason, *about, place,
                                values.step(there, *steps))
-            self._passed.writes.append(states.Write(place, when, lost,
+            self._passed.writes.append(states.SymbolicWrite(place, when, lost,
                                                     extends))
             made, broken = states.put(self._machine, there, tuple(steps),
                                       lost)
@@ -222,7 +223,8 @@ class Actions:
         made, broken = states.put(self._machine, root, path[1:], value,
                                   creates)
         when = self._unless(when, broken)
-        self._passed.writes.append(states.Write(path, when, value, extends))
+        self._passed.writes.append(
+            states.SymbolicWrite(path, when, value, extends))
         self.state = self.state.having(
             **{path[0]: values.choose(when, made, root)})
 
@@ -290,7 +292,7 @@ class Actions:
                 continue
             parts, there = [], []
             for inner, ports in self.state.roots['ports']:
-                if isinstance(ports, values.Items):
+                if isinstance(ports, values.ItemList):
                     ports.uses.add('port')
                     items = []
                     for present, item in values.listed(ports):
@@ -300,7 +302,7 @@ class Actions:
                         made, broken = states.put(self._machine, item, path,
                                                   value)
                         self._end(logic.conj(both, inner, found, broken))
-                        items.append(values.Written(values.choose(
+                        items.append(values.WrittenItem(values.choose(
                             logic.conj(both, found), made, item)))
                     ports = dataclasses.replace(ports, items=tuple(items))
                 else:
@@ -308,7 +310,7 @@ class Actions:
                         'the ports after a change', 'port', address, ports)))
                 parts.append((inner, values.only(ports)))
             exists = logic.disj(*there)
-            self._passed.writes.append(states.Write(
+            self._passed.writes.append(states.SymbolicWrite(
                 ('ports', states.shown(each), *path),
                 self._unless(both, logic.negated(exists)), value,
                 port=address))
@@ -397,7 +399,7 @@ class Actions:
                 new = values.unknown(reason, name, adds, old)
             else:
                 is_it = self._machine.guess(reason, 'is', known, name)
-                if isinstance(name, values.Term) and name.is_text:
+                if isinstance(name, values.SolverTerm) and name.is_text:
                     self._machine.note(name.term, known)
                     is_it = name.term == logic.constant(known)
                 new = values.choose(is_it, values.const(adds), old)
@@ -405,7 +407,7 @@ class Actions:
                 self._machine, self.state.roots['node'], place[1:], new)
             self.state = self.state.having(node=values.choose(
                 when, made, self.state.roots['node']))
-        self._passed.writes.append(states.Write(
+        self._passed.writes.append(states.SymbolicWrite(
             cells.TRAITS, when, values.unknown(reason, name), adds))
 
     def traits(self, when: Formula, given: Given) -> None:
@@ -414,7 +416,7 @@ class Actions:
                 given['names'], given.get('prefix', values.const(''))]):
             both = logic.conj(when, guard)
             if not isinstance(begins, values.Const) or not isinstance(
-                    listed, values.Const | values.Items):
+                    listed, values.Const | values.ItemList):
                 self._lose(both, 'set-traits with what nobody knows',
                            *given.values())
                 continue
@@ -441,9 +443,9 @@ class Actions:
             begins = logic.FALSE
             if isinstance(name, values.Const):
                 begins = logic.known(str(name.value).startswith(prefix))
-            elif isinstance(name, values.Term) and name.is_text:
+            elif isinstance(name, values.SolverTerm) and name.is_text:
                 begins = z3.PrefixOf(logic.constant(prefix), name.term)
-            elif isinstance(name, values.Unknown):
+            elif isinstance(name, values.UnknownValue):
                 begins = self._machine.guess(name.reason, 'begins', prefix,
                                              name)
             outside.append(logic.conj(guard, logic.negated(begins)))

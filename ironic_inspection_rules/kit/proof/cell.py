@@ -176,7 +176,7 @@ class Cell:
             self.items = [
                 self.machine.cell((*self.steps, str(index)), self._field, True)
                 for index in range(LONGEST)]
-            return values.only(values.Items(
+            return values.only(values.ItemList(
                 length, tuple(self.items), self.name, self.uses))
         if kind == 'text':
             term = self.machine.text(self.name)
@@ -190,7 +190,7 @@ class Cell:
         else:
             term = z3.Int(self.name)
         self.terms[kind] = term
-        return values.only(values.Term(term))
+        return values.only(values.SolverTerm(term))
 
 
 class Limit(typing.NamedTuple):

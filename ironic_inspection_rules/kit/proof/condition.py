@@ -85,9 +85,9 @@ def _looped(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
                 alternative.value, list | dict):
             truth = Truth(logic.FALSE, logic.known(
                 alternative.value not in (None, data_path.ABSENT)))
-        elif isinstance(alternative, values.Term | values.Failed):
+        elif isinstance(alternative, values.SolverTerm | values.Failed):
             truth = Truth(logic.FALSE, logic.TRUE)
-        elif isinstance(alternative, values.Unknown | values.Names):
+        elif isinstance(alternative, values.UnknownValue | values.TraitNames):
             about = (json.dumps(written), alternative, scope)
             reason = f'a loop over {getattr(alternative, "reason", "traits")}'
             truth = Truth(scope.machine.guess(reason, 'holds', *about),
@@ -114,8 +114,8 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
     if not isinstance(loop, list | dict):
         return expression.evaluate(loop, scope)
     if isinstance(loop, list):
-        written = values.only(values.Items(z3.IntVal(len(loop)), tuple(
-            values.Written(_leniently(item, scope)) for item in loop),
+        written = values.only(values.ItemList(z3.IntVal(len(loop)), tuple(
+            values.WrittenItem(_leniently(item, scope)) for item in loop),
             'a list'))
     else:
         written = _leniently(loop, scope)
@@ -138,7 +138,7 @@ def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
 def _leniently(item: typing.Any, scope: Scope) -> values.Value:
     """Return an item, which exists even where a field in it is missing."""
     if isinstance(item, dict) and not interpolation.fields(list(item)):
-        return values.only(values.Lenient(None, {
+        return values.only(values.LenientMapping(None, {
             name: _leniently(each, scope) for name, each in item.items()}))
     return expression.evaluate(item, scope)
 
@@ -154,7 +154,7 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
     there = [each for each, _item in items]
     more = logic.FALSE
     beyond = fails_beyond = logic.FALSE
-    if isinstance(alternative, values.Items):
+    if isinstance(alternative, values.ItemList):
         more = logic.settled(alternative.is_longer)
         if more is not logic.FALSE:
             about = (json.dumps([once, multiple]), alternative, scope)
@@ -231,7 +231,7 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
 
 
 def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
-            inverted: bool, machine: machines.Machine) -> Truth:
+            inverted: bool, machine: machines.SymbolicMachine) -> Truth:
     """Return when an op holds for one alternative of each argument."""
     asks_missing = op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING
     ended = _ended(chosen, asks_missing, machine)
@@ -243,7 +243,7 @@ def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
     for each in chosen:
-        if isinstance(each, values.Unknown):
+        if isinstance(each, values.UnknownValue):
             raise logic.Untranslatable(each.reason)
     given: dict[str, values.Alternative] = {}
     several: list[values.Alternative] = []
@@ -270,7 +270,7 @@ def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
 
 
 def _ended(chosen: Alternatives, asks_missing: bool,
-           machine: machines.Machine) -> Truth | None:
+           machine: machines.SymbolicMachine) -> Truth | None:
     """Return the truth where an argument has no value, None where all have.
 
     Arguments are read in order: the first that has none decides.
@@ -280,7 +280,7 @@ def _ended(chosen: Alternatives, asks_missing: bool,
     fails = logic.FALSE
     unknown = list[values.Alternative]()
     for each in chosen:
-        if isinstance(each, values.Unknown):
+        if isinstance(each, values.UnknownValue):
             alone = values.only(each)
             fails = logic.disj(fails, machine.may_fail(alone))
             unknown.append(each)

@@ -17,7 +17,7 @@ MOST_ROWS = 50
 """Rows of a table up to which each of them is looked at."""
 
 
-def of_key(expected: table.Table, key: Value, machine: machines.Machine
+def of_key(expected: table.Table, key: Value, machine: machines.SymbolicMachine
            ) -> Value:
     """Return the row of a key, which is missing where there is none.
 
@@ -44,7 +44,7 @@ def unknown(expected: table.Table | None, written: str,
 
 
 def _of_one(expected: table.Table, alternative: values.Alternative,
-            machine: machines.Machine) -> Value:
+            machine: machines.SymbolicMachine) -> Value:
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.
         return values.NOTHING
@@ -54,10 +54,10 @@ def _of_one(expected: table.Table, alternative: values.Alternative,
             return values.NOTHING
         text = table.key_text(alternative.value)
         return _row(expected, text) if text is not None else values.NOTHING
-    if isinstance(alternative, values.Unknown):
+    if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, expected.definition.name,
                               alternative)
-    if not isinstance(alternative, values.Term):
+    if not isinstance(alternative, values.SolverTerm):
         # Lists and mappings are no keys.
         return values.NOTHING
     found = values.NOTHING
@@ -69,8 +69,8 @@ def _of_one(expected: table.Table, alternative: values.Alternative,
     return found
 
 
-def _is_key(alternative: values.Term, key: str, machine: machines.Machine
-            ) -> logic.Formula | None:
+def _is_key(alternative: values.SolverTerm, key: str,
+            machine: machines.SymbolicMachine) -> logic.Formula | None:
     """Return when a value is a key, None where that is not known."""
     term = alternative.term
     if alternative.is_text:

@@ -34,7 +34,7 @@ Value = values.Value
 class Scope:
     """The data that fields are looked up in, by the name of a root."""
 
-    machine: machines.Machine
+    machine: machines.SymbolicMachine
     roots: typing.Mapping[str, Value]
 
     @property
@@ -69,8 +69,8 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
     whole: values.Alternative
     if isinstance(written, list):
         parts = [evaluate(each, scope) for each in written]
-        whole = values.Items(z3.IntVal(len(parts)), tuple(
-            map(values.Written, parts)), 'a list')
+        whole = values.ItemList(z3.IntVal(len(parts)), tuple(
+            map(values.WrittenItem, parts)), 'a list')
     elif interpolation.fields(list(written)):
         return values.unknown('a key with a field in it', scope.fingerprint,
                               json.dumps(written, default=str))
@@ -101,15 +101,15 @@ def _converted(declared: arguments.Argument,
             return values.FAILED
     if declared.type not in arguments.TYPES:
         return values.only(each)
-    is_list = isinstance(each, values.Items | values.Names)
+    is_list = isinstance(each, values.ItemList | values.TraitNames)
     if declared.type is list:
         if is_list:
             return values.only(each)
-        if isinstance(each, values.Term | values.Mapping):
+        if isinstance(each, values.SolverTerm | values.Mapping):
             return values.FAILED
     elif is_list or isinstance(each, values.Mapping):
         return values.FAILED
-    elif isinstance(each, values.Term) and (
+    elif isinstance(each, values.SolverTerm) and (
             declared.type is str
             or declared.type is bool and each.is_boolean):
         return values.only(each)
@@ -169,14 +169,14 @@ def _until(alternative: values.Alternative, parts: list[Value],
     if values.is_missing(alternative) or isinstance(alternative,
                                                     values.Failed):
         return values.only(alternative)
-    if isinstance(alternative, values.Unknown):
+    if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, *parts)
     return others
 
 
 def _exacting(alternative: values.Alternative) -> Value:
     """Return an item, which has no value where a field in it has none."""
-    if not isinstance(alternative, values.Lenient):
+    if not isinstance(alternative, values.LenientMapping):
         return values.only(alternative)
     parts = [values.each(entry, _exacting)
              for entry in alternative.entries.values()]
@@ -184,12 +184,12 @@ def _exacting(alternative: values.Alternative) -> Value:
 
 
 def _text(parts: tuple[values.Alternative, ...],
-          machine: machines.Machine) -> Value:
+          machine: machines.SymbolicMachine) -> Value:
     """Return the text of some values, one after another."""
     for part in parts:
         if values.is_missing(part) or isinstance(part, values.Failed):
             return values.only(part)
-        if isinstance(part, values.Unknown):
+        if isinstance(part, values.UnknownValue):
             return values.unknown(part.reason, 'text', *parts)
     if all(isinstance(part, values.Const) for part in parts):
         return values.const(''.join(
@@ -198,7 +198,7 @@ def _text(parts: tuple[values.Alternative, ...],
     texts = list(map(machine.text_of, parts))
     if any(text is None for text in texts):
         return values.unknown('a list or mapping as text', *parts)
-    return values.only(values.Term(
+    return values.only(values.SolverTerm(
         z3.Concat(*texts) if len(texts) > 1 else texts[0]))
 
 
@@ -252,7 +252,7 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
                               scope.roots.get(root, values.NOTHING))
     found = scope.roots.get(root, values.NOTHING)
     if root == 'node' and steps[:1] == ('traits',):
-        found, steps = values.only(values.Names(values.step(
+        found, steps = values.only(values.TraitNames(values.step(
             found, cells.TRAITS[1]))), steps[1:]
     is_own = root in secret.OWN
     found = secret.step(scope.machine, found, *steps, own=is_own)
@@ -271,7 +271,8 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
                     each, values.Const) and (values.is_missing(each)
                                              or not each.value)),
                 *(logic.conj(guard, each.term == '')
-                  for guard, each in second if isinstance(each, values.Term)
+                  for guard, each in second
+                  if isinstance(each, values.SolverTerm)
                   and each.is_text)))
             found = values.choose(logic.conj(values.absent(found), usable),
                                   second, found)
@@ -287,5 +288,5 @@ def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:
         return values.unknown(
             f'filter {call.name} with a field as argument', found, str(call),
             scope.fingerprint)
-    filter_ = filters.Filter(op, given, scope.machine)
+    filter_ = filters.FilterTranslation(op, given, scope.machine)
     return values.each(found, filter_.of)

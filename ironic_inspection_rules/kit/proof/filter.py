@@ -35,14 +35,14 @@ _ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
     'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul}
 
 
-class Filter:
+class FilterTranslation:
     """A filter with its arguments.
 
     :param given: the arguments by name.
     """
 
     def __init__(self, op: registry.Op, given: dict[str, typing.Any],
-                 machine: machines.Machine) -> None:
+                 machine: machines.SymbolicMachine) -> None:
         self._name = op.name
         self._given = given
         self._machine = machine
@@ -68,14 +68,14 @@ class Filter:
                 return values.FAILED
         if isinstance(alternative, values.Failed):
             return values.only(alternative)
-        if isinstance(alternative, values.Unknown):
+        if isinstance(alternative, values.UnknownValue):
             return values.unknown(alternative.reason, self._key, alternative)
         if not self._takes(alternative):
             return values.FAILED
         if self._name == 'default':
             made = None if self._given.get('boolean') else (
                 values.only(alternative))
-        elif isinstance(alternative, values.Term):
+        elif isinstance(alternative, values.SolverTerm):
             made = self._of_term(alternative)
         else:
             made = self._of_items(alternative)
@@ -84,9 +84,9 @@ class Filter:
 
     def _takes(self, alternative: values.Alternative) -> bool:
         """Return False where the filter takes no value of such a type."""
-        is_plain = isinstance(alternative, values.Term)
+        is_plain = isinstance(alternative, values.SolverTerm)
         is_number = is_plain and not typing.cast(
-            values.Term, alternative).is_text
+            values.SolverTerm, alternative).is_text
         if self._name in _OF_NUMBERS:
             return is_number
         if self._name in _OF_TEXT:
@@ -98,39 +98,39 @@ class Filter:
             found = secret.step(self._machine, values.only(alternative), *str(
                 self._given.get('path', '')).split('.'), own=True)
             return None if 'default' in self._given else found
-        if not isinstance(alternative, values.Items):
+        if not isinstance(alternative, values.ItemList):
             return None
         alternative.uses.add(self._name)
         if self._name == 'length':
-            return values.only(values.Term(alternative.length))
+            return values.only(values.SolverTerm(alternative.length))
         if self._name == 'first' and alternative.items:
             return values.choose(alternative.length > 0,
                                  alternative.items[0].value, values.NOTHING)
         return None
 
-    def _of_term(self, alternative: values.Term) -> Value | None:
+    def _of_term(self, alternative: values.SolverTerm) -> Value | None:
         term = alternative.term
         if alternative.is_boolean:
             return values.choose(term, self.of(values.Const(True)),
                                  self.of(values.Const(False)))
         if alternative.is_text:
             if self._name == 'length':
-                return values.only(values.Term(z3.Length(term)))
+                return values.only(values.SolverTerm(z3.Length(term)))
             return self._of_text(term) if self._name in _OF_TEXT else None
         return self._of_number(alternative)
 
-    def _of_number(self, alternative: values.Term) -> Value | None:
+    def _of_number(self, alternative: values.SolverTerm) -> Value | None:
         term = alternative.term
         if z3.is_int(term) and self._name in ('int', 'round'):
             return values.only(alternative)
         if self._name == 'int':
-            return values.only(values.Term(z3.If(
+            return values.only(values.SolverTerm(z3.If(
                 term < 0, -z3.ToInt(-term), z3.ToInt(term))))
         if self._name == 'float':
-            return values.only(values.Term(
+            return values.only(values.SolverTerm(
                 z3.ToReal(term) if z3.is_int(term) else term))
         if self._name == 'abs':
-            return values.only(values.Term(z3.If(term < 0, -term, term)))
+            return values.only(values.SolverTerm(z3.If(term < 0, -term, term)))
         if self._name == 'tier':
             found = values.const(self._given.get('default', data_path.ABSENT))
             for bound, label in sorted(self._given['table'],
@@ -141,10 +141,10 @@ class Filter:
         number = self._given.get('number')
         if isinstance(number, int | float) and not isinstance(number, bool):
             if self._name in _ARITHMETIC and isinstance(number, int):
-                return values.only(values.Term(
+                return values.only(values.SolverTerm(
                     _ARITHMETIC[self._name](term, number)))
             if self._name == 'divide' and z3.is_int(term):
-                return values.only(values.Term(
+                return values.only(values.SolverTerm(
                     z3.ToReal(term) / z3.RealVal(number)))
         return None
 
@@ -175,4 +175,4 @@ class Filter:
         return values.join((
             (state == 0, values.FAILED), (state == 1, values.NOTHING),
             (logic.negated(logic.disj(state == 0, state == 1)),
-             values.only(values.Term(made)))))
+             values.only(values.SolverTerm(made)))))

@@ -24,7 +24,7 @@ from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value
 State = states.State
-Passed = states.Passed
+RulePass = states.RulePass
 
 _ROOTS = ('inventory', 'plugin_data', 'node', 'ports')
 _UNKNOWN = ('port_groups', 'previous')
@@ -60,14 +60,15 @@ def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
     return found
 
 
-class Inspection:
+class SymbolicInspection:
     """Rules on the machines of a solver.
 
     :param deadline: looked at before each rule and each action.
     :param rules: all that may run.
     """
 
-    def __init__(self, machine: machines.Machine, deadline: search.Deadline,
+    def __init__(self, machine: machines.SymbolicMachine,
+                 deadline: search.Deadline,
                  rules: Sequence[model.Rule]) -> None:
         self.machine = machine
         self._deadline = deadline
@@ -101,7 +102,7 @@ class Inspection:
         return self._plans[id(rule)]
 
     def run(self, rules: Sequence[model.Rule], state: State | None = None,
-            notes: list[Passed] | None = None) -> State:
+            notes: list[RulePass] | None = None) -> State:
         """Run rules that are in order, phase by phase.
 
         :param state: the machines as the first of these rules finds them;
@@ -123,7 +124,7 @@ class Inspection:
                 state = self._run_phase(chosen, state, inside, phase, notes)
         return state
 
-    def resume(self, passed: Passed, others: Sequence[model.Rule],
+    def resume(self, passed: RulePass, others: Sequence[model.Rule],
                number: int) -> State:
         """Run rules from where one of them ran, as if it had not run.
 
@@ -141,7 +142,7 @@ class Inspection:
         return self.run([rule for rule in rules if rule.phase != phase], state)
 
     def _run_phase(self, rules: Sequence[model.Rule], begin: State,
-                   state: State, phase: str, notes: list[Passed] | None
+                   state: State, phase: str, notes: list[RulePass] | None
                    ) -> State:
         scope = values.step(begin.roots['node'], 'properties',
                             model.SCOPE_PROPERTY)
@@ -174,7 +175,7 @@ class Inspection:
             for name, each in state.roots.items()})
 
     def _pass(self, rule: model.Rule, state: State, begin: State,
-              scope: Value, found: State) -> tuple[Passed, State]:
+              scope: Value, found: State) -> tuple[RulePass, State]:
         """Run one rule.
 
         :param scope: that of the node.
@@ -185,13 +186,13 @@ class Inspection:
         if rule.scope:
             same = []
             for guard, each in scope:
-                if isinstance(each, values.Unknown):
+                if isinstance(each, values.UnknownValue):
                     same.append(logic.conj(guard, self.machine.guess(
                         each.reason, 'scope', each, rule.scope)))
                 elif isinstance(each, values.Const):
                     same.append(logic.conj(guard, logic.known(
                         each.value == rule.scope)))
-                elif isinstance(each, values.Term) and each.is_text:
+                elif isinstance(each, values.SolverTerm) and each.is_text:
                     self.machine.note(each.term, rule.scope)
                     same.append(logic.conj(
                         guard, each.term == logic.constant(rule.scope)))
@@ -209,7 +210,7 @@ class Inspection:
         asked = logic.conj(state.going, applies)
         matched = logic.conj(asked, logic.negated(broken),
                              logic.negated(truth.fails), truth.holds)
-        passed = Passed(rule, matched, state, begin)
+        passed = RulePass(rule, matched, state, begin)
         if rule.mode == model.AUDIT:
             return passed, state
         passed.ends = logic.conj(asked, logic.disj(broken, truth.fails))

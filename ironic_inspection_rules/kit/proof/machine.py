@@ -24,7 +24,7 @@ MAPPING = r'(?s)\{.*\}'
 _MOST_DIGITS = 18
 
 
-class Machine:
+class SymbolicMachine:
     """All fields that rules have asked for, and what is known of them.
 
     ``domain`` holds for all machines; each of ``limits`` says, with a
@@ -43,8 +43,8 @@ class Machine:
         self.domain: list[logic.Formula] = []
         self.limits: list[cells.Limit] = []
         self.cells: dict[tuple[str, ...], cells.Cell] = {}
-        self.texts: dict[int, texts.Text] = {}
-        self.numbers: dict[int, texts.Number] = {}
+        self.texts: dict[int, texts.TextVariable] = {}
+        self.numbers: dict[int, texts.NumberVariable] = {}
         self.numbers_of: dict[int, typing.Any] = {}
         self.reasons: dict[str, str] = {}
         self.loops: dict[str, set[str]] = {}
@@ -75,8 +75,8 @@ class Machine:
     def text(self, name: str, derived: bool = False) -> typing.Any:
         """Return a new text."""
         term = z3.String(name)
-        self.texts[term.get_id()] = texts.Text(term, name, self.alphabet,
-                                               derived)
+        self.texts[term.get_id()] = texts.TextVariable(
+            term, name, self.alphabet, derived)
         return term
 
     def has_no_marks(self, text: typing.Any) -> None:
@@ -100,7 +100,7 @@ class Machine:
         """
         if isinstance(alternative, values.Const):
             return logic.constant(str(alternative.value))
-        if not isinstance(alternative, values.Term):
+        if not isinstance(alternative, values.SolverTerm):
             return None
         term = alternative.term
         if term.get_id() in self._number_texts:
@@ -143,10 +143,10 @@ class Machine:
         """Store a number that another one is compared with."""
         self._number(number).near.add(int(value))
 
-    def _number(self, term: typing.Any) -> texts.Number:
+    def _number(self, term: typing.Any) -> texts.NumberVariable:
         known = self.numbers.get(term.get_id())
         if known is None:
-            known = self.numbers[term.get_id()] = texts.Number(
+            known = self.numbers[term.get_id()] = texts.NumberVariable(
                 term, f'number {len(self.numbers)}')
         return known
 
@@ -181,7 +181,7 @@ class Machine:
     def _may_be(self, what: str, value: Alternatives) -> logic.Formula:
         return logic.disj(*(
             logic.conj(guard, self.guess(each.reason, what, each))
-            for guard, each in value if isinstance(each, values.Unknown)))
+            for guard, each in value if isinstance(each, values.UnknownValue)))
 
     def facet(self, term: typing.Any, key: typing.Any,
               make: Callable[[str], tuple[typing.Any, ...]],

@@ -33,7 +33,7 @@ _COMPARISONS = {'eq': operator.eq, 'ne': operator.ne, 'lt': operator.lt,
 
 _OTHER_CHARACTERS = 'characters that the solver does not have'
 
-Machine = machines.Machine
+Machine = machines.SymbolicMachine
 Given = dict[str, values.Alternative]
 Translation = Callable[[Machine, str, Given,
                         Sequence[values.Alternative]], logic.Formula]
@@ -50,7 +50,7 @@ def _compare(machine: Machine, name: str, given: Given,
             raise logic.Untranslatable('a list or mapping as text')
         several = [
             values.Const(str(each.value)) if isinstance(each, values.Const)
-            else values.Term(text)
+            else values.SolverTerm(text)
             for each, text in zip(several, written, strict=True)]
     if _is_one(several):
         return logic.TRUE
@@ -81,7 +81,7 @@ def _pair(machine: Machine, compare: Callable[..., typing.Any],
     kinds = _kind(one), _kind(other)
     if kinds == ('text', 'text'):
         for term, text in ((one, other), (other, one)):
-            if isinstance(term, values.Term) and isinstance(
+            if isinstance(term, values.SolverTerm) and isinstance(
                     text, values.Const):
                 machine.note(term.term, text.value)
         found = _compare_texts(machine, compare, one, other)
@@ -114,8 +114,8 @@ def _pair(machine: Machine, compare: Callable[..., typing.Any],
 
 def _note_number(machine: Machine, one: values.Alternative,
                  other: values.Alternative) -> None:
-    if isinstance(one, values.Term) and isinstance(other, values.Const) and (
-            not one.is_boolean):
+    if isinstance(one, values.SolverTerm) and not one.is_boolean and (
+            isinstance(other, values.Const)):
         machine.note_number(one.term, other.value)
 
 
@@ -157,10 +157,10 @@ def _compare_with(machine: Machine, compare: Callable[..., typing.Any],
 
 
 def _kind(alternative: values.Alternative) -> str:
-    if isinstance(alternative, values.Term):
+    if isinstance(alternative, values.SolverTerm):
         return 'text' if alternative.is_text else (
             'boolean' if alternative.is_boolean else 'number')
-    if isinstance(alternative, values.Items | values.Names):
+    if isinstance(alternative, values.ItemList | values.TraitNames):
         return 'list'
     if isinstance(alternative, values.Mapping):
         return 'mapping'
@@ -174,7 +174,7 @@ def _kind(alternative: values.Alternative) -> str:
 
 def raw(alternative: values.Alternative) -> typing.Any:
     """Return a plain value as a term."""
-    if isinstance(alternative, values.Term):
+    if isinstance(alternative, values.SolverTerm):
         return alternative.term
     assert isinstance(alternative, values.Const)
     value = alternative.value
@@ -220,7 +220,7 @@ def _matches(machine: Machine, name: str, given: Given,
         raise logic.Untranslatable('an item in a regular expression')
     value = given['value']
     searches = name == 'contains'
-    if isinstance(value, values.Term) and not value.is_text:
+    if isinstance(value, values.SolverTerm) and not value.is_text:
         return _number_matches(machine, value, regex, searches)
     text = machine.text_of(value)
     if text is None:
@@ -244,7 +244,7 @@ def _text_matches(machine: Machine, text: typing.Any, regex: str,
     return holds
 
 
-def _number_matches(machine: Machine, value: values.Term, regex: str,
+def _number_matches(machine: Machine, value: values.SolverTerm, regex: str,
                     searches: bool) -> logic.Formula:
     """Return when the text of a number or of a truth value matches.
 
@@ -273,24 +273,24 @@ def _number_matches(machine: Machine, value: values.Term, regex: str,
 def _one_of(machine: Machine, name: str, given: Given,
             several: Sequence[values.Alternative]) -> logic.Formula:
     value, among = given['value'], given['values']
-    if isinstance(among, values.Names):
+    if isinstance(among, values.TraitNames):
         if not isinstance(value, values.Const):
             raise logic.Untranslatable('a trait of a field')
         if not isinstance(value.value, str) or (
                 not trait_names.is_good(value.value)):
             return logic.FALSE
         return logic.disj(*(
-            logic.conj(guard, each.term) if isinstance(each, values.Term)
+            logic.conj(guard, each.term) if isinstance(each, values.SolverTerm)
             else guard if isinstance(each, values.Const) and (
                 each.value is True) else logic.FALSE
             for guard, each in _known(values.step(among.mapping,
                                                   value.value))))
-    if isinstance(among, values.Items):
+    if isinstance(among, values.ItemList):
         return logic.disj(*(
             logic.conj(there, guard, _pair(machine, operator.eq, value, each))
             for there, item in values.listed(among) for guard, each in item
             # There is no list where an item has no value.
-            if not isinstance(each, values.Unknown | values.Failed)
+            if not isinstance(each, values.UnknownValue | values.Failed)
             and not values.is_missing(each)),
             logic.conj(among.is_longer, machine.guess(
                 f'more than {cells.LONGEST} items of {among.name}',
@@ -308,7 +308,7 @@ def _known(value: values.Value) -> values.Value:
     :raises: :class:`.logic.Untranslatable` where nothing is.
     """
     for _guard, alternative in value:
-        if isinstance(alternative, values.Unknown):
+        if isinstance(alternative, values.UnknownValue):
             raise logic.Untranslatable(alternative.reason)
     return value
 
@@ -339,11 +339,11 @@ def _empty(machine: Machine, name: str, given: Given,
     value = given['value']
     if name == 'is-none':
         return logic.FALSE
-    if isinstance(value, values.Items):
+    if isinstance(value, values.ItemList):
         return value.length == 0
     if isinstance(value, values.Mapping):
         return values.is_empty(machine, value)
-    if isinstance(value, values.Names):
+    if isinstance(value, values.TraitNames):
         raise logic.Untranslatable('whether there are traits')
     return raw(value) == '' if _kind(value) == 'text' else logic.FALSE
 

@@ -15,7 +15,7 @@ from ironic_inspection_rules.kit.proof import operator
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
 
-Machine = machines.Machine
+Machine = machines.SymbolicMachine
 
 _TEXTS = {cells.CAPABILITIES: cells.CAPABILITY_TEXT,
           cells.TRAITS: ('node', 'traits')}
@@ -36,8 +36,8 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
                in enumerate(zip(one, other, strict=False)))
 
 
-def clash(machine: Machine, one: states.Write,
-          other: states.Write) -> logic.Formula:
+def clash(machine: Machine, one: states.SymbolicWrite,
+          other: states.SymbolicWrite) -> logic.Formula:
     """Return when two writes leave different values at one place."""
     if one.extends and other.extends or not overlap(one.place, other.place):
         return logic.FALSE
@@ -114,7 +114,7 @@ def _different(machine: Machine, one: values.Alternative,
             differ(machine, one.entry(name), other.entry(name))
             for name in sorted({*one.entries, *other.entries})))
     terms: list[typing.Any] = [
-        each.term if isinstance(each, values.Term)
+        each.term if isinstance(each, values.SolverTerm)
         else operator.raw(each) if isinstance(each, values.Const)
         and isinstance(each.value, str | bool | int | float) else None
         for each in (one, other)]
@@ -122,17 +122,17 @@ def _different(machine: Machine, one: values.Alternative,
         if terms[0].sort() != terms[1].sort():
             return logic.TRUE
         return terms[0] != terms[1]
-    if isinstance(one, values.Items) and isinstance(other, values.Items):
+    if isinstance(one, values.ItemList) and isinstance(other, values.ItemList):
         return _different_lists(machine, one, other)
-    if any(isinstance(each, values.Unknown) for each in (one, other)) or (
+    if any(isinstance(each, values.UnknownValue) for each in (one, other)) or (
             type(one) is type(other) and isinstance(one, values.Mapping)):
         return _perhaps_different(machine, one, other)
     return logic.TRUE
 
 
-def _different_lists(machine: Machine, one: values.Items,
-                     other: values.Items) -> logic.Formula:
-    if not any(isinstance(item, values.Written)
+def _different_lists(machine: Machine, one: values.ItemList,
+                     other: values.ItemList) -> logic.Formula:
+    if not any(isinstance(item, values.WrittenItem)
                for item in (*one.items, *other.items)):
         return _perhaps_different(machine, one, other)
     shorter = min(len(one.items), len(other.items))

@@ -76,13 +76,13 @@ class Proof:
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         everything = [*self._rules, *self._other]
-        self._machine = machines.Machine(
+        self._machine = machines.SymbolicMachine(
             alphabets.Alphabet(inspections.texts(everything)
                                | _texts(tables or {})), tables)
         self._same_tables = _same_tables(tables or {}, other_tables or {})
-        self._inspection = inspections.Inspection(
+        self._inspection = inspections.SymbolicInspection(
             self._machine, self._deadline, everything)
-        self._passed: list[states.Passed] = []
+        self._passed: list[states.RulePass] = []
         # Why not all rules were followed; "" if they were.
         self._stopped = ''
         try:
@@ -92,7 +92,7 @@ class Proof:
             self._stopped = str(exc)
         except _MISTAKES as exc:
             self._stopped = _place_of(exc)
-        self._search = search.Search(self._machine, self._deadline)
+        self._search = search.MachineSearch(self._machine, self._deadline)
         self._engine = witnesses.Engine(tables)
         self._met: dict[int, Witness] = {}
         self._pool: list[Witness] = []
@@ -133,7 +133,7 @@ class Proof:
         return Answer(question, tuple(
             self._rules[number] for number in numbers), UNKNOWN, reason)
 
-    def _went(self, number: int) -> states.Passed:
+    def _went(self, number: int) -> states.RulePass:
         """Return how a rule went.
 
         :raises: :class:`Unclear` where it was not followed.

@@ -43,10 +43,11 @@ class Deadline:
         return left
 
 
-class Search:
+class MachineSearch:
     """Searches machines, those first that are like the sample."""
 
-    def __init__(self, machine: machines.Machine, deadline: Deadline) -> None:
+    def __init__(self, machine: machines.SymbolicMachine,
+                 deadline: Deadline) -> None:
         self._machine = machine
         self._deadline = deadline
         self._asked: tuple[int, ...] = ()

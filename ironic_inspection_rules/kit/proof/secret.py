@@ -24,7 +24,7 @@ from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import value as values
 
 Value = values.Value
-Machine = machines.Machine
+Machine = machines.SymbolicMachine
 
 OWN = (model.VARS, interpolation.ITEM)
 """The roots in which rules find what they have read before."""
@@ -67,13 +67,13 @@ def _masked(machine: Machine, alternative: values.Alternative) -> Value:
     bare: typing.Any
     if isinstance(alternative, values.Const):
         bare = alternative.value
-    elif isinstance(alternative, values.Term):
+    elif isinstance(alternative, values.SolverTerm):
         bare = ''
-    elif isinstance(alternative, values.Items):
+    elif isinstance(alternative, values.ItemList):
         bare = []
     elif isinstance(alternative, values.Mapping):
         bare = {}
-    elif isinstance(alternative, values.Unknown):
+    elif isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
     else:
         return values.only(alternative)
@@ -87,13 +87,13 @@ def _is_bare(machine: Machine, alternative: values.Alternative
     if isinstance(alternative, values.Const):
         return logic.known(alternative.value is data_path.ABSENT
                            or alternative.value in (None, '', [], {}))
-    if isinstance(alternative, values.Term):
+    if isinstance(alternative, values.SolverTerm):
         return alternative.term == '' if alternative.is_text else logic.FALSE
-    if isinstance(alternative, values.Items):
+    if isinstance(alternative, values.ItemList):
         return alternative.length == 0
     if isinstance(alternative, values.Mapping):
         return values.is_empty(machine, alternative)
-    if isinstance(alternative, values.Unknown):
+    if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'empty', alternative)
     return logic.FALSE
 
@@ -118,11 +118,12 @@ def whole(machine: Machine, alternative: values.Alternative) -> Value:
             return values.only(alternative)
         return values.only(dataclasses.replace(
             alternative, entries={**alternative.entries, **changed}))
-    if isinstance(alternative, values.Items) and any(
-            isinstance(item, values.Written) for item in alternative.items):
+    if isinstance(alternative, values.ItemList) and any(
+            isinstance(item, values.WrittenItem)
+            for item in alternative.items):
         items = tuple(
-            values.Written(_inside(machine, '', item.value))
-            if isinstance(item, values.Written) else item
+            values.WrittenItem(_inside(machine, '', item.value))
+            if isinstance(item, values.WrittenItem) else item
             for item in alternative.items)
         return values.only(dataclasses.replace(alternative, items=items))
     return values.only(alternative)
@@ -183,10 +184,10 @@ def _is_plain(machine: Machine, value: Value) -> logic.Formula:
     """Return when a value is neither a mapping nor a list."""
     parts = []
     for guard, alternative in value:
-        if isinstance(alternative, values.Unknown):
+        if isinstance(alternative, values.UnknownValue):
             parts.append(logic.conj(guard, machine.guess(
                 alternative.reason, 'plain', alternative)))
-        elif isinstance(alternative, values.Term) or (
+        elif isinstance(alternative, values.SolverTerm) or (
                 isinstance(alternative, values.Const)
                 and not isinstance(alternative.value, dict | list)):
             parts.append(guard)
@@ -234,23 +235,23 @@ def _has(machine: Machine, alternative: values.Alternative, own: bool
             return logic.known(_has_mask(alternative.value))
         return logic.known(
             masking.mask(alternative.value) is not alternative.value)
-    if isinstance(alternative, values.Term):
+    if isinstance(alternative, values.SolverTerm):
         if own and alternative.is_text:
             return z3.Contains(alternative.term,
                                logic.constant(masking.MASK))
         return logic.FALSE
     if isinstance(alternative, values.Mapping):
         return _has_below(machine, alternative, own)
-    if isinstance(alternative, values.Items):
+    if isinstance(alternative, values.ItemList):
         parts = [logic.conj(there, _any(machine, item, own))
                  for (there, item), kept in zip(
                      values.listed(alternative), alternative.items,
-                     strict=True) if isinstance(kept, values.Written)]
+                     strict=True) if isinstance(kept, values.WrittenItem)]
         if len(parts) < len(alternative.items):
             parts.append(logic.conj(alternative.length > 0, machine.guess(
                 f'a secret in {alternative.name}', 'secret', alternative)))
         return logic.disj(*parts)
-    if isinstance(alternative, values.Unknown):
+    if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'secret', alternative)
     return logic.FALSE
 

@@ -63,7 +63,7 @@ class State:
 
 
 @dataclasses.dataclass(frozen=True)
-class Write:
+class SymbolicWrite:
     """The value that a rule leaves at one place, and when.
 
     ``place`` begins with the name of a root; after ``ports`` comes the MAC
@@ -78,7 +78,7 @@ class Write:
 
 
 @dataclasses.dataclass
-class Passed:
+class RulePass:
     """One rule that has run.
 
     ``before`` are the machines as it found them, ``begin`` as its phase did;
@@ -90,7 +90,7 @@ class Passed:
     matched: logic.Formula
     before: State
     begin: State
-    writes: list[Write] = dataclasses.field(default_factory=list)
+    writes: list[SymbolicWrite] = dataclasses.field(default_factory=list)
     lasts: logic.Formula = logic.FALSE
     fails: logic.Formula = logic.FALSE
     ends: logic.Formula = logic.FALSE
@@ -136,7 +136,7 @@ def _written_out(path: typing.Any) -> data_path.Path:
 
 def address(port_id: values.Alternative) -> typing.Any:
     """Return the MAC address of a port as a term, None if it is none."""
-    if isinstance(port_id, values.Term) and port_id.is_text:
+    if isinstance(port_id, values.SolverTerm) and port_id.is_text:
         return port_id.term
     known = shown(port_id)
     return None if known == ANY_PORT else logic.constant(known)
@@ -151,22 +151,22 @@ def shown(port_id: values.Alternative) -> str:
     return text.lower()
 
 
-def is_at(machine: machines.Machine, port: Value,
+def is_at(machine: machines.SymbolicMachine, port: Value,
           address: typing.Any) -> logic.Formula:
     """Return when a port has a MAC address."""
     parts = []
     for guard, found in values.step(port, 'address'):
-        if isinstance(found, values.Term) and found.is_text:
+        if isinstance(found, values.SolverTerm) and found.is_text:
             if z3.is_string_value(address):
                 machine.note(found.term, logic.text_of(address))
             parts.append(logic.conj(guard, found.term == address))
     return logic.disj(*parts)
 
 
-def is_trait(machine: machines.Machine, name: values.Alternative
+def is_trait(machine: machines.SymbolicMachine, name: values.Alternative
              ) -> logic.Formula | None:
     """Return when a text is the name of a trait, None if nobody knows."""
-    if not isinstance(name, values.Term) or not name.is_text:
+    if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
     facet = machine.facet(
         name.term, 'trait', lambda known: (z3.Bool(known),),
@@ -177,7 +177,8 @@ def is_trait(machine: machines.Machine, name: values.Alternative
     return facet.terms[0]
 
 
-def _is_name(machine: machines.Machine, text: typing.Any) -> logic.Formula:
+def _is_name(machine: machines.SymbolicMachine,
+             text: typing.Any) -> logic.Formula:
     """Return when Ironic takes a text as the name of a node."""
     is_name, is_uuid = (
         z3.InRe(text, machine.alphabet.language(pattern))
@@ -195,7 +196,7 @@ def _takes(path: data_path.Path, text: str,
     return True
 
 
-def read(machine: machines.Machine, path: data_path.Path,
+def read(machine: machines.SymbolicMachine, path: data_path.Path,
          table: typing.Mapping[str, schema.Attribute],
          each: values.Alternative) -> Value:
     """Return a value as an attribute of a node or a port keeps it."""
@@ -204,17 +205,17 @@ def read(machine: machines.Machine, path: data_path.Path,
             return values.const(schema.read_value(path, each.value, table))
         except exceptions.OperationError:
             return values.FAILED
-    if len(path) > 1 or isinstance(each, values.Unknown | values.Failed):
+    if len(path) > 1 or isinstance(each, values.UnknownValue | values.Failed):
         return values.only(each)
     attribute = table[path[0]]
-    is_boolean = isinstance(each, values.Term) and each.is_boolean
+    is_boolean = isinstance(each, values.SolverTerm) and each.is_boolean
     if attribute.kind == 'a mapping':
         return values.only(each) if isinstance(each, values.Mapping) else (
             values.FAILED)
     if attribute.kind == 'true or false' and is_boolean:
         return values.only(each)
     if attribute.kind in schema.TEXT_KINDS:
-        if not isinstance(each, values.Term):
+        if not isinstance(each, values.SolverTerm):
             return values.FAILED
         text = None if is_boolean else machine.text_of(each)
         if text is not None:
@@ -227,23 +228,23 @@ def read(machine: machines.Machine, path: data_path.Path,
                 fits = z3.Length(text) <= attribute.longest
                 if attribute.kind == schema.NAME_KIND:
                     fits = z3.And(fits, _is_name(machine, text))
-            return values.choose(fits, values.only(values.Term(text)),
+            return values.choose(fits, values.only(values.SolverTerm(text)),
                                  values.FAILED)
     return values.FAILED if is_boolean else values.unknown(
         f'{path[0]} out of the data', each)
 
 
-def extended(machine: machines.Machine, is_crowded: bool,
+def extended(machine: machines.SymbolicMachine, is_crowded: bool,
              old: values.Alternative, new: values.Alternative,
              once: values.Alternative) -> Value:
     """Return a list with one more item.
 
     :param is_crowded: whether it has too many alternatives to follow.
     """
-    if isinstance(old, values.Failed | values.Term | values.Mapping):
+    if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
         return values.FAILED
     lost = values.unknown('a list that rules extend', old, new, once)
-    if isinstance(old, values.Unknown):
+    if isinstance(old, values.UnknownValue):
         return values.choose(
             machine.guess(old.reason, 'no list', old), values.FAILED, lost)
     if isinstance(old, values.Const) and isinstance(
@@ -263,7 +264,7 @@ def extended(machine: machines.Machine, is_crowded: bool,
     return lost
 
 
-def capability_text(machine: machines.Machine,
+def capability_text(machine: machines.SymbolicMachine,
                     each: values.Alternative) -> Value:
     """Return the value of a capability, which is text without commas.
 
@@ -277,18 +278,18 @@ def capability_text(machine: machines.Machine,
         if not constant or ',' in constant:
             return values.FAILED
         return values.const(constant)
-    if isinstance(each, values.Term):
+    if isinstance(each, values.SolverTerm):
         text = machine.text_of(each)
         if text is not None:
             # The solver has no texts without the white space around others.
             is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED))
             fails = z3.Or(text == '', z3.Contains(text, ','))
             return values.choose(fails, values.FAILED, values.choose(
-                is_trimmed, values.only(values.Term(text)), unknown))
+                is_trimmed, values.only(values.SolverTerm(text)), unknown))
     return unknown
 
 
-def no_capabilities(machine: machines.Machine, path: data_path.Path,
+def no_capabilities(machine: machines.SymbolicMachine, path: data_path.Path,
                     value: Value) -> logic.Formula:
     """Return when a value leaves capabilities that are no text.
 
@@ -302,9 +303,9 @@ def no_capabilities(machine: machines.Machine, path: data_path.Path,
     found = [logic.FALSE]
     for guard, each in values.step(value, *names[len(path):]):
         wrong = logic.TRUE
-        if isinstance(each, values.Unknown):
+        if isinstance(each, values.UnknownValue):
             wrong = machine.guess(each.reason, 'is no text', each)
-        elif isinstance(each, values.Term):
+        elif isinstance(each, values.SolverTerm):
             wrong = logic.known(not each.is_text)
         elif isinstance(each, values.Const):
             wrong = logic.known(not (
@@ -320,7 +321,7 @@ def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     What is a mapping in any case stays one.
     """
     found, = values.unknown(reason, *about)
-    unknown = typing.cast(values.Unknown, found[1])
+    unknown = typing.cast(values.UnknownValue, found[1])
     if place == ('node',):
         inside: dict[str, Value] = {
             name: lost(('node', name), reason, unknown, name)
@@ -340,7 +341,7 @@ def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     return values.only(values.Mapping(unknown, {}) if is_mapping else unknown)
 
 
-def put(machine: machines.Machine, value: Value, path: data_path.Path,
+def put(machine: machines.SymbolicMachine, value: Value, path: data_path.Path,
         new: Value, creates: bool = True) -> tuple[Value, logic.Formula]:
     """Write a value at a path.
 
@@ -358,7 +359,7 @@ def put(machine: machines.Machine, value: Value, path: data_path.Path,
     return values.join(parts), logic.disj(*errors)
 
 
-def _put_in(machine: machines.Machine, into: values.Alternative,
+def _put_in(machine: machines.SymbolicMachine, into: values.Alternative,
             path: data_path.Path, new: Value, creates: bool
             ) -> tuple[Value, logic.Formula]:
     """Write a value below one alternative; see :func:`put`."""
@@ -368,7 +369,7 @@ def _put_in(machine: machines.Machine, into: values.Alternative,
                 return values.only(into), logic.FALSE
             into = values.Mapping(None, {})
             if data_path.appends(path[0]):
-                into = values.Items(z3.IntVal(0), (), 'a list')
+                into = values.ItemList(z3.IntVal(0), (), 'a list')
         elif isinstance(into.value, dict):
             into = values.Mapping.of(into.value)
     if isinstance(into, values.Mapping):
@@ -378,7 +379,7 @@ def _put_in(machine: machines.Machine, into: values.Alternative,
         return values.only(values.Mapping(into.cell, entries)), error
     may_be_item = values.is_list(into) and (
         data_path.appends(path[0]) or data_path.index(path[0]) is not None)
-    if may_be_item or isinstance(into, values.Unknown):
+    if may_be_item or isinstance(into, values.UnknownValue):
         reason = f'a change inside a list, at {path[0]}'
         about = into, path, new, creates
         error = logic.FALSE

@@ -37,12 +37,12 @@ class Facet:
     near: set[str] = dataclasses.field(default_factory=set)
 
 
-Texts = typing.Mapping[int, 'Text']
+Texts = typing.Mapping[int, 'TextVariable']
 """Texts of the solver by the number of their term."""
 
 
 @dataclasses.dataclass(eq=False)
-class Text:
+class TextVariable:
     """A text of the solver, and what is asked of it."""
 
     term: typing.Any
@@ -87,7 +87,7 @@ class Text:
 
 
 @dataclasses.dataclass(eq=False)
-class Number:
+class NumberVariable:
     """A number of the solver, and what is asked of its text.
 
     ``near`` are numbers for which the answers may be of interest.

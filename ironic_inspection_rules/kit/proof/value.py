@@ -30,7 +30,7 @@ class Const:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Term:
+class SolverTerm:
     """A truth value, a number or a text of the solver."""
 
     term: typing.Any
@@ -51,8 +51,9 @@ _mappings: dict[Hashable, int] = {}
 class Mapping:
     """A mapping: that of a machine, if there is one, with other entries.
 
-    ``cell`` is the :class:`.machine.Cell` of the first, an :class:`Unknown`
-    where nobody knows what else is in it, None where nothing is.
+    ``cell`` is the :class:`.cell.Cell` of the first, an
+    :class:`UnknownValue` where nobody knows what else is in it, None where
+    nothing is.
     """
 
     cell: typing.Any
@@ -89,7 +90,7 @@ class Mapping:
         return sum(map(size, self.entries.values()))
 
 
-class Lenient(Mapping):
+class LenientMapping(Mapping):
     """An item of a loop that a rule writes out, perhaps without some fields.
 
     The item is there, but as a whole it has a value only where all are.
@@ -97,17 +98,17 @@ class Lenient(Mapping):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Written:
+class WrittenItem:
     """An item that a rule writes out."""
 
     value: 'Value'
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Items:
+class ItemList:
     """A list of a machine; ``items`` are those that are looked at.
 
-    Each has a ``value``: a :class:`Written` or a :class:`.machine.Cell`.
+    Each has a ``value``: a :class:`WrittenItem` or a :class:`.machine.Cell`.
     ``uses`` are those for which the number or the place of items matters.
     """
 
@@ -123,14 +124,14 @@ class Items:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Names:
+class TraitNames:
     """A list of names: those whose entry is true."""
 
     mapping: 'Value'
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Unknown:
+class UnknownValue:
     """A value of which nothing is known, and why.
 
     It may be of any type, missing, or an error. It is the value that a
@@ -151,12 +152,13 @@ class Failed:
     """A value that cannot be computed: reading it is an error."""
 
 
-Alternative = Const | Term | Mapping | Items | Names | Unknown | Failed
+Alternative = (Const | SolverTerm | Mapping | ItemList | TraitNames
+               | UnknownValue | Failed)
 Value = tuple[tuple[Formula, Alternative], ...]
 
 # An entry goes with the last user of the unknown value. That keeps what it is
 # about, so that no other object gets an id that is in the key.
-_unknown: weakref.WeakValueDictionary[Hashable, Unknown] = (
+_unknown: weakref.WeakValueDictionary[Hashable, UnknownValue] = (
     weakref.WeakValueDictionary())
 
 
@@ -168,7 +170,7 @@ def unknown(reason: str, *about: typing.Any) -> 'Value':
     key = reason, *map(fingerprint, about)
     found = _unknown.get(key)
     if found is None:
-        found = _unknown[key] = Unknown(reason, about)
+        found = _unknown[key] = UnknownValue(reason, about)
     return only(found)
 
 
@@ -233,16 +235,16 @@ def identity(alternative: Alternative) -> typing.Hashable:
     if isinstance(alternative, Const):
         return None if alternative.value is data_path.ABSENT else (
             data_path.identity(alternative.value))
-    if isinstance(alternative, Term):
+    if isinstance(alternative, SolverTerm):
         return 'term', alternative.term.get_id()
     if isinstance(alternative, Mapping):
         return alternative.identity
-    if isinstance(alternative, Items):
-        return (Items, alternative.length.get_id(), tuple(
-            fingerprint(item.value) if isinstance(item, Written)
+    if isinstance(alternative, ItemList):
+        return (ItemList, alternative.length.get_id(), tuple(
+            fingerprint(item.value) if isinstance(item, WrittenItem)
             else id(item) for item in alternative.items))
-    if isinstance(alternative, Names):
-        return Names, fingerprint(alternative.mapping)
+    if isinstance(alternative, TraitNames):
+        return TraitNames, fingerprint(alternative.mapping)
     return Failed if isinstance(alternative, Failed) else id(alternative)
 
 
@@ -253,9 +255,9 @@ def size(value: Value) -> int:
         found += 1
         if isinstance(alternative, Mapping):
             found += alternative.size
-        elif isinstance(alternative, Items):
+        elif isinstance(alternative, ItemList):
             found += sum(size(item.value) for item in alternative.items
-                         if isinstance(item, Written))
+                         if isinstance(item, WrittenItem))
     return found
 
 
@@ -301,8 +303,8 @@ def opened(alternative: Alternative) -> Alternative:
         if isinstance(inner, dict):
             return Mapping.of(inner)
         if isinstance(inner, list):
-            return Items(z3.IntVal(len(inner)), tuple(
-                Written(const(item)) for item in inner), 'a list')
+            return ItemList(z3.IntVal(len(inner)), tuple(
+                WrittenItem(const(item)) for item in inner), 'a list')
     return alternative
 
 
@@ -332,7 +334,7 @@ def _below(name: str, alternative: Alternative) -> Value:
         return const(data_path.get(alternative.value, (name,)))
     if isinstance(alternative, Mapping):
         return alternative.entry(name)
-    if isinstance(alternative, Items):
+    if isinstance(alternative, ItemList):
         position = data_path.index(name)
         if position is None:
             return NOTHING
@@ -342,9 +344,9 @@ def _below(name: str, alternative: Alternative) -> Value:
             if position < len(alternative.items) else unknown(
                 f'item {position} of {alternative.name}', alternative),
             NOTHING)
-    if isinstance(alternative, Names):
+    if isinstance(alternative, TraitNames):
         return unknown('one of the traits by its number', alternative, name)
-    if isinstance(alternative, Unknown):
+    if isinstance(alternative, UnknownValue):
         return alternative.child(name)
     return only(alternative) if isinstance(alternative, Failed) else NOTHING
 
@@ -359,7 +361,7 @@ def is_list(alternative: Alternative) -> bool:
     """Return whether an alternative is a list for sure."""
     if isinstance(alternative, Const):
         return isinstance(alternative.value, list)
-    return isinstance(alternative, Items)
+    return isinstance(alternative, ItemList)
 
 
 def absent(value: Value) -> Formula:
@@ -381,7 +383,7 @@ def when(value: Value, test: typing.Callable[[Alternative], bool]) -> Formula:
 def is_empty(machine: typing.Any, mapping: Mapping) -> Formula:
     """Return when a mapping has no entries.
 
-    :param machine: the :class:`.machine.Machine` that it is of.
+    :param machine: the :class:`.machine.SymbolicMachine` that it is of.
     """
     gone = logic.TRUE
     for name, entry in mapping.entries.items():
@@ -392,13 +394,13 @@ def is_empty(machine: typing.Any, mapping: Mapping) -> Formula:
                                                         alternative)))
             elif is_missing(alternative):
                 parts.append(guard)
-            elif isinstance(alternative, Unknown):
+            elif isinstance(alternative, UnknownValue):
                 parts.append(logic.conj(guard, machine.guess(
                     alternative.reason, 'absent', alternative)))
         gone = logic.conj(gone, logic.disj(*parts))
     if gone is logic.FALSE or mapping.cell is None:
         return gone
-    if isinstance(mapping.cell, Unknown):
+    if isinstance(mapping.cell, UnknownValue):
         return logic.conj(gone, machine.guess(
             mapping.cell.reason, 'empty', mapping))
     # Rules may have removed all that the mapping of the machine had.
@@ -413,6 +415,6 @@ def listed(alternative: Alternative) -> list[tuple[Formula, Value]]:
         inner = alternative.value
         return [(logic.TRUE, const(item)) for item
                 in (inner if isinstance(inner, list) else [inner])]
-    assert isinstance(alternative, Items)
+    assert isinstance(alternative, ItemList)
     return [(logic.settled(alternative.length > index), item.value)
             for index, item in enumerate(alternative.items)]

@@ -92,7 +92,8 @@ class Witness:
     ports: tuple[dict[str, typing.Any], ...] | None = None
 
     @classmethod
-    def of(cls, machine: machines.Machine, found: z3.ModelRef) -> 'Witness':
+    def of(cls, machine: machines.SymbolicMachine,
+           found: z3.ModelRef) -> 'Witness':
         """Return the machine that a model of the solver is."""
         roots = {name: _build(machine.cells[name,], found)
                  if (name,) in machine.cells else copy.deepcopy(
@@ -287,7 +288,7 @@ class Engine:
             list(self.outcome(rules, witness)) for rules in (one, other)))
 
     def clashes(self, rules: Sequence[model.Rule], first: int, second: int,
-                place: data_path.Path, written: states.Write,
+                place: data_path.Path, written: states.SymbolicWrite,
                 witness: Witness) -> bool:
         """Return whether two rules write two values to one place.
 
@@ -309,7 +310,7 @@ class Engine:
             return any(one[port] != other.get(port)
                        and one[port] != before.get(port) for port in one)
         is_known = values.when(written.value, lambda each: isinstance(
-            each, values.Unknown)) is logic.FALSE
+            each, values.UnknownValue)) is logic.FALSE
         return not data_path.same(one, other) and (
             is_known or not data_path.same(one, before))
 

@@ -931,7 +931,7 @@ class QuestionTestCase(base.TestCase):
                 'one': grown, 'other': grown}))
         made, = (alternative for _guard, alternative in values.choose(
             z3.Bool('guard'), grown, values.const(1)))
-        self.assertIsInstance(made, values.Unknown)
+        self.assertIsInstance(made, values.UnknownValue)
 
     def test_the_first_value_that_is_none_decides(self):
         # No list is the text that the filter takes.
