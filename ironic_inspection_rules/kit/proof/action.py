@@ -73,8 +73,8 @@ class Actions:
                     and not isinstance(alternative.value, list | dict)):
                 self._end(when)
                 continue
-            for number, (there, item) in enumerate(values.listed(
-                    alternative)):
+            for number, (there, item) in enumerate(
+                    alternative.items_of_loop()):
                 literal = action['loop']
                 if isinstance(literal, list):
                     literal = literal[number]
@@ -110,8 +110,8 @@ class Actions:
         if self._op.plugin.FAILS or name in LASTING:
             when = self._unless(when, self._cannot_be_told(action, scope))
         if self._op.plugin.FAILS:
-            self._end(when, pair.message(
-                self._messages, self._given, self._passed.rule, scope.roots))
+            self._end(when, self._messages.number_of(
+                self._given, self._passed.rule, scope.roots))
         elif name in LASTING:
             self._passed.lasts = logic.disj(self._passed.lasts, when)
         elif name not in _TRANSLATIONS:
@@ -233,7 +233,7 @@ class Actions:
                ) -> typing.Iterator[tuple[Formula, data_path.Path]]:
         for guard, each in given['path']:
             both = logic.conj(when, guard)
-            if values.is_missing(each) or isinstance(each, values.Failed):
+            if each.is_missing or isinstance(each, values.Failed):
                 # The rule has ended with an error.
                 continue
             if not isinstance(each, values.Const):
@@ -259,7 +259,7 @@ class Actions:
         table = schema.PORT if 'port_id' in given else schema.NODE
         for guard, path in self._paths(when, given, table):
             sets = 'value' in given or len(path) == 1
-            made = values.each(
+            made = values.transform(
                 given.get('value', values.const(None)), functools.partial(
                     states.read, self._machine, path, table)
             ) if sets else values.NOTHING
@@ -295,7 +295,7 @@ class Actions:
                 if isinstance(ports, values.ItemList):
                     ports.uses.add('port')
                     items = []
-                    for present, item in values.listed(ports):
+                    for present, item in ports.items_of_loop():
                         found = logic.conj(present, states.is_at(
                             self._machine, item, address))
                         there.append(logic.conj(inner, found))
@@ -353,12 +353,12 @@ class Actions:
                 self._machine, node, cells.CAPABILITY_TEXT[1:], lost,
                 creates=False)
             self.state = self.state.having(node=values.choose(when, new, node))
-        text = values.each(given['value'], functools.partial(
+        text = values.transform(given['value'], functools.partial(
             states.capability_text, self._machine)) if (
                 sets) else values.NOTHING
         for guard, name in given['name']:
             both = logic.conj(when, guard)
-            if values.is_missing(name) or isinstance(name, values.Failed):
+            if name.is_missing or isinstance(name, values.Failed):
                 # The rule has ended with an error.
                 continue
             if isinstance(name, values.Const):
@@ -429,7 +429,7 @@ class Actions:
                 if not name.startswith(str(begins.value)):
                     continue
                 self._put(both, (*cells.TRAITS, name), values.const(False))
-            for there, item in values.listed(listed):
+            for there, item in listed.items_of_loop():
                 self._end(logic.conj(both, there, self._is_outside(
                     item, str(begins.value))))
                 self.trait(logic.conj(both, there), {'name': item})

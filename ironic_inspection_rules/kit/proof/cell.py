@@ -5,6 +5,13 @@
 What a machine sends may be missing, or of any type: nobody checks it before
 the rules do. What Ironic keeps, such as an attribute of a node, is of the
 type of its column.
+
+A cell stands for one field on all machines. It has an integer of the solver
+that says which kind of value the field has, and a term for each kind that
+needs one: the solver chooses the kind, and then the text, the number, the
+length of the list. What is below a mapping or in a list are cells again, made
+when a rule first looks there. So a machine has as many cells as its rules
+name fields, and everything else is as in the sample.
 """
 
 from collections.abc import Iterable
@@ -26,7 +33,10 @@ LONGEST = 5
 _KINDS = {**dict.fromkeys((*schema.TEXT_KINDS, 'a UUID', 'a MAC address'),
                           'text'),
           'true or false': 'boolean', 'a mapping': 'mapping'}
+"""What attributes of nodes and ports are to the solver."""
+
 _ANY = ('boolean', 'number', 'float', 'text', 'mapping', 'list')
+
 CAPABILITIES = ('node', 'properties', '#capabilities')
 """Where the capabilities of a node are, each by its name."""
 
@@ -39,13 +49,31 @@ TRAITS = ('node', '#traits')
 """Where the traits of a node are, each true where the node has it."""
 
 
+class Limit(typing.NamedTuple):
+    """A limit of the search, with what it leaves out.
+
+    ``cell`` is the list whose length it is, if it is one.
+    """
+
+    formula: logic.Formula
+    reason: str
+    cell: 'Cell | None' = None
+
+
 class Cell:
-    """One field: ``steps`` lead to it from the name of a root."""
+    """One field: ``steps`` lead to it from the name of a root.
+
+    ``below`` has the fields in it that rules have looked at, if it is a
+    mapping, ``items`` those that are looked at in any case, if it is a list;
+    ``uses`` are those of :class:`.value.ItemList`.
+
+    :param field: what is known of it, None if it is of no known name.
+    :param is_item: whether it is an item of a list.
+    """
 
     def __init__(self, machine: typing.Any, steps: tuple[str, ...],
                  field: inventory_fields.Field | None,
                  is_item: bool = False) -> None:
-        self._is_item = is_item
         self.machine = machine
         self.steps = steps
         self.name = '.'.join(steps)
@@ -55,9 +83,10 @@ class Cell:
         self.below: dict[str, Cell] = {}
         self.items: list[Cell] = []
         self.empty = z3.Bool(f'{self.name} is empty')
+        # When it has only entries of some names: see has_only().
         self._only: dict[frozenset[str], logic.Formula] = {
             frozenset(): self.empty}
-        self.kinds = self._kinds()
+        self.kinds = _kinds(steps, is_item)
         self.kind = z3.Int(f'kind of {self.name}')
         self.terms: dict[str, typing.Any] = {}
         self.uses: set[str] = set()
@@ -76,7 +105,7 @@ class Cell:
 
     @functools.cached_property
     def value(self) -> Value:
-        """The value of the field."""
+        """The value of the field: an alternative for each of its kinds."""
         return values.join(
             (self.is_of(kind), self._of(kind)) for kind in self.kinds)
 
@@ -92,75 +121,68 @@ class Cell:
             return values.unknown('capabilities as a text',
                                   self.child(CAPABILITIES[-1]))
         if name not in self.below:
-            below = self.below[name] = self.machine.cell(
-                (*self.steps, name), self._field)
-            self.machine.domain += [
-                z3.Implies(only, self._is_gone(below))
-                for names, only in self._only.items() if name not in names]
+            below = self.machine.cell((*self.steps, name), self._field)
+            self.below[name] = below
+            # It was asked before whether the mapping has only other entries:
+            # where it has, this one is gone.
+            for names, only in self._only.items():
+                if name not in names:
+                    self.machine.domain.append(
+                        z3.Implies(only, below.is_gone()))
         return self.below[name].value
 
-    @staticmethod
-    def _is_gone(below: 'Cell') -> logic.Formula:
-        if below.steps == CAPABILITIES:
-            return below.empty
-        return values.absent(below.value)
+    def is_gone(self) -> logic.Formula:
+        """Return when the mapping that it is in does not have it."""
+        if self.steps == CAPABILITIES:
+            # They are a mapping in any case, and a text only if it has any.
+            return self.empty
+        return values.absent(self.value)
 
     def has_only(self, names: Iterable[str]) -> logic.Formula:
-        """Return when a mapping has nothing but entries of these names."""
+        """Return when a mapping has nothing but entries of these names.
+
+        A mapping has entries that no rule names, so that its cells do not say
+        whether it is empty. The solver chooses that, and the domain keeps
+        the choice in agreement with the cells and with other such choices.
+        """
         # The text of capabilities is not there without any of them.
         wanted = frozenset(name for name in names
                            if (*self.steps, name) != CAPABILITY_TEXT)
         if wanted in self._only:
             return self._only[wanted]
-        made = z3.Bool(f'{self.name} has only {sorted(wanted)}')
+        holds = z3.Bool(f'{self.name} has only {sorted(wanted)}')
         for name in wanted:
             self.child(name)
         for name, below in self.below.items():
             if name not in wanted:
                 self.machine.domain.append(
-                    z3.Implies(made, self._is_gone(below)))
+                    z3.Implies(holds, below.is_gone()))
         for known, only in self._only.items():
-            for less, more, fewer, others in (
-                    (known, wanted, only, made), (wanted, known, made, only)):
-                if less < more:
-                    self.machine.domain += [
-                        z3.Implies(fewer, others),
-                        z3.Implies(logic.conj(others, *(
-                            self._is_gone(self.below[name])
-                            for name in sorted(more - less))), fewer)]
-        self._only[wanted] = made
-        return made
+            if known < wanted:
+                self._relate(known, only, wanted, holds)
+            elif wanted < known:
+                self._relate(wanted, holds, known, only)
+        self._only[wanted] = holds
+        return holds
+
+    def _relate(self, less: frozenset[str], has_less: logic.Formula,
+                more: frozenset[str], has_more: logic.Formula) -> None:
+        """Keep two choices in agreement, of which one allows more names.
+
+        Nothing but the fewer names is nothing but the many; and the other
+        way round where the names between are gone.
+        """
+        between = [self.below[name].is_gone() for name in sorted(more - less)]
+        self.machine.domain += [
+            z3.Implies(has_less, has_more),
+            z3.Implies(logic.conj(has_more, *between), has_less)]
 
     def others(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
         """Return when it has only entries of some names, those asked for."""
         return self._only.items()
 
-    def _kinds(self) -> tuple[str, ...]:
-        if self.steps in (('inventory',), ('plugin_data',), ('node',),
-                          TRAITS, CAPABILITIES):
-            return ('mapping',)
-        if self.steps[:-1] == TRAITS:
-            return ('boolean',)
-        if self.steps[:-1] == CAPABILITIES:
-            return ('absent', 'text')
-        if self.steps == ('ports',):
-            return ('list',)
-        if self.steps[0] == 'ports' and len(self.steps) == 2:
-            return ('mapping',)
-        table = {'node': schema.NODE, 'ports': schema.PORT}.get(
-            self.steps[0], {})
-        if len(self.steps) == 2 + (self.steps[0] == 'ports') and (
-                self.steps[-1] in table):
-            attribute = table[self.steps[-1]]
-            known = _KINDS[attribute.kind]
-            if attribute.default is ... or (
-                    self.steps[0] == 'node' and known == 'mapping'):
-                # There is no node or port without them.
-                return (known,)
-            return ('absent', 'null', known)
-        return ('null', *_ANY) if self._is_item else ('absent', 'null', *_ANY)
-
     def _of(self, kind: str) -> Value:
+        """Return the value of the field where it is of a kind."""
         if kind == 'absent':
             return values.NOTHING
         if kind == 'null':
@@ -168,37 +190,70 @@ class Cell:
         if kind == 'mapping':
             return values.only(values.Mapping(self, {}))
         if kind == 'list':
-            length = self.terms['list'] = z3.Int(f'length of {self.name}')
-            self.machine.domain.append(length >= 0)
-            self.machine.limits.append(Limit(
-                length <= LONGEST,
-                f'lists of more than {LONGEST} items in {self.name}', self))
-            self.items = [
-                self.machine.cell((*self.steps, str(index)), self._field, True)
-                for index in range(LONGEST)]
-            return values.only(values.ItemList(
-                length, tuple(self.items), self.name, self.uses))
-        if kind == 'text':
-            term = self.machine.text(self.name)
-            if self.steps[:-1] == CAPABILITIES:
-                self.machine.domain.append(z3.InRe(
-                    term, self.machine.alphabet.language(_CAPABILITY)))
-        elif kind == 'boolean':
-            term = z3.Bool(self.name)
-        elif kind == 'float':
-            term = z3.Real(f'{self.name} as a float')
-        else:
-            term = z3.Int(self.name)
+            return values.only(self._list())
+        term = self._term(kind)
         self.terms[kind] = term
         return values.only(values.SolverTerm(term))
 
+    def _list(self) -> values.ItemList:
+        length = z3.Int(f'length of {self.name}')
+        self.terms['list'] = length
+        self.machine.domain.append(length >= 0)
+        self.machine.limits.append(Limit(
+            length <= LONGEST,
+            f'lists of more than {LONGEST} items in {self.name}', self))
+        self.items = [
+            self.machine.cell((*self.steps, str(index)), self._field, True)
+            for index in range(LONGEST)]
+        return values.ItemList(length, tuple(self.items), self.name,
+                               self.uses)
 
-class Limit(typing.NamedTuple):
-    """A limit of the search, with what it leaves out.
+    def _term(self, kind: str) -> typing.Any:
+        """Return a new term for a plain value."""
+        if kind == 'boolean':
+            return z3.Bool(self.name)
+        if kind == 'number':
+            return z3.Int(self.name)
+        if kind == 'float':
+            return z3.Real(f'{self.name} as a float')
+        text = self.machine.text(self.name)
+        if self.steps[:-1] == CAPABILITIES:
+            self.machine.domain.append(z3.InRe(
+                text, self.machine.alphabet.language(_CAPABILITY)))
+        return text
 
-    ``cell`` is the list whose length it is, if it is one.
-    """
 
-    formula: logic.Formula
-    reason: str
-    cell: Cell | None = None
+def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
+    """Return the kinds of values that a field may have."""
+    if steps in (('inventory',), ('plugin_data',), ('node',), TRAITS,
+                 CAPABILITIES):
+        return ('mapping',)
+    if steps[:-1] == TRAITS:
+        return ('boolean',)
+    if steps[:-1] == CAPABILITIES:
+        return ('absent', 'text')
+    if steps == ('ports',):
+        return ('list',)
+    if steps[:-1] == ('ports',):
+        return ('mapping',)
+    attribute = _attribute(steps)
+    if attribute is not None:
+        known = _KINDS[attribute.kind]
+        # There is no node or port without an attribute that has no default,
+        # and Ironic gives a node {} for a mapping that is null.
+        is_node_mapping = steps[0] == 'node' and known == 'mapping'
+        if attribute.default is ... or is_node_mapping:
+            return (known,)
+        return ('absent', 'null', known)
+    if is_item:
+        return ('null', *_ANY)
+    return ('absent', 'null', *_ANY)
+
+
+def _attribute(steps: tuple[str, ...]) -> schema.Attribute | None:
+    """Return the attribute of a node or of a port that a field is."""
+    if steps[0] == 'node' and len(steps) == 2:
+        return schema.NODE.get(steps[1])
+    if steps[0] == 'ports' and len(steps) == 3:
+        return schema.PORT.get(steps[2])
+    return None

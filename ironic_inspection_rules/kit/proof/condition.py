@@ -146,7 +146,7 @@ def _leniently(item: typing.Any, scope: Scope) -> values.Value:
 def _over(once: typing.Mapping[str, typing.Any], multiple: str,
           alternative: values.Alternative, scope: Scope) -> Truth:
     """Return when a condition holds over the items of a list."""
-    items = values.listed(alternative)
+    items = alternative.items_of_loop()
     if not items:
         return Truth(logic.FALSE)
     truths = [translate(once, scope.within(item=item)) for _there, item
@@ -238,7 +238,7 @@ def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
     if ended is not None:
         return ended
     if not op.plugin.SEES_MISSING:
-        chosen = tuple(values.Const(None) if values.is_missing(each) else each
+        chosen = tuple(values.Const(None) if each.is_missing else each
                        for each in chosen)
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
@@ -265,7 +265,8 @@ def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
         found = operators.TRANSLATIONS.get(op.name)
         if found is None:
             raise logic.Untranslatable(f'there is no translation of {op.name}')
-        holds, fails = found(machine, op.name, given, several), logic.FALSE
+        holds, fails = found(operators.Operands(
+            machine, op.name, given, several)), logic.FALSE
     return Truth(logic.negated(holds) if inverted else holds, fails)
 
 
@@ -290,7 +291,7 @@ def _ended(chosen: Alternatives, asks_missing: bool,
             # An unknown value may be missing, and the error is not reached.
             return Truth(logic.FALSE, machine.guess(
                 'a value before an error', *unknown))
-        elif values.is_missing(each) and not asks_missing:
+        elif each.is_missing and not asks_missing:
             return Truth(logic.FALSE, fails)
     return None
 

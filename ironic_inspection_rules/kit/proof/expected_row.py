@@ -23,7 +23,7 @@ def of_key(expected: table.Table, key: Value, machine: machines.SymbolicMachine
 
     :param key: what the template ``of`` is for all machines.
     """
-    return values.each(
+    return values.transform(
         key, lambda alternative: _of_one(expected, alternative, machine))
 
 
@@ -49,7 +49,7 @@ def _of_one(expected: table.Table, alternative: values.Alternative,
         # A machine whose key cannot be computed has no row.
         return values.NOTHING
     if isinstance(alternative, values.Const):
-        if values.is_missing(alternative) or isinstance(
+        if alternative.is_missing or isinstance(
                 alternative.value, list | dict):
             return values.NOTHING
         text = table.key_text(alternative.value)

@@ -86,13 +86,13 @@ def argument(declared: arguments.Argument, written: typing.Any,
     found = evaluate(written, scope)
     if not declared.converts:
         return found
-    return values.each(found, functools.partial(_converted, declared))
+    return values.transform(found, functools.partial(_converted, declared))
 
 
 def _converted(declared: arguments.Argument,
                each: values.Alternative) -> Value:
     """Return an argument as the type that it declares."""
-    if isinstance(each, values.Failed) or values.is_missing(each):
+    if isinstance(each, values.Failed) or each.is_missing:
         return values.only(each)
     if isinstance(each, values.Const):
         try:
@@ -132,7 +132,7 @@ def path(written: str, scope: Scope) -> Value:
 
 def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     for token in tokens:
-        if values.is_missing(token) or isinstance(token, values.Failed):
+        if token.is_missing or isinstance(token, values.Failed):
             return values.only(token)
     made: list[str] = []
     for token in tokens:
@@ -166,7 +166,7 @@ def _whole(parts: list[Value], whole: values.Alternative) -> Value:
 def _until(alternative: values.Alternative, parts: list[Value],
            others: Value) -> Value:
     """Return what a whole is by one part of it, and by those after it."""
-    if values.is_missing(alternative) or isinstance(alternative,
+    if alternative.is_missing or isinstance(alternative,
                                                     values.Failed):
         return values.only(alternative)
     if isinstance(alternative, values.UnknownValue):
@@ -178,7 +178,7 @@ def _exacting(alternative: values.Alternative) -> Value:
     """Return an item, which has no value where a field in it has none."""
     if not isinstance(alternative, values.LenientMapping):
         return values.only(alternative)
-    parts = [values.each(entry, _exacting)
+    parts = [values.transform(entry, _exacting)
              for entry in alternative.entries.values()]
     return _whole(parts, alternative)
 
@@ -187,7 +187,7 @@ def _text(parts: tuple[values.Alternative, ...],
           machine: machines.SymbolicMachine) -> Value:
     """Return the text of some values, one after another."""
     for part in parts:
-        if values.is_missing(part) or isinstance(part, values.Failed):
+        if part.is_missing or isinstance(part, values.Failed):
             return values.only(part)
         if isinstance(part, values.UnknownValue):
             return values.unknown(part.reason, 'text', *parts)
@@ -211,11 +211,11 @@ def field(written: interpolation.Field, scope: Scope) -> Value:
     for call in calls:
         found = _filtered(call, found, scope)
     if written.conversion == 's' and not written.spec:
-        return values.each(found, lambda alternative: _text(
+        return values.transform(found, lambda alternative: _text(
             (alternative,), scope.machine))
     if written.conversion or written.spec:
-        return values.each(found, lambda alternative: values.only(
-            alternative) if values.is_missing(alternative)
+        return values.transform(found, lambda alternative: values.only(
+            alternative) if alternative.is_missing
             else values.unknown(f'the format of {{{written.text}}}',
                                 alternative))
     return found
@@ -257,10 +257,10 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
     is_own = root in secret.OWN
     found = secret.step(scope.machine, found, *steps, own=is_own)
     if not is_own:
-        found = values.each(found, functools.partial(secret.whole,
+        found = values.transform(found, functools.partial(secret.whole,
                                                      scope.machine))
     if root == interpolation.ITEM:
-        found = values.each(found, _exacting)
+        found = values.transform(found, _exacting)
     if root == 'plugin_data' and steps and (
             steps[0] in rendering.SECOND_NAMES):
         for other, *path in rendering.SECOND_NAMES[steps[0]]:
@@ -268,7 +268,7 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
                                  *steps[1:])
             usable = logic.negated(logic.disj(
                 values.when(second, lambda each: isinstance(
-                    each, values.Const) and (values.is_missing(each)
+                    each, values.Const) and (each.is_missing
                                              or not each.value)),
                 *(logic.conj(guard, each.term == '')
                   for guard, each in second
@@ -289,4 +289,4 @@ def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:
             f'filter {call.name} with a field as argument', found, str(call),
             scope.fingerprint)
     filter_ = filters.FilterTranslation(op, given, scope.machine)
-    return values.each(found, filter_.of)
+    return values.transform(found, filter_.of)

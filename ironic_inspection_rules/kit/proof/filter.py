@@ -59,7 +59,7 @@ class FilterTranslation:
     def of(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of one alternative."""
         if isinstance(alternative, values.Const):
-            if values.is_missing(alternative):
+            if alternative.is_missing:
                 return values.const(self._given.get('default', '')) if (
                     self._name == 'default') else values.NOTHING
             try:

@@ -72,7 +72,7 @@ class SymbolicInspection:
                  rules: Sequence[model.Rule]) -> None:
         self.machine = machine
         self._deadline = deadline
-        self._messages: pair.Messages = {}
+        self._messages = pair.Messages()
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
         # By identity of a rule, which must not be another one's later.

@@ -9,28 +9,45 @@ import z3
 
 Formula = typing.Any  # A formula of z3.
 
+# The only formulas that are true, and that are false. So they are compared
+# with "is": between formulas "==" makes a third one.
 TRUE, FALSE = z3.BoolVal(True), z3.BoolVal(False)
+
+_ESCAPE = re.compile(r'\\u\{([0-9a-f]+)\}')
+
+
+class Untranslatable(Exception):
+    """The solver has no words for something; the message says for what."""
 
 
 def known(holds: bool) -> Formula:
     """Return the one formula that is true, or that is false."""
-    return TRUE if holds else FALSE
+    if holds:
+        return TRUE
+    return FALSE
 
 
 def simplified(formula: Formula) -> Formula:
     """Return a formula that is the same, and as short as may be."""
     made = z3.simplify(formula)
-    return TRUE if z3.is_true(made) else FALSE if z3.is_false(made) else made
+    if z3.is_true(made):
+        return TRUE
+    if z3.is_false(made):
+        return FALSE
+    return made
 
 
 def settled(formula: Formula) -> Formula:
     """Return true or false where a formula is that, else the formula itself.
 
-    What the solver makes of a formula depends on what it made before: two
-    formulas that are the same would not stay it.
+    What the solver makes of a formula depends on what it made before. The
+    same formula, made shorter twice, would be two, and no key of a value or
+    of a guess with it in it would be found again.
     """
     made = simplified(formula)
-    return made if made is TRUE or made is FALSE else formula
+    if made is TRUE or made is FALSE:
+        return made
+    return formula
 
 
 def conj(*parts: Formula) -> Formula:
@@ -38,7 +55,11 @@ def conj(*parts: Formula) -> Formula:
     left = [part for part in parts if part is not TRUE]
     if any(part is FALSE for part in left):
         return FALSE
-    return z3.And(*left) if len(left) > 1 else left[0] if left else TRUE
+    if not left:
+        return TRUE
+    if len(left) == 1:
+        return left[0]
+    return z3.And(*left)
 
 
 def disj(*parts: Formula) -> Formula:
@@ -46,25 +67,33 @@ def disj(*parts: Formula) -> Formula:
     left = [part for part in parts if part is not FALSE]
     if any(part is TRUE for part in left):
         return TRUE
-    return z3.Or(*left) if len(left) > 1 else left[0] if left else FALSE
+    if not left:
+        return FALSE
+    if len(left) == 1:
+        return left[0]
+    return z3.Or(*left)
 
 
 def negated(part: Formula) -> Formula:
     """Return a formula that holds where the part does not."""
-    return FALSE if part is TRUE else TRUE if part is FALSE else z3.Not(part)
+    if part is TRUE:
+        return FALSE
+    if part is FALSE:
+        return TRUE
+    return z3.Not(part)
 
 
 def constant(text: str) -> typing.Any:
     """Return a text as a term."""
-    # The solver reads \u{41} as A.
+    # The solver reads \u{41} as A. A text that has these characters must not
+    # be read so, and its backslashes are escaped themselves.
     return z3.StringVal(text.replace('\\', r'\u{5c}'))
 
 
 def text_of(term: typing.Any) -> str:
     """Return the text that a term of a model is."""
-    return re.sub(r'\\u\{([0-9a-f]+)\}',
-                  lambda escape: chr(int(escape[1], 16)), term.as_string())
+    return _ESCAPE.sub(_character_of, term.as_string())
 
 
-class Untranslatable(Exception):
-    """The solver has no words for something; the message says for what."""
+def _character_of(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16))

@@ -21,6 +21,8 @@ Alternatives = Iterable[tuple[logic.Formula, values.Alternative]]
 
 LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
+"""How lists and mappings are shown as text."""
+
 _MOST_DIGITS = 18
 
 
@@ -30,7 +32,11 @@ class SymbolicMachine:
     ``domain`` holds for all machines; each of ``limits`` says, with a
     reason, to which machines the search is limited. ``loops`` are the
     guesses about the rest of a list, by its name. ``numbers_of`` are the
-    numbers that texts are of, by the terms of these.
+    numbers that texts are of, by the terms of these. ``reasons`` say why a
+    guess is one, by the name of its term.
+
+    Terms are keys by their numbers, which are those of others once a term is
+    gone: what has such a key keeps the term.
 
     :param alphabet: the characters that its texts may have.
     :param tables: those that rules read, by name.
@@ -65,10 +71,14 @@ class SymbolicMachine:
 
         :param above: what is known of the field it is in.
         """
-        # A field may be a mapping with a key 0, or a list with an item 0.
-        key = (*steps[:-1], f'[{steps[-1]}]') if is_item else steps
+        key = steps
+        if is_item:
+            # A field may be a mapping with a key 0, or a list with an item 0.
+            key = (*steps[:-1], f'[{steps[-1]}]')
         if key not in self.cells:
-            field = above.step(steps[-1]) if above else None
+            field = None
+            if above is not None:
+                field = above.step(steps[-1])
             self.cells[key] = cells.Cell(self, steps, field, is_item)
         return self.cells[key]
 
@@ -103,24 +113,27 @@ class SymbolicMachine:
         if not isinstance(alternative, values.SolverTerm):
             return None
         term = alternative.term
-        if term.get_id() in self._number_texts:
-            return self._number_texts[term.get_id()]
         if alternative.is_text:
             return term
         if alternative.is_boolean:
             return z3.If(term, z3.StringVal('True'), z3.StringVal('False'))
+        if term.get_id() not in self._number_texts:
+            text = self._text_of_number(term)
+            self._number_texts[term.get_id()] = text
+            self.numbers_of[text.get_id()] = term
+        return self._number_texts[term.get_id()]
+
+    def _text_of_number(self, term: typing.Any) -> typing.Any:
+        """Return a new text of a number."""
         if z3.is_int(term):
-            text = z3.If(term < 0, z3.Concat(z3.StringVal('-'),
-                                             z3.IntToStr(-term)),
+            # The solver has no texts of negative numbers.
+            minus = z3.StringVal('-')
+            return z3.If(term < 0, z3.Concat(minus, z3.IntToStr(-term)),
                          z3.IntToStr(term))
-        else:
-            # Which text it is, nobody knows.
-            text = self.text(f'text {len(self._number_texts)} of a float',
-                             derived=True)
-            self.domain.append(z3.InRe(
-                text, self.alphabet.language(texts.FLOAT)))
-        self._number_texts[term.get_id()] = text
-        self.numbers_of[text.get_id()] = term
+        # Which text a float is, it does not know at all.
+        text = self.text(f'text {len(self._number_texts)} of a float',
+                         derived=True)
+        self.domain.append(z3.InRe(text, self.alphabet.language(texts.FLOAT)))
         return text
 
     def asks_text(self, number: typing.Any, question: str,
@@ -144,14 +157,18 @@ class SymbolicMachine:
         self._number(number).near.add(int(value))
 
     def _number(self, term: typing.Any) -> texts.NumberVariable:
-        known = self.numbers.get(term.get_id())
-        if known is None:
-            known = self.numbers[term.get_id()] = texts.NumberVariable(
+        if term.get_id() not in self.numbers:
+            self.numbers[term.get_id()] = texts.NumberVariable(
                 term, f'number {len(self.numbers)}')
-        return known
+        return self.numbers[term.get_id()]
 
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
         """Return a truth value that the solver may choose.
+
+        This is how something that cannot be followed becomes "unknown" and
+        never a wrong "no": the solver finds a machine for either choice. If
+        the engine does not confirm it, the reasons of the guesses that it
+        depends on are those of the answer.
 
         :param reason: why it is not known.
         :param about: all that it depends on: where that is the same, the
@@ -178,10 +195,13 @@ class SymbolicMachine:
         """Return when an unknown value may be null."""
         return self._may_be('null', value)
 
-    def _may_be(self, what: str, value: Alternatives) -> logic.Formula:
-        return logic.disj(*(
-            logic.conj(guard, self.guess(each.reason, what, each))
-            for guard, each in value if isinstance(each, values.UnknownValue)))
+    def _may_be(self, state: str, value: Alternatives) -> logic.Formula:
+        parts = []
+        for guard, alternative in value:
+            if isinstance(alternative, values.UnknownValue):
+                may_be = self.guess(alternative.reason, state, alternative)
+                parts.append(logic.conj(guard, may_be))
+        return logic.disj(*parts)
 
     def facet(self, term: typing.Any, key: typing.Any,
               make: Callable[[str], tuple[typing.Any, ...]],
@@ -217,34 +237,43 @@ class SymbolicMachine:
     @property
     def asked(self) -> tuple[int, ...]:
         """The number of questions about machines, of each kind."""
+        of_texts = 0
+        for text in self.texts.values():
+            of_texts += len(text.near) + len(text.languages)
+            for facet in text.facets.values():
+                of_texts += 1 + len(facet.near)
+        of_numbers = sum(number.asked for number in self.numbers.values())
         return (len(self.domain), len(self.limits), len(self.cells),
-                len(self._ranks), sum(
-                    len(text.near) + len(text.languages) + sum(
-                        1 + len(facet.near) for facet in text.facets.values())
-                    for text in self.texts.values()),
-                sum(number.asked for number in self.numbers.values()))
+                len(self._ranks), of_texts, of_numbers)
 
     def settle(self) -> tuple[list[logic.Formula], list[cells.Limit]]:
-        """Return all that holds of machines, and all limits."""
+        """Return all that holds of machines, and all limits.
+
+        Which texts are tried depends on all that was asked, and is decided
+        here: before each search of which more was asked than of the last one.
+        """
         domain, limits = list(self.domain), list(self.limits)
         for text in self.texts.values():
+            # A text that a filter makes is what the filter makes of those
+            # that are tried of the text before it.
             if text.derived or not text.facets:
                 continue
-            candidates = text.candidates(self.texts)
-            tried = {each: text.term == logic.constant(each)
-                     for each in candidates}
-            domain += [z3.Implies(is_it, z3.And(
-                *text.equations(self.texts, each)))
-                for each, is_it in tried.items()]
+            is_tried = []
+            for candidate in text.candidates(self.texts):
+                is_it = text.term == logic.constant(candidate)
+                is_tried.append(is_it)
+                equations = text.equations(self.texts, candidate)
+                domain.append(z3.Implies(is_it, z3.And(*equations)))
             limits.append(cells.Limit(
-                z3.Or(*tried.values()),
+                z3.Or(*is_tried),
                 f'other text in {text.name} than was tried'))
         for number in self.numbers.values():
             if number.is_asked:
-                equations, is_tried = number.tried()
-                domain += equations
+                equations_of_number, is_tried_number = number.tried()
+                domain += equations_of_number
                 limits.append(cells.Limit(
-                    is_tried, 'other numbers as text than were tried'))
+                    is_tried_number, 'other numbers as text than were tried'))
+        # Computing the equations has asked for the last ranks.
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
         return domain, limits

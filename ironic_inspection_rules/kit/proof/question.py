@@ -232,7 +232,7 @@ class Proof:
     def _ends_differ(self, one: states.State,
                      other: states.State) -> logic.Formula:
         return logic.disj(one.result != other.result, *(
-            pair.differ(self._machine, one.roots[name], other.roots[name])
+            values.differ(self._machine, one.roots[name], other.roots[name])
             for name in ('node', 'plugin_data', 'ports')))
 
     def _conflict(self, first: int, second: int) -> Answer | None:
@@ -251,7 +251,7 @@ class Proof:
                         differing),
                     functools.partial(self._engine.clashes, self._rules,
                                       first, second, place, mine),
-                    f'both write {pair.shown(place)}')
+                    f'both write {pair.as_text(place)}')
             except Unclear as exc:
                 unclear = str(exc)
             else:
@@ -279,7 +279,7 @@ class Proof:
                 witnesses.state(done.facts), path) in (None, data_path.ABSENT)
 
         return self._confirmed(question, (), wanted, confirms,
-                               f'no rule gives it {pair.shown(path)}')
+                               f'no rule gives it {pair.as_text(path)}')
 
     def _equivalent(self) -> Answer:
         if not self._same_tables:

@@ -39,7 +39,7 @@ def step(machine: Machine, value: Value, *names: str,
     """
     for name in names:
         if masking.is_secret(name):
-            value = values.each(value, functools.partial(
+            value = values.transform(value, functools.partial(
                 _entry, machine, name, own))
         else:
             value = values.step(value, name)
@@ -52,7 +52,7 @@ def _entry(machine: Machine, name: str, own: bool,
     found = values.step(values.only(alternative), name)
     if own and _is_written_out(alternative):
         return found
-    return values.each(found, functools.partial(_masked, machine))
+    return values.transform(found, functools.partial(_masked, machine))
 
 
 def _is_written_out(alternative: values.Alternative) -> bool:
@@ -92,7 +92,7 @@ def _is_bare(machine: Machine, alternative: values.Alternative
     if isinstance(alternative, values.ItemList):
         return alternative.length == 0
     if isinstance(alternative, values.Mapping):
-        return values.is_empty(machine, alternative)
+        return alternative.is_empty(machine)
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'empty', alternative)
     return logic.FALSE
@@ -134,7 +134,7 @@ def _inside(machine: Machine, name: str, entry: Value) -> Value:
     shown = whole
     if masking.is_secret(name):
         shown = _masked
-    return values.each(entry, functools.partial(shown, machine))
+    return values.transform(entry, functools.partial(shown, machine))
 
 
 def read_in(machine: Machine, written: typing.Any,
@@ -245,7 +245,7 @@ def _has(machine: Machine, alternative: values.Alternative, own: bool
     if isinstance(alternative, values.ItemList):
         parts = [logic.conj(there, _any(machine, item, own))
                  for (there, item), kept in zip(
-                     values.listed(alternative), alternative.items,
+                     alternative.items_of_loop(), alternative.items,
                      strict=True) if isinstance(kept, values.WrittenItem)]
         if len(parts) < len(alternative.items):
             parts.append(logic.conj(alternative.length > 0, machine.guess(

@@ -377,7 +377,7 @@ def _put_in(machine: machines.SymbolicMachine, into: values.Alternative,
                            creates)
         entries = {**into.entries, path[0]: inner}
         return values.only(values.Mapping(into.cell, entries)), error
-    may_be_item = values.is_list(into) and (
+    may_be_item = into.is_list and (
         data_path.appends(path[0]) or data_path.index(path[0]) is not None)
     if may_be_item or isinstance(into, values.UnknownValue):
         reason = f'a change inside a list, at {path[0]}'

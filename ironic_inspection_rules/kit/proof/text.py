@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Texts of a machine, and what is asked of them."""
+"""Texts and numbers of a machine, and what is asked of them.
 
+The solver knows regular expressions over texts, and little else: it has no
+versions, no addresses, no numbers with a fraction in a text. What it does not
+know is computed by the code of the engine for a few texts that were chosen
+beforehand, and the solver may take one of these. That a text is one of them
+is a limit of the search: what holds for no machine within the limit may hold
+for one beyond it, and the answer is unknown.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import math
 import typing
@@ -20,16 +29,24 @@ INTEGER = '-?[0-9]+'
 FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
 """How numbers are shown."""
 
-Compute = typing.Callable[[str], typing.Sequence[typing.Any]]
-Answers = typing.Callable[[str], bool]
+Compute = Callable[[str], Sequence[typing.Any]]
+Answers = Callable[[str], bool]
+
+
+def pattern_of(number: typing.Any) -> str:
+    """Return a regular expression of the texts that a number may have."""
+    if z3.is_int(number):
+        return INTEGER
+    return FLOAT
 
 
 @dataclasses.dataclass(eq=False)
 class Facet:
     """Values computed from a text outside the solver.
 
-    ``terms`` stand for it, ``compute`` says what they are for a text,
-    ``near`` are texts for which they may be of interest.
+    ``terms`` stand for them, ``compute`` returns what they are for a text,
+    None for a term that may be anything; ``near`` are texts for which they
+    may be of interest.
     """
 
     terms: tuple[typing.Any, ...]
@@ -37,13 +54,18 @@ class Facet:
     near: set[str] = dataclasses.field(default_factory=set)
 
 
-Texts = typing.Mapping[int, 'TextVariable']
+TextVariables = Mapping[int, 'TextVariable']
 """Texts of the solver by the number of their term."""
 
 
 @dataclasses.dataclass(eq=False)
 class TextVariable:
-    """A text of the solver, and what is asked of it."""
+    """A text of the solver, and what is asked of it.
+
+    ``derived`` is one that a filter makes of another text. ``near`` are texts
+    that it is compared with, ``languages`` say when a regular expression
+    matches it, by the number of the formula.
+    """
 
     term: typing.Any
     name: str
@@ -54,36 +76,60 @@ class TextVariable:
     languages: dict[int, logic.Formula] = dataclasses.field(
         default_factory=dict)
 
-    def equations(self, texts: 'Texts', text: str
-                  ) -> typing.Iterator[logic.Formula]:
+    def equations(self, variables: TextVariables,
+                  text: str) -> Iterator[logic.Formula]:
         """Yield what holds where the text is this one."""
         for facet in self.facets.values():
-            made = facet.compute(text)
-            for term, result in zip(facet.terms, made, strict=True):
+            computed = facet.compute(text)
+            for term, result in zip(facet.terms, computed, strict=True):
                 if result is None:
                     continue
-                yield term == (logic.constant(result) if isinstance(
-                    result, str) else result)
-                inner = texts.get(term.get_id())
-                if inner is not None:
-                    yield from inner.equations(texts, result)
+                if isinstance(result, str):
+                    yield term == logic.constant(result)
+                else:
+                    yield term == result
+                # What a filter makes of the text may be asked for, too.
+                derived = variables.get(term.get_id())
+                if derived is not None:
+                    yield from derived.equations(variables, result)
 
-    def candidates(self, texts: 'Texts') -> list[str]:
+    def candidates(self, variables: TextVariables) -> list[str]:
         """Return texts that differ in what is asked of them."""
-        found = {'', '-', 'other', *self.near}
+        texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
-            found |= facet.near
+            texts |= facet.near
             for term in facet.terms:
-                inner = texts.get(term.get_id())
-                for text in inner.candidates(texts) if inner else ():
-                    found |= {text, text.lower(), text.upper(), text.title()}
+                derived = variables.get(term.get_id())
+                if derived is not None:
+                    texts |= _before_filters(derived.candidates(variables))
         for holds in self.languages.values():
-            solver = z3.Solver()
-            solver.set('timeout', math.ceil(1000 * _LONGEST))
-            if solver.check(holds) == z3.sat:
-                found.add(logic.text_of(solver.model()[self.term]))
-        return sorted(filter(self.alphabet.has,
-                             found))[:_MOST_CANDIDATES]
+            example = self._example(holds)
+            if example is not None:
+                texts.add(example)
+        usable = sorted(text for text in texts if self.alphabet.has(text))
+        return usable[:_MOST_CANDIDATES]
+
+    def _example(self, holds: logic.Formula) -> str | None:
+        """Return a text that a regular expression matches."""
+        solver = z3.Solver()
+        solver.set('timeout', math.ceil(1000 * _LONGEST))
+        if solver.check(holds) != z3.sat:
+            return None
+        return logic.text_of(solver.model()[self.term])
+
+
+def _before_filters(texts: list[str]) -> set[str]:
+    """Return texts of which a filter may make these."""
+    return {made for text in texts
+            for made in (text, text.lower(), text.upper(), text.title())}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Question:
+    """What is asked of the text of a number: ``holds`` stands for it."""
+
+    holds: logic.Formula
+    answers: Answers
 
 
 @dataclasses.dataclass(eq=False)
@@ -96,38 +142,40 @@ class NumberVariable:
     term: typing.Any
     name: str
     near: set[int] = dataclasses.field(default_factory=set)
-    _answers: dict[typing.Any, tuple[logic.Formula, Answers]] = (
-        dataclasses.field(default_factory=dict))
+    _questions: dict[typing.Any, _Question] = dataclasses.field(
+        default_factory=dict)
 
     @property
     def asked(self) -> int:
         """How much was asked."""
-        return len(self.near) + len(self._answers)
+        return len(self.near) + len(self._questions)
 
     @property
     def is_asked(self) -> bool:
-        return bool(self._answers)
+        """Whether anything was asked of its text."""
+        return bool(self._questions)
 
     def asks(self, question: typing.Any, answers: Answers) -> logic.Formula:
         """Return when something holds of the text.
 
         :param question: tells what holds from other things.
         """
-        if question not in self._answers:
-            made = z3.Bool(f'{question} of {self.name}')
-            self._answers[question] = made, answers
-        return self._answers[question][0]
+        if question not in self._questions:
+            holds = z3.Bool(f'{question} of {self.name}')
+            self._questions[question] = _Question(holds, answers)
+        return self._questions[question].holds
 
     def tried(self) -> tuple[list[logic.Formula], logic.Formula]:
         """Return what holds of a few numbers, and when it is one of them."""
-        equations, those = [], []
+        equations: list[logic.Formula] = []
+        is_tried: list[logic.Formula] = []
         for number in self._candidates():
             is_it = self.term == number
-            those.append(is_it)
-            equations += [
-                z3.Implies(is_it, holds == answers(str(number)))
-                for holds, answers in self._answers.values()]
-        return equations, z3.Or(*those)
+            is_tried.append(is_it)
+            for question in self._questions.values():
+                answer = question.answers(str(number))
+                equations.append(z3.Implies(is_it, question.holds == answer))
+        return equations, z3.Or(*is_tried)
 
     def _candidates(self) -> list[int] | list[float]:
         numbers = {-1, 0, 1, 2, 8, 10, 32, 100}
@@ -135,6 +183,7 @@ class NumberVariable:
             numbers |= {near - 1, near, near + 1}
         if z3.is_int(self.term):
             return sorted(numbers)
-        # With half of one it is a float for sure, whatever it is made of.
+        # A real number of the solver may be an integer of the machine, whose
+        # text is another one. With half of one it is a float for sure.
         return [number + .5 for number in sorted(numbers)
                 if abs(number) < _MOST_HALVES]

@@ -5,9 +5,14 @@
 A value is one of several alternatives, each under a guard, a formula of z3;
 exactly one guard holds for a machine. What rules write out is known, what a
 machine sends is a cell that the solver fills.
+
+So a field that may be missing, a number or a text has three alternatives, and
+what is asked of it is asked of each of them. A rule that changes the field
+for some machines leaves the new value under the guard "the rule matched" and
+the old ones under its opposite.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import dataclasses
 import functools
 import itertools
@@ -21,16 +26,161 @@ from ironic_inspection_rules.kit.proof import logic
 
 Formula = logic.Formula
 
+MOST = 64
+"""Alternatives of a value that are followed."""
+
+_LARGEST = 5_000
+"""Values inside of a value that are followed: one put into itself grows."""
+
+_MOST_PAIRS = 400
+"""Alternatives of two values that are compared one by one."""
+
+
+class Guesses(typing.Protocol):
+    """Has truth values that nobody knows: a machine of the solver."""
+
+    def guess(self, reason: str, *about: typing.Any) -> Formula:
+        """Return a truth value that the solver may choose."""
+
+
+class Alternative:
+    """One of the things that a value may be.
+
+    Two alternatives are never compared with ``==``: they are the same if
+    their ``identity`` is, and whether they are equal on a machine is a
+    formula.
+    """
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it stands for no value."""
+        return False
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list for sure."""
+        return False
+
+    @property
+    def kind(self) -> str:
+        """The type of a value of which something is known."""
+        # Callers have set aside what is unknown or an error. A caller that
+        # has not is a mistake, and its question is answered with unknown.
+        raise AssertionError(f'{type(self).__name__} is of no type')
+
+    @property
+    def identity(self) -> Hashable:
+        """A key that is the same for alternatives that surely are."""
+        return id(self)
+
+    @property
+    def size(self) -> int:
+        """How many values are inside of it, at any depth."""
+        return 0
+
+    def as_term(self) -> typing.Any:
+        """Return a plain value as a term of the solver, else None."""
+        return None
+
+    def opened(self) -> 'Alternative':
+        """Return a known mapping or list as one of alternatives."""
+        return self
+
+    def step(self, name: str) -> 'Value':
+        """Return what is under a name or an index."""
+        return NOTHING
+
+    def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
+        """Return the items that a loop over it has, each with when it exists.
+
+        Only what :class:`Const`, :class:`Mapping` and :class:`ItemList` are
+        has items.
+        """
+        raise AssertionError(f'{type(self).__name__} has no items')
+
+    def differs_from(self, machine: Guesses,
+                     other: 'Alternative') -> Formula:
+        """Return when it is not the same as another alternative.
+
+        :param other: of which something is known; not both are a
+            :class:`Const`, and neither is a known mapping or list.
+        """
+        # Values of two types are never the same.
+        return logic.TRUE
+
+
+Value = tuple[tuple[Formula, Alternative], ...]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Const:
+class Const(Alternative):
     """A value that is known: JSON data, or :data:`.path.ABSENT`."""
 
     value: typing.Any
 
+    @property
+    def is_missing(self) -> bool:
+        return self.value is data_path.ABSENT
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.value, list)
+
+    @property
+    def kind(self) -> str:
+        # bool before int, of which it is a subclass.
+        if isinstance(self.value, bool):
+            return 'boolean'
+        if isinstance(self.value, int | float):
+            return 'number'
+        if isinstance(self.value, str):
+            return 'text'
+        if isinstance(self.value, list):
+            return 'list'
+        if isinstance(self.value, dict):
+            return 'mapping'
+        return 'null'
+
+    @property
+    def identity(self) -> Hashable:
+        if self.is_missing:
+            return None
+        return data_path.identity(self.value)
+
+    def as_term(self) -> typing.Any:
+        if isinstance(self.value, str):
+            return logic.constant(self.value)
+        if isinstance(self.value, bool):
+            return z3.BoolVal(self.value)
+        if isinstance(self.value, int):
+            return z3.IntVal(self.value)
+        if isinstance(self.value, float):
+            # The shortest text of a float is exactly what JSON had.
+            return z3.RealVal(repr(self.value))
+        return None
+
+    def opened(self) -> Alternative:
+        if isinstance(self.value, dict):
+            return Mapping.of(self.value)
+        if isinstance(self.value, list):
+            items = tuple(WrittenItem(const(item)) for item in self.value)
+            return ItemList(z3.IntVal(len(items)), items, 'a list')
+        return self
+
+    def step(self, name: str) -> 'Value':
+        return const(data_path.get(self.value, (name,)))
+
+    def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
+        if not isinstance(self.value, list):
+            return [(logic.TRUE, only(self))]
+        return [(logic.TRUE, const(item)) for item in self.value]
+
+    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
+        return _terms_differ(self.as_term(), other.as_term())
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SolverTerm:
+class SolverTerm(Alternative):
     """A truth value, a number or a text of the solver."""
 
     term: typing.Any
@@ -43,17 +193,39 @@ class SolverTerm:
     def is_boolean(self) -> bool:
         return bool(z3.is_bool(self.term))
 
+    @property
+    def kind(self) -> str:
+        if self.is_text:
+            return 'text'
+        if self.is_boolean:
+            return 'boolean'
+        return 'number'
 
-_mappings: dict[Hashable, int] = {}
+    @property
+    def identity(self) -> Hashable:
+        return 'term', self.term.get_id()
+
+    def as_term(self) -> typing.Any:
+        return self.term
+
+    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
+        return _terms_differ(self.term, other.as_term())
+
+
+_mapping_numbers: dict[Hashable, int] = {}
+"""Numbers of mappings by what is in them; see :attr:`Mapping.identity`."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Mapping:
+class Mapping(Alternative):
     """A mapping: that of a machine, if there is one, with other entries.
 
     ``cell`` is the :class:`.cell.Cell` of the first, an
     :class:`UnknownValue` where nobody knows what else is in it, None where
     nothing is.
+
+    An entry whose name begins with ``#`` holds in another form what the
+    entry without it holds as one text: capabilities, each by its name.
     """
 
     cell: typing.Any
@@ -62,32 +234,87 @@ class Mapping:
     @classmethod
     def of(cls, known: dict[str, typing.Any]) -> 'Mapping':
         """Return a mapping that is known by its entries."""
-        return cls(None, {name: const(each) for name, each in known.items()})
+        return cls(None, {name: const(value)
+                          for name, value in known.items()})
+
+    @property
+    def kind(self) -> str:
+        return 'mapping'
 
     def entry(self, name: str) -> 'Value':
         """Return the entry of that name, which may be absent."""
         if name in self.entries:
             return self.entries[name]
-        kept = self.entries.get(f'#{name}')
-        if kept is not None:
-            # The text of what rules change by its names.
-            return unknown(f'{name} as a text', kept)
-        found: Value = self.cell.child(name) if self.cell else NOTHING
-        return found
+        in_another_form = self.entries.get(f'#{name}')
+        if in_another_form is not None:
+            # Rules have changed it by its names. Which text that makes, with
+            # the names in an order, is not followed.
+            return unknown(f'{name} as a text', in_another_form)
+        if self.cell is None:
+            return NOTHING
+        return typing.cast(Value, self.cell.child(name))
+
+    def step(self, name: str) -> 'Value':
+        return self.entry(name)
+
+    def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
+        # A loop over a mapping has one item, the mapping.
+        return [(logic.TRUE, only(self))]
 
     @functools.cached_property
     def identity(self) -> Hashable:
-        """A key that is the same for mappings that surely are."""
-        key = id(self.cell), tuple(
-            (name, fingerprint(self.entries[name]))
-            for name in sorted(self.entries))
-        # A number: mappings in mappings would have keys without end.
-        return Mapping, _mappings.setdefault(key, len(_mappings))
+        entries = tuple((name, fingerprint(self.entries[name]))
+                        for name in sorted(self.entries))
+        key = id(self.cell), entries
+        # A number for the key: mappings in mappings in mappings would have
+        # keys without end.
+        number = _mapping_numbers.setdefault(key, len(_mapping_numbers))
+        return Mapping, number
 
     @functools.cached_property
     def size(self) -> int:
-        """How many values are in it, at any depth."""
         return sum(map(size, self.entries.values()))
+
+    def is_empty(self, machine: Guesses) -> Formula:
+        """Return when it has no entries."""
+        gone = logic.TRUE
+        for name, entry in self.entries.items():
+            gone = logic.conj(gone, _is_gone(machine, name, entry))
+        if gone is logic.FALSE or self.cell is None:
+            return gone
+        if isinstance(self.cell, UnknownValue):
+            return logic.conj(gone, machine.guess(
+                self.cell.reason, 'empty', self))
+        # Rules may have removed all that the mapping of the machine had.
+        return logic.conj(gone, self.cell.has_only(self.entries))
+
+    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
+        if not isinstance(other, Mapping):
+            return logic.TRUE
+        if self.cell is not other.cell:
+            # Mappings of two places of a machine are compared by nobody.
+            return perhaps_differ(machine, self, other)
+        # What neither has changed is the same in both.
+        names = sorted({*self.entries, *other.entries})
+        return logic.disj(*(
+            differ(machine, self.entry(name), other.entry(name))
+            for name in names))
+
+
+def _is_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
+    """Return when an entry of a mapping is not there."""
+    parts = []
+    for guard, alternative in entry:
+        if name.startswith('#') and isinstance(alternative, Mapping):
+            # The text of capabilities is not there without any of them.
+            parts.append(logic.conj(guard, alternative.is_empty(machine)))
+        elif alternative.is_missing:
+            parts.append(guard)
+        elif isinstance(alternative, UnknownValue):
+            is_absent = machine.guess(alternative.reason, 'absent',
+                                      alternative)
+            parts.append(logic.conj(guard, is_absent))
+    return logic.disj(*parts)
 
 
 class LenientMapping(Mapping):
@@ -105,11 +332,13 @@ class WrittenItem:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ItemList:
+class ItemList(Alternative):
     """A list of a machine; ``items`` are those that are looked at.
 
-    Each has a ``value``: a :class:`WrittenItem` or a :class:`.machine.Cell`.
-    ``uses`` are those for which the number or the place of items matters.
+    Each has a ``value``: a :class:`WrittenItem` or a :class:`.cell.Cell`.
+    ``uses`` are those for which the number or the place of items matters:
+    without any, an item that is not looked at is like one that is, and the
+    search needs no longer lists. See :class:`.search.MachineSearch`.
     """
 
     length: Formula
@@ -118,25 +347,102 @@ class ItemList:
     uses: set[str] = dataclasses.field(default_factory=set)
 
     @property
+    def is_list(self) -> bool:
+        return True
+
+    @property
+    def kind(self) -> str:
+        return 'list'
+
+    @property
     def is_longer(self) -> Formula:
         """Holds where there are items that are not looked at."""
         return self.length > len(self.items)
 
+    @property
+    def has_written_items(self) -> bool:
+        """Whether a rule has written out or changed some of its items."""
+        return any(isinstance(item, WrittenItem) for item in self.items)
+
+    @property
+    def identity(self) -> Hashable:
+        keys: list[Hashable] = []
+        for item in self.items:
+            if isinstance(item, WrittenItem):
+                keys.append(fingerprint(item.value))
+            else:
+                keys.append(id(item))
+        return ItemList, self.length.get_id(), tuple(keys)
+
+    @property
+    def size(self) -> int:
+        # Items of the machine do not grow by what rules do.
+        return sum(size(item.value) for item in self.items
+                   if isinstance(item, WrittenItem))
+
+    def step(self, name: str) -> 'Value':
+        position = data_path.index(name)
+        if position is None:
+            return NOTHING
+        self.uses.add(name)
+        exists = self.length > position
+        if position < len(self.items):
+            item = self.items[position].value
+        else:
+            item = unknown(f'item {position} of {self.name}', self)
+        return choose(exists, item, NOTHING)
+
+    def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
+        return [(logic.settled(self.length > index), item.value)
+                for index, item in enumerate(self.items)]
+
+    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
+        if not isinstance(other, ItemList):
+            return logic.TRUE
+        if not self.has_written_items and not other.has_written_items:
+            return perhaps_differ(machine, self, other)
+        differing = [self.length != other.length]
+        # The shorter one of the two may have no items left to compare.
+        pairs = list(zip(self.items, other.items, strict=False))
+        for index, (mine, theirs) in enumerate(pairs):
+            items_differ = differ(machine, mine.value, theirs.value)
+            differing.append(logic.conj(self.length > index, items_differ))
+        if not self.length.eq(other.length):
+            # Two lists of one length have the same items where nobody looks:
+            # rules write only those that are looked at.
+            differing.append(logic.conj(
+                self.length > len(pairs),
+                perhaps_differ(machine, self, other)))
+        return logic.disj(*differing)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TraitNames:
-    """A list of names: those whose entry is true."""
+class TraitNames(Alternative):
+    """The list of a node's traits: the names whose entry is true."""
 
     mapping: 'Value'
 
+    @property
+    def kind(self) -> str:
+        return 'list'
+
+    @property
+    def identity(self) -> Hashable:
+        return TraitNames, fingerprint(self.mapping)
+
+    def step(self, name: str) -> 'Value':
+        # Nobody knows in which order a node has its traits.
+        return unknown('one of the traits by its number', self, name)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class UnknownValue:
+class UnknownValue(Alternative):
     """A value of which nothing is known, and why.
 
     It may be of any type, missing, or an error. It is the value that a
     function has for the things it is ``about``: :func:`unknown` returns the
-    same one where they are the same.
+    same one where they are the same. So two rules that make the same of the
+    same are known to make the same, whatever that is.
     """
 
     reason: str
@@ -146,15 +452,24 @@ class UnknownValue:
         """Return what it has under a name, if it is a mapping."""
         return unknown(self.reason, self, name)
 
+    def step(self, name: str) -> 'Value':
+        return self.child(name)
+
+    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
+        return perhaps_differ(machine, self, other)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Failed:
+class Failed(Alternative):
     """A value that cannot be computed: reading it is an error."""
 
+    @property
+    def identity(self) -> Hashable:
+        return Failed
 
-Alternative = (Const | SolverTerm | Mapping | ItemList | TraitNames
-               | UnknownValue | Failed)
-Value = tuple[tuple[Formula, Alternative], ...]
+    def step(self, name: str) -> 'Value':
+        return only(self)
+
 
 # An entry goes with the last user of the unknown value. That keeps what it is
 # about, so that no other object gets an id that is in the key.
@@ -162,33 +477,36 @@ _unknown: weakref.WeakValueDictionary[Hashable, UnknownValue] = (
     weakref.WeakValueDictionary())
 
 
-def unknown(reason: str, *about: typing.Any) -> 'Value':
+def unknown(reason: str, *about: typing.Any) -> Value:
     """Return the value that nobody knows of things that are known.
 
     :param about: all that the value depends on.
     """
     key = reason, *map(fingerprint, about)
-    found = _unknown.get(key)
-    if found is None:
-        found = _unknown[key] = UnknownValue(reason, about)
-    return only(found)
+    known = _unknown.get(key)
+    if known is None:
+        known = UnknownValue(reason, about)
+        _unknown[key] = known
+    return only(known)
 
 
 def fingerprint(thing: typing.Any) -> Hashable:
     """Return a key that is the same for things that surely are.
 
     :param thing: an alternative, a value, a formula, text, or a sequence of
-        them. It must be kept as long as the key is.
+        them. It must be kept as long as the key is: the key has ids of
+        objects, which others get once these are gone.
     """
     if isinstance(thing, Alternative):
-        return identity(thing)
+        return thing.identity
     if isinstance(thing, z3.AstRef):
+        # Equal formulas are one object of the solver.
         return z3.AstRef, thing.get_id()
     if isinstance(thing, tuple | list):
         return tuple(map(fingerprint, thing))
-    known = getattr(thing, 'fingerprint', None)
-    if known is not None:
-        return typing.cast(Hashable, known)
+    own = getattr(thing, 'fingerprint', None)
+    if own is not None:
+        return typing.cast(Hashable, own)
     return typing.cast(Hashable, thing)
 
 
@@ -202,69 +520,41 @@ def const(value: typing.Any) -> Value:
     return only(Const(value))
 
 
-MOST = 64
-"""Alternatives of a value that are followed."""
-
-_LARGEST = 5_000
-"""Values inside of a value that are followed: one put into itself grows."""
-
 NOTHING = const(data_path.ABSENT)
 FAILED = only(Failed())
 
 
-def join(parts: typing.Iterable[tuple[Formula, Value]]) -> Value:
+def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     """Return the value of the part whose guard holds."""
-    known: dict[typing.Any, tuple[Formula, Alternative]] = {}
-    for guard, value in parts:
+    known: dict[Hashable, tuple[Formula, Alternative]] = {}
+    for outer, value in parts:
         for inner, alternative in value:
-            both = logic.conj(guard, inner)
-            if both is logic.FALSE:
+            guard = logic.conj(outer, inner)
+            if guard is logic.FALSE:
                 continue
-            key = identity(alternative)
+            key = alternative.identity
             if key in known:
-                both = logic.disj(known[key][0], both)
-            known[key] = both, alternative
+                guard = logic.disj(known[key][0], guard)
+            known[key] = guard, alternative
     if len(known) > MOST:
+        # Each rule may double the alternatives of a place. An unknown value
+        # keeps the time of a proof in bounds, at the price of the answer.
         return unknown('a value with too many alternatives',
                        tuple(known.values()))
     return tuple(known.values())
 
 
-def identity(alternative: Alternative) -> typing.Hashable:
-    """Return a key that is the same for alternatives that surely are."""
-    if isinstance(alternative, Const):
-        return None if alternative.value is data_path.ABSENT else (
-            data_path.identity(alternative.value))
-    if isinstance(alternative, SolverTerm):
-        return 'term', alternative.term.get_id()
-    if isinstance(alternative, Mapping):
-        return alternative.identity
-    if isinstance(alternative, ItemList):
-        return (ItemList, alternative.length.get_id(), tuple(
-            fingerprint(item.value) if isinstance(item, WrittenItem)
-            else id(item) for item in alternative.items))
-    if isinstance(alternative, TraitNames):
-        return TraitNames, fingerprint(alternative.mapping)
-    return Failed if isinstance(alternative, Failed) else id(alternative)
-
-
 def size(value: Value) -> int:
     """Return how many values there are in a value, itself among them."""
-    found = 0
-    for _guard, alternative in value:
-        found += 1
-        if isinstance(alternative, Mapping):
-            found += alternative.size
-        elif isinstance(alternative, ItemList):
-            found += sum(size(item.value) for item in alternative.items
-                         if isinstance(item, WrittenItem))
-    return found
+    return sum(1 + alternative.size for _guard, alternative in value)
 
 
 def choose(guard: Formula, one: Value, other: Value) -> Value:
     """Return one value where the guard holds, and else the other one.
 
-    Mappings of one cell stay one: what differs are their entries.
+    Mappings of one cell stay one mapping: what differs are their entries. So
+    a hundred rules that each set one entry leave one mapping of a hundred
+    entries, and not all mappings that some of these rules may leave.
     """
     if one is other or guard is logic.TRUE:
         return one
@@ -276,92 +566,79 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
     parts: list[tuple[Formula, Value]] = []
     left = list(other)
     for inner, mine in one:
-        twin = next((pair for pair in left if isinstance(mine, Mapping)
-                     and isinstance(pair[1], Mapping)
-                     and pair[1].cell is mine.cell), None)
-        theirs = twin and twin[1]
-        if theirs is mine or not isinstance(mine, Mapping) or (
-                not isinstance(theirs, Mapping)) or twin is None:
+        twin = _mapping_of_one_cell(mine, left)
+        if twin is None or twin[1] is mine:
             parts.append((logic.conj(guard, inner), only(mine)))
             continue
         left.remove(twin)
-        parts.append((
-            logic.disj(logic.conj(guard, inner),
-                       logic.conj(opposite, twin[0])),
-            only(Mapping(mine.cell, {
-                name: choose(guard, mine.entry(name), theirs.entry(name))
-                for name in (*mine.entries, *theirs.entries)}))))
-    parts += [(logic.conj(opposite, inner), only(alternative))
-              for inner, alternative in left]
+        there, theirs = twin
+        exists = logic.disj(logic.conj(guard, inner),
+                            logic.conj(opposite, there))
+        assert isinstance(mine, Mapping)
+        entries = {name: choose(guard, mine.entry(name), theirs.entry(name))
+                   for name in (*mine.entries, *theirs.entries)}
+        parts.append((exists, only(Mapping(mine.cell, entries))))
+    for inner, alternative in left:
+        parts.append((logic.conj(opposite, inner), only(alternative)))
     return join(parts)
 
 
-def opened(alternative: Alternative) -> Alternative:
-    """Return a known mapping or list as one of alternatives."""
-    if isinstance(alternative, Const):
-        inner = alternative.value
-        if isinstance(inner, dict):
-            return Mapping.of(inner)
-        if isinstance(inner, list):
-            return ItemList(z3.IntVal(len(inner)), tuple(
-                WrittenItem(const(item)) for item in inner), 'a list')
-    return alternative
+def _mapping_of_one_cell(
+        alternative: Alternative,
+        others: list[tuple[Formula, Alternative]],
+) -> tuple[Formula, Mapping] | None:
+    """Return the first mapping that is of the cell of another one."""
+    if not isinstance(alternative, Mapping):
+        return None
+    for pair in others:
+        if isinstance(pair[1], Mapping) and pair[1].cell is alternative.cell:
+            return typing.cast('tuple[Formula, Mapping]', pair)
+    return None
 
 
-def each(value: Value, make: typing.Callable[[Alternative], Value]) -> Value:
-    """Apply a function to each alternative of a value."""
-    return join((guard, make(alternative)) for guard, alternative in value)
+def transform(value: Value,
+              function: Callable[[Alternative], Value]) -> Value:
+    """Return what a function makes of each alternative of a value."""
+    return join((guard, function(alternative))
+                for guard, alternative in value)
 
 
-def product(values: typing.Sequence[Value]
-            ) -> typing.Iterator[tuple[Formula, tuple[Alternative, ...]]]:
+def product(values: Sequence[Value]
+            ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
     """Yield the combinations of alternatives, each with its guard."""
-    for chosen in itertools.product(*values):
-        both = logic.conj(*(guard for guard, _alternative in chosen))
-        if both is not logic.FALSE:
-            yield both, tuple(alternative for _guard, alternative in chosen)
+    for pairs in itertools.product(*values):
+        guard = logic.conj(*(part for part, _alternative in pairs))
+        if guard is not logic.FALSE:
+            yield guard, tuple(alternative for _part, alternative in pairs)
 
 
 def step(value: Value, *names: str) -> Value:
     """Follow names and indexes below a value."""
     for name in names:
-        value = each(value, functools.partial(_below, name))
+        value = join((guard, alternative.step(name))
+                     for guard, alternative in value)
     return value
 
 
-def _below(name: str, alternative: Alternative) -> Value:
-    if isinstance(alternative, Const):
-        return const(data_path.get(alternative.value, (name,)))
-    if isinstance(alternative, Mapping):
-        return alternative.entry(name)
-    if isinstance(alternative, ItemList):
-        position = data_path.index(name)
-        if position is None:
-            return NOTHING
-        alternative.uses.add(name)
-        return choose(
-            alternative.length > position, alternative.items[position].value
-            if position < len(alternative.items) else unknown(
-                f'item {position} of {alternative.name}', alternative),
-            NOTHING)
-    if isinstance(alternative, TraitNames):
-        return unknown('one of the traits by its number', alternative, name)
-    if isinstance(alternative, UnknownValue):
-        return alternative.child(name)
-    return only(alternative) if isinstance(alternative, Failed) else NOTHING
+def when(value: Value, test: Callable[[Alternative], bool]) -> Formula:
+    """Return when a value is an alternative that passes a test."""
+    return logic.disj(*(guard for guard, alternative in value
+                        if test(alternative)))
 
 
 def is_missing(alternative: Alternative) -> bool:
     """Return whether an alternative stands for no value."""
-    return isinstance(alternative, Const) and (
-        alternative.value is data_path.ABSENT)
+    return alternative.is_missing
 
 
-def is_list(alternative: Alternative) -> bool:
-    """Return whether an alternative is a list for sure."""
-    if isinstance(alternative, Const):
-        return isinstance(alternative.value, list)
-    return isinstance(alternative, ItemList)
+def is_failed(alternative: Alternative) -> bool:
+    """Return whether an alternative cannot be computed."""
+    return isinstance(alternative, Failed)
+
+
+def has_no_value(alternative: Alternative) -> bool:
+    """Return whether an alternative is missing or an error."""
+    return alternative.is_missing or isinstance(alternative, Failed)
 
 
 def absent(value: Value) -> Formula:
@@ -371,50 +648,63 @@ def absent(value: Value) -> Formula:
 
 def failed(value: Value) -> Formula:
     """Return when a value cannot be computed."""
-    return when(value, lambda alternative: isinstance(alternative, Failed))
+    return when(value, is_failed)
 
 
-def when(value: Value, test: typing.Callable[[Alternative], bool]) -> Formula:
-    """Return when a value is an alternative that passes a test."""
-    return logic.disj(*(guard for guard, alternative in value
-                  if test(alternative)))
+def differ(machine: Guesses, one: Value, other: Value) -> Formula:
+    """Return when two values are not the same."""
+    if one is other or fingerprint(one) == fingerprint(other):
+        return logic.FALSE
+    if len(one) * len(other) > _MOST_PAIRS:
+        return _differ_at_large(machine, one, other)
+    parts = []
+    for guard, (mine, theirs) in product([one, other]):
+        differing = _alternatives_differ(machine, mine, theirs)
+        parts.append(logic.conj(guard, differing))
+    return logic.disj(*parts)
 
 
-def is_empty(machine: typing.Any, mapping: Mapping) -> Formula:
-    """Return when a mapping has no entries.
+def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
+    """Return when two values with many alternatives are not the same.
 
-    :param machine: the :class:`.machine.SymbolicMachine` that it is of.
+    They are the same where both are the same alternative. Where they are two,
+    nobody compares these, and they may differ.
     """
-    gone = logic.TRUE
-    for name, entry in mapping.entries.items():
-        parts = []
-        for guard, alternative in entry:
-            if name.startswith('#') and isinstance(alternative, Mapping):
-                parts.append(logic.conj(guard, is_empty(machine,
-                                                        alternative)))
-            elif is_missing(alternative):
-                parts.append(guard)
-            elif isinstance(alternative, UnknownValue):
-                parts.append(logic.conj(guard, machine.guess(
-                    alternative.reason, 'absent', alternative)))
-        gone = logic.conj(gone, logic.disj(*parts))
-    if gone is logic.FALSE or mapping.cell is None:
-        return gone
-    if isinstance(mapping.cell, UnknownValue):
-        return logic.conj(gone, machine.guess(
-            mapping.cell.reason, 'empty', mapping))
-    # Rules may have removed all that the mapping of the machine had.
-    return logic.conj(gone, mapping.cell.has_only(mapping.entries))
+    mine = {alternative.identity: guard for guard, alternative in one}
+    theirs = {alternative.identity: guard for guard, alternative in other}
+    same = logic.disj(*(logic.conj(guard, theirs[key])
+                        for key, guard in mine.items() if key in theirs))
+    return logic.conj(logic.negated(same), machine.guess(
+        'whether two values are the same', 'differ', one, other))
 
 
-def listed(alternative: Alternative) -> list[tuple[Formula, Value]]:
-    """Return the items of a loop, each with when it exists."""
-    if isinstance(alternative, Mapping):
-        return [(logic.TRUE, only(alternative))]
-    if isinstance(alternative, Const):
-        inner = alternative.value
-        return [(logic.TRUE, const(item)) for item
-                in (inner if isinstance(inner, list) else [inner])]
-    assert isinstance(alternative, ItemList)
-    return [(logic.settled(alternative.length > index), item.value)
-            for index, item in enumerate(alternative.items)]
+def _alternatives_differ(machine: Guesses, one: Alternative,
+                         other: Alternative) -> Formula:
+    """Return when two alternatives are not the same."""
+    if one.identity == other.identity:
+        return logic.FALSE
+    if isinstance(one, Const) and isinstance(other, Const):
+        return logic.known(not data_path.same(one.value, other.value))
+    one = one.opened()
+    other = other.opened()
+    if isinstance(other, UnknownValue):
+        return perhaps_differ(machine, one, other)
+    return one.differs_from(machine, other)
+
+
+def _terms_differ(one: typing.Any, other: typing.Any) -> Formula:
+    """Return when two terms are not the same; None is no term."""
+    if one is None or other is None or one.sort() != other.sort():
+        return logic.TRUE
+    return one != other
+
+
+def perhaps_differ(machine: Guesses, one: Alternative,
+                   other: Alternative) -> Formula:
+    """Return when two alternatives differ that nobody can compare.
+
+    The guess is the same whichever of the two is asked.
+    """
+    identities = frozenset((one.identity, other.identity))
+    return machine.guess('whether two values are the same', 'differ',
+                         identities, one, other)

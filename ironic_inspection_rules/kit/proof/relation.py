@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Relations between two values as formulas of the solver.
+
+The engine compares values of any two types: a text that reads as a number is
+compared with numbers as one, and texts are in the order of their characters.
+The kind of both alternatives is known here, so each pair of kinds has a
+formula of its own.
+"""
+
+from collections.abc import Callable, Sequence
+import itertools
+import operator
+import typing
+
+import z3
+
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import text as texts
+from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.plugins.conditions import comparison
+
+Machine = machines.SymbolicMachine
+Alternatives = Sequence[values.Alternative]
+
+COMPARE: dict[str, Callable[..., typing.Any]] = {
+    'eq': operator.eq, 'ne': operator.ne, 'lt': operator.lt,
+    'le': operator.le, 'gt': operator.gt, 'ge': operator.ge}
+"""What compares two terms, by the op of a condition."""
+
+_REVERSED = {'lt': 'gt', 'le': 'ge', 'gt': 'lt', 'ge': 'le'}
+"""What holds of the second value and the first one."""
+
+_OPPOSITE = {'gt': 'le', 'ge': 'lt'}
+
+
+def chain(machine: Machine, relation: str,
+          several: Alternatives) -> logic.Formula:
+    """Return when each of some values has a relation to the next one."""
+    if is_alone(several):
+        return logic.TRUE
+    return logic.conj(*(between(machine, relation, one, other)
+                        for one, other in itertools.pairwise(several)))
+
+
+def versions(machine: Machine, relation: str,
+             several: Alternatives) -> logic.Formula:
+    """Return when each of some versions has a relation to the next one.
+
+    A version is a number to the solver, its rank among all versions that
+    were asked for.
+    """
+    if is_alone(several):
+        return logic.TRUE
+    if any(alternative.kind != 'text' for alternative in several):
+        return logic.FALSE
+    ranks = []
+    for alternative in several:
+        if isinstance(alternative, values.Const):
+            rank = machine.rank(alternative.value, comparison.version_key)
+        else:
+            rank = _rank_of_text(machine, alternative, several)
+        ranks.append(rank)
+    compare = COMPARE[relation]
+    return logic.conj(*(compare(one, other)
+                        for one, other in itertools.pairwise(ranks)))
+
+
+def _rank_of_text(machine: Machine, alternative: values.Alternative,
+                  others: Alternatives) -> typing.Any:
+    """Return the rank of a version that a machine sends."""
+    def make_rank(name: str) -> tuple[typing.Any, ...]:
+        return (z3.Real(name),)
+
+    def compute_rank(text: str) -> tuple[typing.Any, ...]:
+        return (machine.rank(text, comparison.version_key),)
+
+    facet = machine.facet(alternative.as_term(), 'version', make_rank,
+                          compute_rank)
+    if facet is None:
+        raise logic.Untranslatable('text made of others as a version')
+    for other in others:
+        if isinstance(other, values.Const):
+            # The version itself, one after it and one before it.
+            facet.near |= {other.value, f'{other.value}.1',
+                           f'{other.value}~', '0'}
+    return facet.terms[0]
+
+
+def is_alone(several: Alternatives) -> bool:
+    """Return whether there is one value, which is compared with none.
+
+    :raises: :class:`.logic.Untranslatable` for one list, whose items are.
+    """
+    if len(several) != 1:
+        return False
+    if several[0].kind == 'list':
+        raise logic.Untranslatable('a comparison of the items of a list')
+    return True
+
+
+def between(machine: Machine, relation: str, one: values.Alternative,
+            other: values.Alternative) -> logic.Formula:
+    """Return when a value has a relation to another one.
+
+    :raises: :class:`.logic.Untranslatable` for lists and mappings.
+    """
+    if isinstance(one, values.Const) and isinstance(other, values.Const):
+        return logic.known(_holds(relation, one.value, other.value))
+    kinds = {one.kind, other.kind}
+    if kinds == {'text'}:
+        return _between_texts(machine, relation, one, other)
+    if kinds == {'number', 'text'}:
+        return _between_number_and_text(machine, relation, one, other)
+    if kinds <= {'number', 'boolean'}:
+        _note_number(machine, one, other)
+        _note_number(machine, other, one)
+        return COMPARE[relation](as_number(one), as_number(other))
+    if kinds in ({'list'}, {'mapping'}):
+        raise logic.Untranslatable('a comparison of lists or mappings')
+    # Values of other types have no order, and are not equal.
+    return logic.known(relation == 'ne')
+
+
+def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:
+    """Return whether a relation holds between two values that are known."""
+    if comparison.equal(one, other):
+        return bool(COMPARE[relation](0, 0))
+    op = registry.installed().conditions[relation]
+    return bool(op.plugin.holds(one, other))
+
+
+def _between_texts(machine: Machine, relation: str, one: values.Alternative,
+                   other: values.Alternative) -> logic.Formula:
+    has_characters = True
+    for term, text in ((one, other), (other, one)):
+        if isinstance(text, values.Const):
+            has_characters &= machine.alphabet.has(text.value)
+            machine.note(term.as_term(), text.value)
+    holds = _compare_texts(machine, relation, one, other)
+    if has_characters:
+        return holds
+    # No text of a machine has them, so that the solver could not find one
+    # that is equal.
+    return machine.guess('characters that the solver does not have',
+                         relation, one, other)
+
+
+def _compare_texts(machine: Machine, relation: str, one: values.Alternative,
+                   other: values.Alternative) -> logic.Formula:
+    if relation in ('eq', 'ne'):
+        return COMPARE[relation](one.as_term(), other.as_term())
+    if isinstance(other, values.Const):
+        return _order_beside(machine, relation, one.as_term(), other.value)
+    if isinstance(one, values.Const):
+        return _order_beside(machine, _REVERSED[relation], other.as_term(),
+                             one.value)
+    if relation in ('gt', 'ge'):
+        # The solver has "<" and "<=" of texts only.
+        relation = _REVERSED[relation]
+        one, other = other, one
+    return COMPARE[relation](one.as_term(), other.as_term())
+
+
+def _order_beside(machine: Machine, relation: str, term: typing.Any,
+                  text: str) -> logic.Formula:
+    """Return when a text comes before or after one that is known."""
+    if relation in _OPPOSITE:
+        return logic.negated(_order_beside(
+            machine, _OPPOSITE[relation], term, text))
+    is_before = _is_before(machine, term, text)
+    if relation == 'lt':
+        return is_before
+    return logic.disj(is_before, term == logic.constant(text))
+
+
+def _is_before(machine: Machine, term: typing.Any,
+               text: str) -> logic.Formula:
+    """Return when a text comes before one that is known."""
+    number = machine.numbers_of.get(term.get_id())
+    if number is None:
+        return z3.InRe(term, machine.alphabet.below(text))
+
+    def compute_order(known: str) -> bool:
+        return known < text
+
+    # The solver hardly ever finds a number whose text is in a language. Most
+    # texts come before all numbers, or after all.
+    held = machine.alphabet.held_below(text, texts.pattern_of(number))
+    if held is None:
+        return machine.asks_text(number, f'before {text!r}', compute_order,
+                                 text)
+    return logic.known(held)
+
+
+def _between_number_and_text(
+        machine: Machine, relation: str, one: values.Alternative,
+        other: values.Alternative) -> logic.Formula:
+    """Return when a number has a relation to the number in a text, or so.
+
+    A text that reads as no number is not equal to one, and has no order.
+    """
+    if one.kind == 'text':
+        is_number, left = _number_in(machine, one, other)
+        right = other.as_term()
+    else:
+        is_number, right = _number_in(machine, other, one)
+        left = one.as_term()
+    return logic.disj(
+        logic.conj(is_number, COMPARE[relation](left, right)),
+        logic.conj(logic.negated(is_number), logic.known(relation == 'ne')))
+
+
+def _number_in(machine: Machine, text: values.Alternative,
+               mate: values.Alternative) -> tuple[typing.Any, typing.Any]:
+    """Return when a text reads as a number, and which.
+
+    :param mate: the number that it is compared with.
+    """
+    if isinstance(text, values.Const):
+        number = comparison.as_number(text.value)
+        return (logic.known(number is not None),
+                values.Const(number or 0).as_term())
+
+    def make_terms(name: str) -> tuple[typing.Any, ...]:
+        return z3.Bool(f'{name} exists'), z3.Real(name)
+
+    def compute_number(known: str) -> tuple[typing.Any, ...]:
+        number = comparison.as_number(known)
+        return number is not None, number
+
+    facet = machine.facet(text.as_term(), 'number', make_terms,
+                          compute_number)
+    if facet is None:
+        raise logic.Untranslatable('text made of others as a number')
+    if isinstance(mate, values.Const):
+        facet.near |= {str(mate.value + more) for more in (-1, 0, 1)}
+    exists, term = facet.terms
+    return exists, term
+
+
+def _note_number(machine: Machine, one: values.Alternative,
+                 other: values.Alternative) -> None:
+    """Store a known number that a term is compared with."""
+    if isinstance(one, values.SolverTerm) and not one.is_boolean and (
+            isinstance(other, values.Const)):
+        machine.note_number(one.term, other.value)
+
+
+def as_number(alternative: values.Alternative) -> typing.Any:
+    """Return a number or a truth value as a number."""
+    term = alternative.as_term()
+    if z3.is_bool(term):
+        return z3.If(term, z3.IntVal(1), z3.IntVal(0))
+    return term
