@@ -7,6 +7,8 @@ has a translation, which is given one alternative of each argument. Ops
 without one, and unknown values, make guesses.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
 import json
 import typing
 
@@ -16,7 +18,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
-from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.proof import cell as cells
@@ -28,81 +29,117 @@ from ironic_inspection_rules.kit.proof import value as values
 
 Scope = expression.Scope
 Alternatives = tuple[values.Alternative, ...]
+Written = Mapping[str, typing.Any]  # A condition as a rule has it.
 
 
-class Truth(typing.NamedTuple):
-    """When a condition holds, and when it cannot be decided."""
+@dataclasses.dataclass(frozen=True)
+class Truth:
+    """When a condition holds, and when it cannot be decided.
+
+    Where it fails, ``holds`` says nothing: a rule matches where its
+    conditions hold and do not fail.
+    """
 
     holds: logic.Formula
     fails: logic.Formula = logic.FALSE
 
+    def inverted(self) -> 'Truth':
+        """Return the truth of the opposite, which fails where this does."""
+        return Truth(logic.negated(self.holds), self.fails)
 
-def all_hold(conditions: typing.Iterable[typing.Any], scope: Scope,
+    def where(self, guard: logic.Formula) -> 'Truth':
+        """Return a truth that neither holds nor fails without a guard."""
+        return Truth(logic.conj(guard, self.holds),
+                     logic.conj(guard, self.fails))
+
+
+NEVER = Truth(logic.FALSE)
+ERROR = Truth(logic.FALSE, logic.TRUE)
+
+
+def _joined(parts: Sequence[Truth]) -> Truth:
+    """Return the truth of parts of which one guard holds."""
+    return Truth(logic.disj(*(part.holds for part in parts)),
+                 logic.disj(*(part.fails for part in parts)))
+
+
+def all_hold(conditions: Iterable[Written], scope: Scope,
              result: bool = True) -> Truth:
     """Return when all conditions hold, asked one after another.
+
+    As in the engine, a condition is asked only where all before it hold: an
+    error of one that is not asked is none.
 
     :param result: False for when none of them does.
     """
     going, fails = logic.TRUE, logic.FALSE
-    for each in conditions:
-        truth = translate(each, scope)
+    for written in conditions:
+        truth = translate(written, scope)
         fails = logic.disj(fails, logic.conj(going, truth.fails))
-        going = logic.conj(going, truth.holds if result
-                           else logic.negated(truth.holds))
+        if not result:
+            truth = truth.inverted()
+        going = logic.conj(going, truth.holds)
         if going is logic.FALSE:
             break
     return Truth(going, fails)
 
 
-def translate(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
+def translate(written: Written, scope: Scope) -> Truth:
     """Return when a condition holds."""
     if written.get('loop') is not None:
         return _looped(written, scope)
     name, inverted = model.split_op(written['op'])
     op = registry.installed().conditions[name]
     if isinstance(op.plugin, plugin.Group):
-        return _group(op, written['conditions'], inverted, scope)
+        truth = _group(op, written['conditions'], scope)
+        if inverted:
+            return truth.inverted()
+        return truth
     return _single(op, written.get('args'), inverted, scope)
 
 
-def _group(op: registry.Op, parts: typing.Sequence[typing.Any], inverted: bool,
-           scope: Scope) -> Truth:
-    holds, fails = all_hold(parts, scope, op.plugin.HOLDS == 'all')
+def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
+    truth = all_hold(parts, scope, op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
-        holds = logic.negated(holds)
-    if not op.plugin.HOLDS:
-        holds = scope.machine.guess(f'{op.name} has no translation',
-                                    op.name, json.dumps(parts), scope)
-    return Truth(logic.negated(holds) if inverted else holds, fails)
+        # It holds where not none of them does.
+        return truth.inverted()
+    if op.plugin.HOLDS:
+        return truth
+    # A group of another package that decides by itself.
+    holds = scope.machine.guess(f'{op.name} has no translation', op.name,
+                                json.dumps(parts), scope)
+    return Truth(holds, truth.fails)
 
 
-def _looped(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
-    once = {name: each for name, each in written.items() if name != 'loop'}
-    multiple = written.get('multiple') or 'any'
+def _looped(written: Written, scope: Scope) -> Truth:
     parts = []
     for guard, alternative in looped_over(written['loop'], scope):
-        if isinstance(alternative, values.Const) and not isinstance(
-                alternative.value, list | dict):
-            truth = Truth(logic.FALSE, logic.known(
-                alternative.value not in (None, data_path.ABSENT)))
-        elif isinstance(alternative, values.SolverTerm | values.Failed):
-            truth = Truth(logic.FALSE, logic.TRUE)
-        elif isinstance(alternative, values.UnknownValue | values.TraitNames):
-            about = (json.dumps(written), alternative, scope)
-            reason = f'a loop over {getattr(alternative, "reason", "traits")}'
-            truth = Truth(scope.machine.guess(reason, 'holds', *about),
-                          scope.machine.guess(reason, 'fails', *about))
-        else:
-            truth = _over(once, multiple, alternative, scope)
-        parts.append((guard, truth))
+        truth = _looped_over(written, alternative, scope)
+        parts.append(truth.where(guard))
     return _joined(parts)
 
 
-def _joined(parts: typing.Sequence[tuple[logic.Formula, Truth]]) -> Truth:
-    """Return the truth of the part whose guard holds."""
-    return Truth(*(logic.disj(*(
-        logic.conj(guard, truth[side]) for guard, truth in parts))
-        for side in (0, 1)))
+def _looped_over(written: Written, alternative: values.Alternative,
+                 scope: Scope) -> Truth:
+    """Return when a condition holds over one alternative of its loop."""
+    if alternative.is_missing:
+        return NEVER
+    if isinstance(alternative, values.Const):
+        if alternative.value is None:
+            return NEVER
+        if not isinstance(alternative.value, list | dict):
+            return ERROR
+    if isinstance(alternative, values.SolverTerm | values.Failed):
+        return ERROR
+    if isinstance(alternative, values.UnknownValue | values.TraitNames):
+        about = (json.dumps(written), alternative, scope)
+        over = 'traits'
+        if isinstance(alternative, values.UnknownValue):
+            over = alternative.reason
+        reason = f'a loop over {over}'
+        return Truth(scope.machine.guess(reason, 'holds', *about),
+                     scope.machine.guess(reason, 'fails', *about))
+    return _over(written, alternative, scope)
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
@@ -114,9 +151,10 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
     if not isinstance(loop, list | dict):
         return expression.evaluate(loop, scope)
     if isinstance(loop, list):
-        written = values.only(values.ItemList(z3.IntVal(len(loop)), tuple(
-            values.WrittenItem(_leniently(item, scope)) for item in loop),
-            'a list'))
+        items = tuple(values.WrittenItem(_leniently(item, scope))
+                      for item in loop)
+        written = values.only(values.ItemList(
+            z3.IntVal(len(items)), items, 'a list'))
     else:
         written = _leniently(loop, scope)
     return values.choose(_cannot_be_filled(loop, scope), values.FAILED,
@@ -130,8 +168,8 @@ def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
     elif isinstance(written, list):
         parts = written
     else:
-        found = expression.evaluate(written, scope)
-        return logic.disj(values.failed(found), scope.machine.may_fail(found))
+        value = expression.evaluate(written, scope)
+        return logic.disj(values.failed(value), scope.machine.may_fail(value))
     return logic.disj(*(_cannot_be_filled(part, scope) for part in parts))
 
 
@@ -139,135 +177,229 @@ def _leniently(item: typing.Any, scope: Scope) -> values.Value:
     """Return an item, which exists even where a field in it is missing."""
     if isinstance(item, dict) and not interpolation.fields(list(item)):
         return values.only(values.LenientMapping(None, {
-            name: _leniently(each, scope) for name, each in item.items()}))
+            name: _leniently(part, scope) for name, part in item.items()}))
     return expression.evaluate(item, scope)
 
 
-def _over(once: typing.Mapping[str, typing.Any], multiple: str,
-          alternative: values.Alternative, scope: Scope) -> Truth:
+@dataclasses.dataclass(frozen=True)
+class _Item:
+    """An item of a loop: when there is one, and the condition for it."""
+
+    exists: logic.Formula
+    truth: Truth
+
+
+def _over(written: Written, alternative: values.Alternative,
+          scope: Scope) -> Truth:
     """Return when a condition holds over the items of a list."""
-    items = alternative.items_of_loop()
+    once = {name: part for name, part in written.items() if name != 'loop'}
+    items = [_Item(exists, translate(once, scope.within(item=item)))
+             for exists, item in alternative.items_of_loop()]
     if not items:
-        return Truth(logic.FALSE)
-    truths = [translate(once, scope.within(item=item)) for _there, item
-              in items]
-    there = [each for each, _item in items]
-    more = logic.FALSE
-    beyond = fails_beyond = logic.FALSE
-    if isinstance(alternative, values.ItemList):
-        more = logic.settled(alternative.is_longer)
-        if more is not logic.FALSE:
-            about = (json.dumps([once, multiple]), alternative, scope)
-            reason = (f'more than {cells.LONGEST} items of '
-                      f'{alternative.name}')
-            beyond = scope.machine.guess(reason, 'holds', *about)
-            loops = scope.machine.loops.setdefault(alternative.name, set())
-            loops.add(str(beyond))
-            if any(truth.fails is not logic.FALSE for truth in truths):
-                fails = scope.machine.guess(reason, 'fails', *about)
-                loops.add(str(fails))
-                fails_beyond = logic.conj(more, fails)
+        return NEVER
+    multiple = written.get('multiple') or 'any'
+    rest = _rest(once, multiple, alternative, items, scope)
     if multiple == 'first':
-        return Truth(logic.conj(there[0], truths[0].holds),
-                     logic.conj(there[0], truths[0].fails))
+        return items[0].truth.where(items[0].exists)
     if multiple == 'last':
-        ends = [logic.conj(one, logic.negated(other)) for one, other
-                in zip(there, [*there[1:], more], strict=True)]
-        holds, fails = (logic.disj(*(
-            logic.conj(end, part) for end, part
-            in zip(ends, parts, strict=True)))
-            for parts in zip(*truths, strict=True))
-        return Truth(logic.disj(holds, logic.conj(more, beyond)),
-                     logic.disj(fails, fails_beyond))
-    decisive = multiple != 'all'
+        return _last_holds(items, rest)
+    if multiple == 'all':
+        return _all_hold(items, rest)
+    return _any_holds(items, rest)
+
+
+def _rest(once: Written, multiple: str, alternative: values.Alternative,
+          items: Sequence[_Item], scope: Scope) -> _Item:
+    """Return the items of a list that are not looked at, as one.
+
+    Nobody knows what the condition says of them. The search only needs to
+    look at them if there may be machines on which they matter, and counts the
+    loops over a list for that; see :meth:`.search.MachineSearch.find`.
+    """
+    if not isinstance(alternative, values.ItemList):
+        return _Item(logic.FALSE, NEVER)
+    exists = logic.settled(alternative.is_longer)
+    if exists is logic.FALSE:
+        return _Item(logic.FALSE, NEVER)
+    machine = scope.machine
+    about = (json.dumps([once, multiple]), alternative, scope)
+    reason = f'more than {cells.LONGEST} items of {alternative.name}'
+    loops = machine.loops.setdefault(alternative.name, set())
+    holds = machine.guess(reason, 'holds', *about)
+    loops.add(str(holds))
+    if all(item.truth.fails is logic.FALSE for item in items):
+        # It is no error for any item, whatever that is.
+        return _Item(exists, Truth(holds))
+    fails = machine.guess(reason, 'fails', *about)
+    loops.add(str(fails))
+    return _Item(exists, Truth(holds, fails))
+
+
+def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
+    following = [*(item.exists for item in items[1:]), rest.exists]
+    parts = []
+    for item, follows in zip(items, following, strict=True):
+        is_last = logic.conj(item.exists, logic.negated(follows))
+        parts.append(item.truth.where(is_last))
+    looked_at = _joined(parts)
+    return _joined([looked_at, rest.truth.where(rest.exists)])
+
+
+def _any_holds(items: Sequence[_Item], rest: _Item) -> Truth:
+    none_holds, fails = _until_first(items, rest, holding=True)
+    beyond = logic.conj(rest.exists, rest.truth.holds)
+    return Truth(logic.disj(logic.negated(none_holds), beyond), fails)
+
+
+def _all_hold(items: Sequence[_Item], rest: _Item) -> Truth:
+    all_held, fails = _until_first(items, rest, holding=False)
+    beyond = logic.disj(logic.negated(rest.exists), rest.truth.holds)
+    # For a list without items nothing holds.
+    return Truth(logic.conj(items[0].exists, all_held, beyond), fails)
+
+
+def _until_first(items: Sequence[_Item], rest: _Item, holding: bool
+                 ) -> tuple[logic.Formula, logic.Formula]:
+    """Return when the loop goes on to its end, and when it fails.
+
+    An item that decides ends the loop: one for which the condition holds, or
+    does not. An error of those after it is none.
+    """
     going, fails = logic.TRUE, logic.FALSE
-    for present, truth in zip(there, truths, strict=True):
-        fails = logic.disj(fails, logic.conj(going, present, truth.fails))
-        found = logic.conj(present, truth.holds if decisive
-                            else logic.negated(truth.holds))
-        going = logic.conj(going, logic.negated(found))
-    fails = logic.disj(fails, logic.conj(going, fails_beyond))
-    if decisive:
-        return Truth(logic.disj(logic.negated(going),
-                                 logic.conj(more, beyond)), fails)
-    return Truth(logic.conj(there[0], going, logic.disj(
-        logic.negated(more), beyond)), fails)
+    for item in items:
+        fails = logic.disj(
+            fails, logic.conj(going, item.exists, item.truth.fails))
+        decides = item.truth.holds
+        if not holding:
+            decides = logic.negated(decides)
+        going = logic.conj(
+            going, logic.negated(logic.conj(item.exists, decides)))
+    fails_beyond = logic.conj(rest.exists, rest.truth.fails)
+    return going, logic.disj(fails, logic.conj(going, fails_beyond))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Argument:
+    """An argument of a condition, its values for all machines.
+
+    ``name`` is empty for one of any number of values.
+    """
+
+    name: str
+    value: values.Value
 
 
 def _single(op: registry.Op, args: typing.Any, inverted: bool,
             scope: Scope) -> Truth:
     bound, _problems = op.signature.bind(args)
-    # Each value with the name of its argument; any number of them has none.
-    named: list[tuple[str, values.Value]] = []
-    for name, value in bound.items():
-        if name == 'regex' or name in op.plugin.LITERAL:
-            named.append((name, values.const(value)))
-        elif op.signature.by_name[name].variadic and isinstance(value, list):
-            if len(value) == 1 and isinstance(value[0], list):
-                value = value[0]
-            named += [('', expression.evaluate(each, scope)) for each in value]
-        else:
-            named.append((name, expression.argument(
-                op.signature.by_name[name], value, scope)))
-    names = [name for name, _value in named]
+    arguments = _arguments(op, bound, scope)
+    names = [argument.name for argument in arguments]
     parts = []
-    for guard, chosen in values.product([value for _name, value in named]):
+    for guard, chosen in values.product(
+            [argument.value for argument in arguments]):
         try:
             truth = _decide(op, names, chosen, inverted, scope.machine)
         except logic.Untranslatable as exc:
-            about = [op.name, inverted, chosen, json.dumps(
-                bound, sort_keys=True, default=str)]
-            if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
-                about.append(scope)
-            reason = f'{op.name}: {exc}'
-            fails = scope.machine.may_fail(
-                (logic.TRUE, each) for each in chosen)
-            if op.name not in operators.NEVER_FAIL:
-                fails = logic.disj(fails, scope.machine.guess(
-                    reason, 'fails', *about))
-            truth = Truth(scope.machine.guess(reason, *about), fails)
-        parts.append((guard, truth))
+            truth = _guess(op, bound, inverted, chosen, scope, str(exc))
+        parts.append(truth.where(guard))
     return _joined(parts)
 
 
-def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
+def _arguments(op: registry.Op, bound: dict[str, typing.Any],
+               scope: Scope) -> list[_Argument]:
+    """Return the arguments of a condition, in the order they are read in."""
+    arguments: list[_Argument] = []
+    for name, written in bound.items():
+        declared = op.signature.by_name[name]
+        if name == 'regex' or name in op.plugin.LITERAL:
+            # Braces in them are no fields.
+            arguments.append(_Argument(name, values.const(written)))
+        elif declared.variadic and isinstance(written, list):
+            several = written
+            if len(written) == 1 and isinstance(written[0], list):
+                # One list is the values themselves.
+                several = written[0]
+            for part in several:
+                arguments.append(_Argument(
+                    '', expression.evaluate(part, scope)))
+        else:
+            arguments.append(_Argument(
+                name, expression.argument(declared, written, scope)))
+    return arguments
+
+
+def _guess(op: registry.Op, bound: dict[str, typing.Any], inverted: bool,
+           chosen: Alternatives, scope: Scope, cause: str) -> Truth:
+    """Return the truth of a condition that cannot be translated.
+
+    It is the same wherever the same op is asked of the same values.
+    """
+    machine = scope.machine
+    about = [op.name, inverted, chosen,
+             json.dumps(bound, sort_keys=True, default=str)]
+    if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
+        # It reads what its arguments do not say.
+        about.append(scope)
+    reason = f'{op.name}: {cause}'
+    fails = machine.may_fail((logic.TRUE, alternative)
+                             for alternative in chosen)
+    if op.name not in operators.NEVER_FAIL:
+        fails = logic.disj(fails, machine.guess(reason, 'fails', *about))
+    return Truth(machine.guess(reason, *about), fails)
+
+
+def _decide(op: registry.Op, names: Sequence[str], chosen: Alternatives,
             inverted: bool, machine: machines.SymbolicMachine) -> Truth:
-    """Return when an op holds for one alternative of each argument."""
+    """Return when an op holds for one alternative of each argument.
+
+    :raises: :class:`.logic.Untranslatable` where the solver cannot say.
+    """
     asks_missing = op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING
     ended = _ended(chosen, asks_missing, machine)
     if ended is not None:
+        # Also with "!", a condition without a value does not hold.
         return ended
     if not op.plugin.SEES_MISSING:
-        chosen = tuple(values.Const(None) if each.is_missing else each
-                       for each in chosen)
+        chosen = tuple(map(_null_if_missing, chosen))
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
-    for each in chosen:
-        if isinstance(each, values.UnknownValue):
-            raise logic.Untranslatable(each.reason)
+    for alternative in chosen:
+        if isinstance(alternative, values.UnknownValue):
+            raise logic.Untranslatable(alternative.reason)
+    operands = _operands(op, names, chosen, machine)
+    if all(isinstance(alternative, values.Const) for alternative in chosen):
+        truth = _decide_known(op, operands)
+    else:
+        translation = operators.TRANSLATIONS.get(op.name)
+        if translation is None:
+            raise logic.Untranslatable(f'there is no translation of {op.name}')
+        truth = Truth(translation(operands))
+    if inverted:
+        return truth.inverted()
+    return truth
+
+
+def _null_if_missing(alternative: values.Alternative) -> values.Alternative:
+    if alternative.is_missing:
+        return values.Const(None)
+    return alternative
+
+
+def _operands(op: registry.Op, names: Sequence[str], chosen: Alternatives,
+              machine: machines.SymbolicMachine) -> operators.Operands:
+    """Return the arguments as the op takes them: by name, and the others."""
     given: dict[str, values.Alternative] = {}
     several: list[values.Alternative] = []
-    for name, each in zip(names, chosen, strict=True):
+    for name, alternative in zip(names, chosen, strict=True):
         if not name:
-            several.append(each)
+            several.append(alternative)
         elif not op.signature.by_name[name].variadic:
-            given[name] = each
-        elif isinstance(each, values.Const):
-            several += map(values.Const, each.value)
+            given[name] = alternative
+        elif isinstance(alternative, values.Const):
+            several += map(values.Const, alternative.value)
         else:
             raise logic.Untranslatable('a list of values')
-    if all(isinstance(each, values.Const) for each in chosen):
-        holds, fails = _known(op, {
-            name: each.value for name, each in given.items()
-            if isinstance(each, values.Const)}, [
-            each.value for each in several if isinstance(each, values.Const)])
-    else:
-        found = operators.TRANSLATIONS.get(op.name)
-        if found is None:
-            raise logic.Untranslatable(f'there is no translation of {op.name}')
-        holds, fails = found(operators.Operands(
-            machine, op.name, given, several)), logic.FALSE
-    return Truth(logic.negated(holds) if inverted else holds, fails)
+    return operators.Operands(machine, op.name, given, several)
 
 
 def _ended(chosen: Alternatives, asks_missing: bool,
@@ -279,30 +411,35 @@ def _ended(chosen: Alternatives, asks_missing: bool,
     :param asks_missing: whether the op asks about a value that is missing.
     """
     fails = logic.FALSE
-    unknown = list[values.Alternative]()
-    for each in chosen:
-        if isinstance(each, values.UnknownValue):
-            alone = values.only(each)
-            fails = logic.disj(fails, machine.may_fail(alone))
-            unknown.append(each)
-        elif isinstance(each, values.Failed):
+    unknown: list[values.Alternative] = []
+    for alternative in chosen:
+        if isinstance(alternative, values.UnknownValue):
+            may_fail = machine.may_fail(values.only(alternative))
+            fails = logic.disj(fails, may_fail)
+            unknown.append(alternative)
+        elif isinstance(alternative, values.Failed):
             if not unknown or asks_missing:
-                return Truth(logic.FALSE, logic.TRUE)
+                return ERROR
             # An unknown value may be missing, and the error is not reached.
             return Truth(logic.FALSE, machine.guess(
                 'a value before an error', *unknown))
-        elif each.is_missing and not asks_missing:
+        elif alternative.is_missing and not asks_missing:
             return Truth(logic.FALSE, fails)
     return None
 
 
-def _known(op: registry.Op, args: dict[str, typing.Any],
-           several: list[typing.Any]) -> Truth:
+def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
     """Decide by the op itself, since all values are known."""
+    args = {name: typing.cast(values.Const, alternative).value
+            for name, alternative in operands.given.items()}
+    several = [typing.cast(values.Const, alternative).value
+               for alternative in operands.several]
     try:
         if 'regex' in args:
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
-        paid = [budget.UNLIMITED] if op.plugin.PAYS else []
-        return Truth(logic.known(bool(op.bind(args)(*paid, *several))))
+        if op.plugin.PAYS:
+            several.insert(0, budget.UNLIMITED)
+        return Truth(logic.known(bool(op.bind(args)(*several))))
     except (exceptions.InspectionRulesError, TypeError, ValueError):
-        return Truth(logic.FALSE, logic.TRUE)
+        # Those of an op of another package are errors of the rule as well.
+        return ERROR
