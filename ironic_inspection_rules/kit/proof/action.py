@@ -143,7 +143,7 @@ class Actions:
             fields = interpolation.fields(written)
             if name in tells:
                 for field in fields:
-                    found = expression.field(field, scope)
+                    found = expression.evaluate_field(field, scope)
                     broken = logic.disj(broken, values.failed(found),
                                         self._machine.may_fail(found))
             elif fields:

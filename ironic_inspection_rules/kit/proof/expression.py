@@ -2,6 +2,7 @@
 
 """Values of text with fields and filters, for the solver."""
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 import dataclasses
 import functools
 import json
@@ -28,6 +29,7 @@ from ironic_inspection_rules.kit.proof import secret
 from ironic_inspection_rules.kit.proof import value as values
 
 Value = values.Value
+Pieces = Sequence[str | interpolation.Field]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +37,10 @@ class Scope:
     """The data that fields are looked up in, by the name of a root."""
 
     machine: machines.SymbolicMachine
-    roots: typing.Mapping[str, Value]
+    roots: Mapping[str, Value]
 
     @property
-    def fingerprint(self) -> typing.Hashable:
+    def fingerprint(self) -> Hashable:
         """A key that is the same for scopes that surely are."""
         return tuple((name, values.fingerprint(self.roots[name]))
                      for name in sorted(self.roots))
@@ -48,73 +50,105 @@ class Scope:
         return dataclasses.replace(self, roots={**self.roots, **roots})
 
 
-def evaluate_pieces(pieces: typing.Sequence[str | interpolation.Field],
-                    scope: Scope) -> Value:
+def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     """Return what text with fields is; a lone field is what it has."""
-    found = [values.const(piece) if isinstance(piece, str)
-             else field(piece, scope) for piece in pieces]
-    if len(found) == 1:
-        return found[0]
+    parts: list[Value] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            parts.append(values.const(piece))
+        else:
+            parts.append(evaluate_field(piece, scope))
+    if len(parts) == 1:
+        return parts[0]
     return values.join((guard, _text(alternatives, scope.machine))
-                       for guard, alternatives in values.product(found))
+                       for guard, alternatives in values.product(parts))
 
 
 def evaluate(written: typing.Any, scope: Scope) -> Value:
     """Return what a value of a rule is; missing where a part is."""
     if isinstance(written, str):
         return evaluate_pieces(interpolation.parse(written), scope)
-    if not isinstance(written, list | dict) or (
-            not interpolation.fields(written)):
+    has_fields = isinstance(written, list | dict) and bool(
+        interpolation.fields(written))
+    if not has_fields:
         return values.const(template.compile_value(written))
-    whole: values.Alternative
     if isinstance(written, list):
-        parts = [evaluate(each, scope) for each in written]
-        whole = values.ItemList(z3.IntVal(len(parts)), tuple(
-            map(values.WrittenItem, parts)), 'a list')
-    elif interpolation.fields(list(written)):
+        parts = [evaluate(part, scope) for part in written]
+        items = tuple(map(values.WrittenItem, parts))
+        return _whole(parts, values.ItemList(
+            z3.IntVal(len(items)), items, 'a list'))
+    if interpolation.fields(list(written)):
         return values.unknown('a key with a field in it', scope.fingerprint,
                               json.dumps(written, default=str))
-    else:
-        inner = {name: evaluate(each, scope) for name, each in written.items()}
-        parts, whole = list(inner.values()), values.Mapping(None, inner)
-    return _whole(parts, whole)
+    entries = {name: evaluate(part, scope) for name, part in written.items()}
+    return _whole(list(entries.values()), values.Mapping(None, entries))
+
+
+def _whole(parts: list[Value], whole: values.Alternative) -> Value:
+    """Return a list or mapping, or what it is where a part has no value.
+
+    The engine reads the parts in order, and the first that has no value
+    decides: a missing one makes the whole missing, an error an error.
+    """
+    # From the last one to the first, so that each decides before those after
+    # it, whose decision is what there is already.
+    decided = values.only(whole)
+    for part in reversed(parts):
+        decided = values.join(
+            (guard, _until(alternative, parts, decided))
+            for guard, alternative in part)
+    return decided
+
+
+def _until(alternative: values.Alternative, parts: list[Value],
+           others: Value) -> Value:
+    """Return what a whole is by one part of it, and by those after it."""
+    if values.has_no_value(alternative):
+        return values.only(alternative)
+    if isinstance(alternative, values.UnknownValue):
+        return values.unknown(alternative.reason, *parts)
+    return others
 
 
 def argument(declared: arguments.Argument, written: typing.Any,
              scope: Scope) -> Value:
     """Return an argument, read as the type that its op declares."""
-    found = evaluate(written, scope)
+    value = evaluate(written, scope)
     if not declared.converts:
-        return found
-    return values.transform(found, functools.partial(_converted, declared))
+        return value
+    return values.transform(value, functools.partial(_converted, declared))
 
 
 def _converted(declared: arguments.Argument,
-               each: values.Alternative) -> Value:
+               alternative: values.Alternative) -> Value:
     """Return an argument as the type that it declares."""
-    if isinstance(each, values.Failed) or each.is_missing:
-        return values.only(each)
-    if isinstance(each, values.Const):
+    if values.has_no_value(alternative):
+        return values.only(alternative)
+    if isinstance(alternative, values.Const):
         try:
-            return values.const(arguments.convert(each.value, declared))
+            converted = arguments.convert(alternative.value, declared)
         except exceptions.OperationError:
             return values.FAILED
+        return values.const(converted)
     if declared.type not in arguments.TYPES:
-        return values.only(each)
-    is_list = isinstance(each, values.ItemList | values.TraitNames)
+        return values.only(alternative)
+    unknown = values.unknown(f'the argument {declared.name}',
+                             str(declared.type), alternative)
+    if isinstance(alternative, values.UnknownValue):
+        return unknown
     if declared.type is list:
-        if is_list:
-            return values.only(each)
-        if isinstance(each, values.SolverTerm | values.Mapping):
-            return values.FAILED
-    elif is_list or isinstance(each, values.Mapping):
+        if alternative.is_list or isinstance(alternative, values.TraitNames):
+            return values.only(alternative)
         return values.FAILED
-    elif isinstance(each, values.SolverTerm) and (
-            declared.type is str
-            or declared.type is bool and each.is_boolean):
-        return values.only(each)
-    return values.unknown(f'the argument {declared.name}',
-                          str(declared.type), each)
+    if not isinstance(alternative, values.SolverTerm):
+        # Lists and mappings are no plain value.
+        return values.FAILED
+    if declared.type is str:
+        return values.only(alternative)
+    if declared.type is bool and alternative.is_boolean:
+        return values.only(alternative)
+    # Which texts read as a number or as yes and no is known to the engine.
+    return unknown
 
 
 def path(written: str, scope: Scope) -> Value:
@@ -124,16 +158,20 @@ def path(written: str, scope: Scope) -> Value:
 
     :returns: known paths are tuples of their tokens.
     """
-    tokens = [evaluate_pieces([piece for piece in pieces if piece], scope)
-              for pieces in engine_call.split(interpolation.parse(written))]
+    tokens = []
+    for pieces in engine_call.split(interpolation.parse(written)):
+        # Between a separator and a field there is an empty text.
+        filled = [piece for piece in pieces if piece]
+        tokens.append(evaluate_pieces(filled, scope))
     return values.join((guard, _path_of(chosen, written))
                        for guard, chosen in values.product(tokens))
 
 
 def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     for token in tokens:
-        if token.is_missing or isinstance(token, values.Failed):
+        if values.has_no_value(token):
             return values.only(token)
+    has_end = written.endswith(('/-', '.-')) or '/-/' in written
     made: list[str] = []
     for token in tokens:
         if not isinstance(token, values.Const):
@@ -142,9 +180,11 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
         if isinstance(token.value, list | dict):
             return values.FAILED
         text = str(token.value)
-        is_written = data_path.appends(text) and (
-            written.endswith(('/-', '.-')) or '/-/' in written)
-        made.append(text if is_written else data_path.Key(text))
+        if has_end and data_path.appends(text):
+            made.append(text)
+        else:
+            # A "-" that a field gives is a key, and not the end of a list.
+            made.append(data_path.Key(text))
     try:
         data_path.check(made, written)
     except exceptions.OperationError:
@@ -152,26 +192,108 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     return values.const(tuple(made))
 
 
-def _whole(parts: list[Value], whole: values.Alternative) -> Value:
-    """Return a list or mapping, or what it is where a part has no value."""
-    # Parts are read in order: the first that has no value decides.
-    found = values.only(whole)
-    for part in reversed(parts):
-        found = values.join(
-            (guard, _until(alternative, parts, found))
-            for guard, alternative in part)
-    return found
+def _text(parts: tuple[values.Alternative, ...],
+          machine: machines.SymbolicMachine) -> Value:
+    """Return the text of some values, one after another."""
+    for part in parts:
+        if values.has_no_value(part):
+            return values.only(part)
+        if isinstance(part, values.UnknownValue):
+            return values.unknown(part.reason, 'text', *parts)
+    known = [str(part.value) for part in parts
+             if isinstance(part, values.Const)]
+    if len(known) == len(parts):
+        return values.const(''.join(known))
+    texts = [machine.text_of(part) for part in parts]
+    if any(text is None for text in texts):
+        return values.unknown('a list or mapping as text', *parts)
+    if len(texts) == 1:
+        return values.only(values.SolverTerm(texts[0]))
+    return values.only(values.SolverTerm(z3.Concat(*texts)))
 
 
-def _until(alternative: values.Alternative, parts: list[Value],
-           others: Value) -> Value:
-    """Return what a whole is by one part of it, and by those after it."""
-    if alternative.is_missing or isinstance(alternative,
-                                                    values.Failed):
-        return values.only(alternative)
-    if isinstance(alternative, values.UnknownValue):
-        return values.unknown(alternative.reason, *parts)
-    return others
+def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
+    """Return what a field is, after its filters."""
+    if effects.reads_table(field):
+        value = _row(field, scope)
+    else:
+        value = _filtered(field.filters, _look_up(field, scope), scope)
+    if field.conversion == 's' and not field.spec:
+        return values.transform(value, _as_text(scope.machine))
+    if field.conversion or field.spec:
+        return values.transform(value, _in_format(field))
+    return value
+
+
+def _as_text(machine: machines.SymbolicMachine
+             ) -> Callable[[values.Alternative], Value]:
+    def convert(alternative: values.Alternative) -> Value:
+        return _text((alternative,), machine)
+    return convert
+
+
+def _in_format(field: interpolation.Field
+               ) -> Callable[[values.Alternative], Value]:
+    def convert(alternative: values.Alternative) -> Value:
+        if alternative.is_missing:
+            return values.only(alternative)
+        return values.unknown(f'the format of {{{field.text}}}', alternative)
+    return convert
+
+
+def _row(field: interpolation.Field, scope: Scope) -> Value:
+    """Return the row that a field reads, after the filters behind it."""
+    if not _is_own_row(field):
+        return values.unknown('a row of a table by another key', field.text,
+                              scope.fingerprint)
+    expected = scope.machine.tables.get(field.steps[0])
+    unknown = expected_row.unknown(expected, field.text, scope.fingerprint)
+    if unknown is not None:
+        return unknown
+    assert expected is not None
+    if expected.definition.of is None:
+        return values.NOTHING
+    if interpolation.sole_field(expected.definition.of) is None:
+        # A null in such a key is no text, as it would be elsewhere.
+        return values.unknown('a row by a key of several fields',
+                              field.text, scope.fingerprint)
+    key = evaluate(expected.definition.of, scope)
+    row = expected_row.of_key(expected, key, scope.machine)
+    return _filtered(field.filters[1:], row, scope)
+
+
+def _is_own_row(field: interpolation.Field) -> bool:
+    """Return whether a field reads the row of the machine, and no other."""
+    if field.root != interpolation.TABLES or not field.filters:
+        return False
+    if field.filters[0].arguments:
+        # A key of its own.
+        return False
+    return len(effects.of_field(field)) == 1
+
+
+def _look_up(field: interpolation.Field, scope: Scope) -> Value:
+    """Return what is at the path of a field."""
+    root, steps = field.root or '', field.steps
+    value = scope.roots.get(root, values.NOTHING)
+    by_address = root in rendering.PORT_ROOTS and steps and (
+        data_path.index(steps[0]) is None)
+    if by_address:
+        return values.unknown(f'the port of {{{field.text}}}', value)
+    if root == 'node' and steps[:1] == ('traits',):
+        traits = values.step(value, cells.TRAITS[1])
+        value = values.only(values.TraitNames(traits))
+        steps = steps[1:]
+    is_own = root in secret.OWN
+    value = secret.step(scope.machine, value, *steps, own=is_own)
+    if not is_own:
+        value = values.transform(
+            value, functools.partial(secret.whole, scope.machine))
+    if root == interpolation.ITEM:
+        value = values.transform(value, _exacting)
+    if root == 'plugin_data' and steps:
+        value = _or_second_name(value, steps, scope)
+    return value
 
 
 def _exacting(alternative: values.Alternative) -> Value:
@@ -183,110 +305,56 @@ def _exacting(alternative: values.Alternative) -> Value:
     return _whole(parts, alternative)
 
 
-def _text(parts: tuple[values.Alternative, ...],
-          machine: machines.SymbolicMachine) -> Value:
-    """Return the text of some values, one after another."""
-    for part in parts:
-        if part.is_missing or isinstance(part, values.Failed):
-            return values.only(part)
-        if isinstance(part, values.UnknownValue):
-            return values.unknown(part.reason, 'text', *parts)
-    if all(isinstance(part, values.Const) for part in parts):
-        return values.const(''.join(
-            str(part.value) for part in parts
-            if isinstance(part, values.Const)))
-    texts = list(map(machine.text_of, parts))
-    if any(text is None for text in texts):
-        return values.unknown('a list or mapping as text', *parts)
-    return values.only(values.SolverTerm(
-        z3.Concat(*texts) if len(texts) > 1 else texts[0]))
+def _or_second_name(value: Value, steps: data_path.Path,
+                    scope: Scope) -> Value:
+    """Return a value of plugin data, or what is at its other places.
+
+    As in the engine, an empty value at another place is not taken.
+    """
+    for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
+        second = secret.step(scope.machine, scope.roots[root], *parents,
+                             *steps[1:])
+        is_usable = logic.negated(_is_empty(second))
+        is_taken = logic.conj(values.absent(value), is_usable)
+        value = values.choose(is_taken, second, value)
+    return value
 
 
-def field(written: interpolation.Field, scope: Scope) -> Value:
-    """Return what a field is, after its filters."""
-    if effects.reads_table(written):
-        found, calls = _of_table(written, scope)
-    else:
-        found, calls = _looked_up(written, scope), written.filters
+def _is_empty(value: Value) -> logic.Formula:
+    """Return when a value is missing, null or an empty text."""
+    parts = [values.when(value, _is_known_empty)]
+    for guard, alternative in value:
+        if isinstance(alternative, values.SolverTerm) and alternative.is_text:
+            parts.append(logic.conj(guard, alternative.term == ''))
+    return logic.disj(*parts)
+
+
+def _is_known_empty(alternative: values.Alternative) -> bool:
+    if alternative.is_missing:
+        return True
+    return isinstance(alternative, values.Const) and not alternative.value
+
+
+def _filtered(calls: Sequence[filter_syntax.Call], value: Value,
+              scope: Scope) -> Value:
+    """Return what filters make of a value, one after another."""
     for call in calls:
-        found = _filtered(call, found, scope)
-    if written.conversion == 's' and not written.spec:
-        return values.transform(found, lambda alternative: _text(
-            (alternative,), scope.machine))
-    if written.conversion or written.spec:
-        return values.transform(found, lambda alternative: values.only(
-            alternative) if alternative.is_missing
-            else values.unknown(f'the format of {{{written.text}}}',
-                                alternative))
-    return found
+        value = _filtered_once(call, value, scope)
+    return value
 
 
-def _of_table(written: interpolation.Field, scope: Scope
-              ) -> tuple[Value, tuple[filter_syntax.Call, ...]]:
-    """Return the row that a field reads, and the filters after it."""
-    nothing: tuple[filter_syntax.Call, ...] = ()
-    first = written.filters[0] if written.filters else None
-    if (written.root != interpolation.TABLES or first is None
-            or first.arguments or len(effects.of_field(written)) > 1):
-        return values.unknown('a row of a table by another key', written.text,
-                              scope.fingerprint), nothing
-    expected = scope.machine.tables.get(written.steps[0])
-    unknown = expected_row.unknown(expected, written.text, scope.fingerprint)
-    if unknown is not None or expected is None or (
-            expected.definition.of is None):
-        return unknown or values.NOTHING, nothing
-    if interpolation.sole_field(expected.definition.of) is None:
-        # A null in such a key is no text, as it would be elsewhere.
-        return values.unknown('a row by a key of several fields',
-                              written.text, scope.fingerprint), nothing
-    key = evaluate(expected.definition.of, scope)
-    return (expected_row.of_key(expected, key, scope.machine),
-            written.filters[1:])
-
-
-def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
-    root, steps = written.root or '', written.steps
-    if root in ('ports', 'port_groups') and steps and (
-            data_path.index(steps[0]) is None):
-        return values.unknown(f'the port of {{{written.text}}}',
-                              scope.roots.get(root, values.NOTHING))
-    found = scope.roots.get(root, values.NOTHING)
-    if root == 'node' and steps[:1] == ('traits',):
-        found, steps = values.only(values.TraitNames(values.step(
-            found, cells.TRAITS[1]))), steps[1:]
-    is_own = root in secret.OWN
-    found = secret.step(scope.machine, found, *steps, own=is_own)
-    if not is_own:
-        found = values.transform(found, functools.partial(secret.whole,
-                                                     scope.machine))
-    if root == interpolation.ITEM:
-        found = values.transform(found, _exacting)
-    if root == 'plugin_data' and steps and (
-            steps[0] in rendering.SECOND_NAMES):
-        for other, *path in rendering.SECOND_NAMES[steps[0]]:
-            second = secret.step(scope.machine, scope.roots[other], *path,
-                                 *steps[1:])
-            usable = logic.negated(logic.disj(
-                values.when(second, lambda each: isinstance(
-                    each, values.Const) and (each.is_missing
-                                             or not each.value)),
-                *(logic.conj(guard, each.term == '')
-                  for guard, each in second
-                  if isinstance(each, values.SolverTerm)
-                  and each.is_text)))
-            found = values.choose(logic.conj(values.absent(found), usable),
-                                  second, found)
-    return found
-
-
-def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:
+def _filtered_once(call: filter_syntax.Call, value: Value,
+                   scope: Scope) -> Value:
     op = registry.filters()[call.name]
     given, _problems = op.signature.bind_call(call.arguments)
-    if any(isinstance(each, tuple) for each in given.values()) or (
-            op.plugin.TAKES_FILTER and not all(
-                name for name, _value in call.arguments)):
+    # An argument that is a field is a tuple: the field as it was parsed.
+    has_field = any(isinstance(part, tuple) for part in given.values())
+    if op.plugin.TAKES_FILTER:
+        # The arguments without a name are those of the other filter.
+        has_field |= not all(name for name, _part in call.arguments)
+    if has_field:
         return values.unknown(
-            f'filter {call.name} with a field as argument', found, str(call),
+            f'filter {call.name} with a field as argument', value, str(call),
             scope.fingerprint)
-    filter_ = filters.FilterTranslation(op, given, scope.machine)
-    return values.transform(found, filter_.of)
+    translation = filters.FilterTranslation(op, given, scope.machine)
+    return values.transform(value, translation.of)
