@@ -6,6 +6,7 @@ import typing
 
 import z3
 
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
@@ -17,14 +18,14 @@ MOST_ROWS = 50
 """Rows of a table up to which each of them is looked at."""
 
 
-def of_key(expected: table.Table, key: Value, machine: machines.SymbolicMachine
-           ) -> Value:
+def of_key(expected: table.Table, key: Value,
+           machine: machines.SymbolicMachine) -> Value:
     """Return the row of a key, which is missing where there is none.
 
     :param key: what the template ``of`` is for all machines.
     """
-    return values.transform(
-        key, lambda alternative: _of_one(expected, alternative, machine))
+    return values.join((guard, _of_one(expected, alternative, machine))
+                       for guard, alternative in key)
 
 
 def unknown(expected: table.Table | None, written: str,
@@ -49,11 +50,7 @@ def _of_one(expected: table.Table, alternative: values.Alternative,
         # A machine whose key cannot be computed has no row.
         return values.NOTHING
     if isinstance(alternative, values.Const):
-        if alternative.is_missing or isinstance(
-                alternative.value, list | dict):
-            return values.NOTHING
-        text = table.key_text(alternative.value)
-        return _row(expected, text) if text is not None else values.NOTHING
+        return _of_known(expected, alternative.value)
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, expected.definition.name,
                               alternative)
@@ -69,6 +66,16 @@ def _of_one(expected: table.Table, alternative: values.Alternative,
     return found
 
 
+def _of_known(expected: table.Table, key: typing.Any) -> Value:
+    """Return the row of a key that is known."""
+    if key is data_path.ABSENT or isinstance(key, list | dict):
+        return values.NOTHING
+    text = table.key_text(key)
+    if text is None:
+        return values.NOTHING
+    return _row(expected, text)
+
+
 def _is_key(alternative: values.SolverTerm, key: str,
             machine: machines.SymbolicMachine) -> logic.Formula | None:
     """Return when a value is a key, None where that is not known."""
@@ -77,17 +84,23 @@ def _is_key(alternative: values.SolverTerm, key: str,
         machine.note(term, key)
         return term == logic.constant(key)
     if alternative.is_boolean:
-        if key not in ('true', 'false'):
-            return logic.FALSE
-        return term if key == 'true' else logic.negated(term)
+        # A key is a truth value as JSON has it.
+        if key == 'true':
+            return term
+        if key == 'false':
+            return logic.negated(term)
+        return logic.FALSE
     if not z3.is_int(term):
         # The text of a fraction always has one of these.
-        return None if set(key) & set('.e') else logic.FALSE
+        if set(key) & set('.e'):
+            return None
+        return logic.FALSE
     try:
         number = int(key)
     except ValueError:
         return logic.FALSE
     if str(number) != key:
+        # "007" is the key of no number.
         return logic.FALSE
     machine.note_number(term, number)
     return term == number

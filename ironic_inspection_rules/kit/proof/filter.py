@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on all machines at once."""
+"""Filters on all machines at once.
+
+What rules write out goes through the filter itself. For what a machine sends
+there are three ways: arithmetic is that of the solver; what is made of a text
+is computed for a few texts outside of it, see :mod:`.text`; all else is an
+unknown value, the same one wherever the same filter gets the same value.
+"""
 
 from collections.abc import Callable
 import json
@@ -35,6 +41,10 @@ _ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
     'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul}
 
 
+_FAILED, _MISSING, _MADE = 0, 1, 2
+"""What becomes of a text, as a number of the solver."""
+
+
 class FilterTranslation:
     """A filter with its arguments.
 
@@ -50,18 +60,20 @@ class FilterTranslation:
 
     def apply(self, value: typing.Any) -> typing.Any:
         """Return what the engine makes of a known value."""
-        field = interpolation.Field('item', 'item', (), filters=(
-            filter_syntax.Call(self._name, tuple(self._given.items())),))
+        call = filter_syntax.Call(self._name, tuple(self._given.items()))
+        field = interpolation.Field('item', 'item', filters=(call,))
         made = template.join([field]).render(budget.View({'item': value}))
-        return (data_path.ABSENT if isinstance(made, rendering.Missing)
-                else made)
+        if isinstance(made, rendering.Missing):
+            return data_path.ABSENT
+        return made
 
     def of(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of one alternative."""
+        if alternative.is_missing:
+            if self._name == 'default':
+                return values.const(self._given.get('default', ''))
+            return values.NOTHING
         if isinstance(alternative, values.Const):
-            if alternative.is_missing:
-                return values.const(self._given.get('default', '')) if (
-                    self._name == 'default') else values.NOTHING
             try:
                 return values.const(self.apply(alternative.value))
             except exceptions.OperationError:
@@ -72,40 +84,57 @@ class FilterTranslation:
             return values.unknown(alternative.reason, self._key, alternative)
         if not self._takes(alternative):
             return values.FAILED
-        if self._name == 'default':
-            made = None if self._given.get('boolean') else (
-                values.only(alternative))
-        elif isinstance(alternative, values.SolverTerm):
-            made = self._of_term(alternative)
-        else:
-            made = self._of_items(alternative)
-        return made or values.unknown(f'filter {self._name}', self._key,
-                                      alternative)
+        made = self._translate(alternative)
+        if made is None:
+            return values.unknown(f'filter {self._name}', self._key,
+                                  alternative)
+        return made
 
     def _takes(self, alternative: values.Alternative) -> bool:
         """Return False where the filter takes no value of such a type."""
         is_plain = isinstance(alternative, values.SolverTerm)
-        is_number = is_plain and not typing.cast(
-            values.SolverTerm, alternative).is_text
+        is_number = is_plain and alternative.kind != 'text'
         if self._name in _OF_NUMBERS:
             return is_number
         if self._name in _OF_TEXT:
             return is_plain
-        return not is_number or self._name not in _OF_LISTS
+        if self._name in _OF_LISTS:
+            return not is_number
+        return True
 
-    def _of_items(self, alternative: values.Alternative) -> Value | None:
-        if self._name == 'get' and isinstance(alternative, values.Mapping):
-            found = secret.step(self._machine, values.only(alternative), *str(
-                self._given.get('path', '')).split('.'), own=True)
-            return None if 'default' in self._given else found
-        if not isinstance(alternative, values.ItemList):
+    def _translate(self, alternative: values.Alternative) -> Value | None:
+        """Return what it makes of a value of the machine, None if unknown."""
+        if self._name == 'default':
+            if self._given.get('boolean'):
+                # It also takes the place of what is empty or zero.
+                return None
+            return values.only(alternative)
+        if isinstance(alternative, values.SolverTerm):
+            return self._of_term(alternative)
+        if isinstance(alternative, values.Mapping):
+            return self._of_mapping(alternative)
+        if isinstance(alternative, values.ItemList):
+            return self._of_list(alternative)
+        return None
+
+    def _of_mapping(self, mapping: values.Mapping) -> Value | None:
+        if self._name != 'get':
             return None
-        alternative.uses.add(self._name)
+        names = str(self._given.get('path', '')).split('.')
+        found = secret.step(self._machine, values.only(mapping), *names,
+                            own=True)
+        if 'default' in self._given:
+            # It stands for null, too.
+            return None
+        return found
+
+    def _of_list(self, items: values.ItemList) -> Value | None:
+        items.uses.add(self._name)
         if self._name == 'length':
-            return values.only(values.SolverTerm(alternative.length))
-        if self._name == 'first' and alternative.items:
-            return values.choose(alternative.length > 0,
-                                 alternative.items[0].value, values.NOTHING)
+            return values.only(values.SolverTerm(items.length))
+        if self._name == 'first' and items.items:
+            return values.choose(items.length > 0, items.items[0].value,
+                                 values.NOTHING)
         return None
 
     def _of_term(self, alternative: values.SolverTerm) -> Value | None:
@@ -113,66 +142,103 @@ class FilterTranslation:
         if alternative.is_boolean:
             return values.choose(term, self.of(values.Const(True)),
                                  self.of(values.Const(False)))
-        if alternative.is_text:
-            if self._name == 'length':
-                return values.only(values.SolverTerm(z3.Length(term)))
-            return self._of_text(term) if self._name in _OF_TEXT else None
-        return self._of_number(alternative)
+        if not alternative.is_text:
+            return self._of_number(alternative)
+        if self._name == 'length':
+            return values.only(values.SolverTerm(z3.Length(term)))
+        if self._name in _OF_TEXT:
+            return self._of_text(term)
+        return None
 
     def _of_number(self, alternative: values.SolverTerm) -> Value | None:
         term = alternative.term
-        if z3.is_int(term) and self._name in ('int', 'round'):
-            return values.only(alternative)
-        if self._name == 'int':
-            return values.only(values.SolverTerm(z3.If(
-                term < 0, -z3.ToInt(-term), z3.ToInt(term))))
-        if self._name == 'float':
-            return values.only(values.SolverTerm(
-                z3.ToReal(term) if z3.is_int(term) else term))
-        if self._name == 'abs':
-            return values.only(values.SolverTerm(z3.If(term < 0, -term, term)))
+        is_integer = z3.is_int(term)
         if self._name == 'tier':
-            found = values.const(self._given.get('default', data_path.ABSENT))
-            for bound, label in sorted(self._given['table'],
-                                       key=lambda row: row[0]):
-                found = values.choose(term >= bound, values.const(label),
-                                      found)
-            return found
+            return self._tier(term)
+        made = None
+        if self._name == 'int':
+            made = _without_fraction(term)
+        elif self._name == 'round' and is_integer:
+            made = term
+        elif self._name == 'float':
+            made = term
+            if is_integer:
+                made = z3.ToReal(term)
+        elif self._name == 'abs':
+            made = z3.If(term < 0, -term, term)
+        elif self._name in _ARITHMETIC:
+            made = self._arithmetic(term)
+        elif self._name == 'divide' and is_integer:
+            made = self._quotient(term)
+        if made is None:
+            return None
+        return values.only(values.SolverTerm(made))
+
+    def _tier(self, term: typing.Any) -> Value:
+        """Return the label of the highest bound that a number reaches."""
+        found = values.const(self._given.get('default', data_path.ABSENT))
+        for bound, label in sorted(self._given['table'], key=_bound):
+            found = values.choose(term >= bound, values.const(label), found)
+        return found
+
+    def _arithmetic(self, term: typing.Any) -> typing.Any:
         number = self._given.get('number')
-        if isinstance(number, int | float) and not isinstance(number, bool):
-            if self._name in _ARITHMETIC and isinstance(number, int):
-                return values.only(values.SolverTerm(
-                    _ARITHMETIC[self._name](term, number)))
-            if self._name == 'divide' and z3.is_int(term):
-                return values.only(values.SolverTerm(
-                    z3.ToReal(term) / z3.RealVal(number)))
-        return None
+        # What is made with a fraction is rounded, and not by the solver.
+        if isinstance(number, bool) or not isinstance(number, int):
+            return None
+        return _ARITHMETIC[self._name](term, number)
+
+    def _quotient(self, term: typing.Any) -> typing.Any:
+        number = self._given.get('number')
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return None
+        return z3.ToReal(term) / z3.RealVal(number)
 
     def _of_text(self, term: typing.Any) -> Value | None:
-        """Return what becomes of a text: found, failed, and what it is."""
-        def make(name: str) -> tuple[typing.Any, ...]:
-            made = (z3.Real(name) if self._name in _NUMBERS
-                    else self._machine.text(name, derived=True))
+        """Return what becomes of a text, None if it is no whole field."""
+        is_number = self._name in _NUMBERS
+
+        def make_terms(name: str) -> tuple[typing.Any, ...]:
+            if is_number:
+                made = z3.Real(name)
+            else:
+                made = self._machine.text(name, derived=True)
             return z3.Int(f'{name} exists'), made
 
         def compute(text: str) -> tuple[typing.Any, ...]:
             try:
                 made = self.apply(text)
             except exceptions.OperationError:
-                return 0, None
-            return (1, None) if made is data_path.ABSENT else (2, made)
+                return _FAILED, None
+            if made is data_path.ABSENT:
+                return _MISSING, None
+            return _MADE, made
 
-        facet = self._machine.facet(term, self._key, make, compute)
+        facet = self._machine.facet(term, self._key, make_terms, compute)
         if facet is None:
             return None
         state, made = facet.terms
         if self._name in _ANY_TEXT:
-            self._machine.domain.append(state == 2)
-        if self._name in _NUMBERS:
+            self._machine.domain.append(state == _MADE)
+        if is_number:
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
             made = z3.ToInt(made)
+        has_none = logic.disj(state == _FAILED, state == _MISSING)
         return values.join((
-            (state == 0, values.FAILED), (state == 1, values.NOTHING),
-            (logic.negated(logic.disj(state == 0, state == 1)),
+            (state == _FAILED, values.FAILED),
+            (state == _MISSING, values.NOTHING),
+            (logic.negated(has_none),
              values.only(values.SolverTerm(made)))))
+
+
+def _without_fraction(term: typing.Any) -> typing.Any:
+    """Return a number without its fraction, as Python has it."""
+    if z3.is_int(term):
+        return term
+    # The solver rounds down: -1.5 would become -2.
+    return z3.If(term < 0, -z3.ToInt(-term), z3.ToInt(term))
+
+
+def _bound(row: typing.Sequence[typing.Any]) -> typing.Any:
+    return row[0]
