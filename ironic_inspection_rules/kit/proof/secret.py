@@ -18,6 +18,7 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
@@ -49,10 +50,10 @@ def step(machine: Machine, value: Value, *names: str,
 def _entry(machine: Machine, name: str, own: bool,
            alternative: values.Alternative) -> Value:
     """Return an entry whose name is that of a secret."""
-    found = values.step(values.only(alternative), name)
+    entry = alternative.step(name)
     if own and _is_written_out(alternative):
-        return found
-    return values.transform(found, functools.partial(_masked, machine))
+        return entry
+    return _masked_value(machine, entry)
 
 
 def _is_written_out(alternative: values.Alternative) -> bool:
@@ -62,22 +63,26 @@ def _is_written_out(alternative: values.Alternative) -> bool:
     return isinstance(alternative, values.Const)
 
 
+def _masked_value(machine: Machine, value: Value) -> Value:
+    return values.transform(value, functools.partial(_masked, machine))
+
+
 def _masked(machine: Machine, alternative: values.Alternative) -> Value:
     """Mask a secret; an empty one stays as it is."""
-    bare: typing.Any
-    if isinstance(alternative, values.Const):
-        bare = alternative.value
-    elif isinstance(alternative, values.SolverTerm):
-        bare = ''
-    elif isinstance(alternative, values.ItemList):
-        bare = []
-    elif isinstance(alternative, values.Mapping):
-        bare = {}
-    elif isinstance(alternative, values.UnknownValue):
+    if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
+    empty: typing.Any
+    if isinstance(alternative, values.Const):
+        empty = alternative.value
+    elif isinstance(alternative, values.SolverTerm):
+        empty = ''
+    elif isinstance(alternative, values.ItemList):
+        empty = []
+    elif isinstance(alternative, values.Mapping):
+        empty = {}
     else:
         return values.only(alternative)
-    return values.choose(_is_bare(machine, alternative), values.const(bare),
+    return values.choose(_is_bare(machine, alternative), values.const(empty),
                          values.const(masking.MASK))
 
 
@@ -85,10 +90,10 @@ def _is_bare(machine: Machine, alternative: values.Alternative
              ) -> logic.Formula:
     """Return when a value is empty, so that nothing of it is hidden."""
     if isinstance(alternative, values.Const):
-        return logic.known(alternative.value is data_path.ABSENT
+        return logic.known(alternative.is_missing
                            or alternative.value in (None, '', [], {}))
-    if isinstance(alternative, values.SolverTerm):
-        return alternative.term == '' if alternative.is_text else logic.FALSE
+    if isinstance(alternative, values.SolverTerm) and alternative.is_text:
+        return alternative.term == ''
     if isinstance(alternative, values.ItemList):
         return alternative.length == 0
     if isinstance(alternative, values.Mapping):
@@ -98,43 +103,63 @@ def _is_bare(machine: Machine, alternative: values.Alternative
     return logic.FALSE
 
 
+def _hides(machine: Machine, value: Value) -> logic.Formula:
+    """Return when something of a value is hidden because of its name."""
+    parts = []
+    for guard, alternative in value:
+        is_bare = _is_bare(machine, alternative)
+        parts.append(logic.conj(guard, logic.negated(is_bare)))
+    return logic.disj(*parts)
+
+
 def whole(machine: Machine, alternative: values.Alternative) -> Value:
     """Return a value that is read, without the secrets inside of it.
 
     Those of a machine's own mappings are masked when a rule reads them.
     """
     if isinstance(alternative, values.Const):
-        shown = masking.mask(alternative.value)
-        if shown is alternative.value:
+        masked = masking.mask(alternative.value)
+        if masked is alternative.value:
             return values.only(alternative)
-        return values.const(shown)
+        return values.const(masked)
     if isinstance(alternative, values.Mapping):
-        changed = {}
-        for name, entry in alternative.entries.items():
-            made = _inside(machine, name, entry)
-            if values.fingerprint(made) != values.fingerprint(entry):
-                changed[name] = made
-        if not changed:
-            return values.only(alternative)
-        return values.only(dataclasses.replace(
-            alternative, entries={**alternative.entries, **changed}))
-    if isinstance(alternative, values.ItemList) and any(
-            isinstance(item, values.WrittenItem)
-            for item in alternative.items):
-        items = tuple(
-            values.WrittenItem(_inside(machine, '', item.value))
-            if isinstance(item, values.WrittenItem) else item
-            for item in alternative.items)
+        return values.only(_without_secrets(machine, alternative))
+    if isinstance(alternative, values.ItemList) and (
+            alternative.has_written_items):
+        items = tuple(_item_without_secrets(machine, item)
+                      for item in alternative.items)
         return values.only(dataclasses.replace(alternative, items=items))
     return values.only(alternative)
 
 
-def _inside(machine: Machine, name: str, entry: Value) -> Value:
-    """Return an entry or an item of a value that is read."""
-    shown = whole
-    if masking.is_secret(name):
-        shown = _masked
-    return values.transform(entry, functools.partial(shown, machine))
+def _without_secrets(machine: Machine, mapping: values.Mapping
+                     ) -> values.Mapping:
+    """Return a mapping with what rules wrote there masked.
+
+    It is the same object if nothing is, so that it stays known as the same.
+    """
+    changed = {}
+    for name, entry in mapping.entries.items():
+        if masking.is_secret(name):
+            masked = _masked_value(machine, entry)
+        else:
+            masked = _whole_value(machine, entry)
+        if values.fingerprint(masked) != values.fingerprint(entry):
+            changed[name] = masked
+    if not changed:
+        return mapping
+    return dataclasses.replace(mapping,
+                               entries={**mapping.entries, **changed})
+
+
+def _item_without_secrets(machine: Machine, item: typing.Any) -> typing.Any:
+    if isinstance(item, values.WrittenItem):
+        return values.WrittenItem(_whole_value(machine, item.value))
+    return item
+
+
+def _whole_value(machine: Machine, value: Value) -> Value:
+    return values.transform(value, functools.partial(whole, machine))
 
 
 def read_in(machine: Machine, written: typing.Any,
@@ -165,8 +190,8 @@ def _is_made(machine: Machine, field: interpolation.Field,
     if not sources:
         # It is the rule's own, even if it reads "******".
         return logic.FALSE
-    parts = [_any(machine, step(machine, roots[root], *field.steps, own=True),
-                  True)]
+    own = step(machine, roots[root], *field.steps, own=True)
+    parts = [_any(machine, own, True)]
     for source in sources:
         if source.root not in roots:
             continue
@@ -187,9 +212,8 @@ def _is_plain(machine: Machine, value: Value) -> logic.Formula:
         if isinstance(alternative, values.UnknownValue):
             parts.append(logic.conj(guard, machine.guess(
                 alternative.reason, 'plain', alternative)))
-        elif isinstance(alternative, values.SolverTerm) or (
-                isinstance(alternative, values.Const)
-                and not isinstance(alternative.value, dict | list)):
+        elif isinstance(alternative, values.Const | values.SolverTerm) and (
+                alternative.kind not in ('list', 'mapping')):
             parts.append(guard)
     return logic.disj(*parts)
 
@@ -199,22 +223,21 @@ def _is_at(machine: Machine, field: interpolation.Field,
            ) -> logic.Formula:
     """Return when a value of the machine is or has a secret."""
     root = field.root or ''
-    if root in ('ports', 'port_groups') and steps and (
+    if root in rendering.PORT_ROOTS and steps and (
             data_path.index(steps[0]) is None):
         return machine.guess(f'the port of {{{field.text}}}', 'secret',
                              field.text, roots[root])
-    found, masks = roots[root], [logic.FALSE]
+    found = roots[root]
+    hidden = []
     for name in steps:
         found = values.step(found, name)
         if masking.is_secret(name):
-            masks += [logic.conj(guard, logic.negated(
-                _is_bare(machine, alternative)))
-                for guard, alternative in found]
-    if any(map(masking.is_secret, steps)):
-        # Below a secret there is nothing to see.
-        return logic.conj(logic.disj(*masks),
-                          logic.negated(values.absent(found)))
-    return _any(machine, found, False)
+            hidden.append(_hides(machine, found))
+    if not hidden:
+        return _any(machine, found, False)
+    # Below a secret there is nothing to see.
+    return logic.conj(logic.disj(*hidden),
+                      logic.negated(values.absent(found)))
 
 
 def _any(machine: Machine, value: Value, own: bool) -> logic.Formula:
@@ -229,12 +252,7 @@ def _any(machine: Machine, value: Value, own: bool) -> logic.Formula:
 def _has(machine: Machine, alternative: values.Alternative, own: bool
          ) -> logic.Formula:
     if isinstance(alternative, values.Const):
-        if alternative.value is data_path.ABSENT:
-            return logic.FALSE
-        if own:
-            return logic.known(_has_mask(alternative.value))
-        return logic.known(
-            masking.mask(alternative.value) is not alternative.value)
+        return logic.known(_has_known(alternative, own))
     if isinstance(alternative, values.SolverTerm):
         if own and alternative.is_text:
             return z3.Contains(alternative.term,
@@ -243,17 +261,32 @@ def _has(machine: Machine, alternative: values.Alternative, own: bool
     if isinstance(alternative, values.Mapping):
         return _has_below(machine, alternative, own)
     if isinstance(alternative, values.ItemList):
-        parts = [logic.conj(there, _any(machine, item, own))
-                 for (there, item), kept in zip(
-                     alternative.items_of_loop(), alternative.items,
-                     strict=True) if isinstance(kept, values.WrittenItem)]
-        if len(parts) < len(alternative.items):
-            parts.append(logic.conj(alternative.length > 0, machine.guess(
-                f'a secret in {alternative.name}', 'secret', alternative)))
-        return logic.disj(*parts)
+        return _has_item(machine, alternative, own)
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'secret', alternative)
     return logic.FALSE
+
+
+def _has_known(alternative: values.Const, own: bool) -> bool:
+    if alternative.is_missing:
+        return False
+    if own:
+        return _has_mask(alternative.value)
+    return masking.mask(alternative.value) is not alternative.value
+
+
+def _has_item(machine: Machine, items: values.ItemList, own: bool
+              ) -> logic.Formula:
+    parts = []
+    for (exists, value), item in zip(items.items_of_loop(), items.items,
+                                     strict=True):
+        if isinstance(item, values.WrittenItem):
+            parts.append(logic.conj(exists, _any(machine, value, own)))
+    if len(parts) < len(items.items):
+        # What is in an item of the machine, only its fields tell.
+        parts.append(logic.conj(items.length > 0, machine.guess(
+            f'a secret in {items.name}', 'secret', items)))
+    return logic.disj(*parts)
 
 
 def _has_below(machine: Machine, mapping: values.Mapping, own: bool
@@ -264,9 +297,7 @@ def _has_below(machine: Machine, mapping: values.Mapping, own: bool
         if name.startswith('#'):
             continue
         if not own and masking.is_secret(name):
-            parts += [logic.conj(guard, logic.negated(
-                _is_bare(machine, alternative)))
-                for guard, alternative in entry]
+            parts.append(_hides(machine, entry))
         else:
             parts.append(_any(machine, entry, own))
     if mapping.cell is not None:
