@@ -185,7 +185,7 @@ def read(inventory: Mapping[str, typing.Any],
     return Parts(in_order(labelled), sources, shared=shared, texts=texts)
 
 
-def _identities(source: part_source.Source, item: part_source.Item
+def _identities(source: part_source.PartSource, item: part_source.Item
                 ) -> dict[str, str]:
     """Return what a part is known by.
 
@@ -209,7 +209,7 @@ def _identities(source: part_source.Source, item: part_source.Item
     return identities
 
 
-def _part(source: part_source.Source, name: str, item: part_source.Item,
+def _part(source: part_source.PartSource, name: str, item: part_source.Item,
           reporter: str, identities: Mapping[str, str]) -> Part | None:
     """Make a part of an item, None if the item says nothing of it."""
     what = source.describe(item)
@@ -232,7 +232,8 @@ def kind_of(source: str) -> str:
     return source.split()[-2]
 
 
-def _source_name(source: part_source.Source, reporter: str, kind: str) -> str:
+def _source_name(source: part_source.PartSource, reporter: str, kind: str
+                 ) -> str:
     return f'{reporter} {kind} {source.path}'
 
 

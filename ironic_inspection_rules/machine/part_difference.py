@@ -25,7 +25,7 @@ UNREPORTED = 'unreported'
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class PartChange:
     """The change of one part.
 
     :param what: :data:`GONE`, :data:`NEW`, :data:`MOVED` to another slot,
@@ -61,19 +61,19 @@ def _as_dict(found: part.Part | None) -> dict[str, typing.Any] | None:
     return {'id': identity, 'slot': found.slot, **found.what}
 
 
-def between(before: part.Parts, after: part.Parts) -> list[Change]:
+def between(before: part.Parts, after: part.Parts) -> list[PartChange]:
     """Compare the parts of a machine at two times.
 
     :param before: all that is known of that time, see
-        :meth:`Comparison.known`.
+        :meth:`PartComparison.known`.
     :param after: what was reported later.
     """
     if before == after:
         return []
-    return Comparison(before, after).changes
+    return PartComparison(before, after).changes
 
 
-class Comparison:
+class PartComparison:
     """A comparison of what was known of a machine with a report.
 
     :ivar changes: what has happened to its parts.
@@ -84,7 +84,7 @@ class Comparison:
         self._after = after
         # What two parts share now identifies neither, nor did it before.
         self._old = [old.without(after.shared) for old in before.parts]
-        self._groups = part_group.Groups([*self._old, *after.parts])
+        self._groups = part_group.PartGroups([*self._old, *after.parts])
         self._known_groups = self._groups.of_parts(self._old)
         self._reported_groups = self._groups.of_parts(after.parts)
         self._pairings = self._pair()
@@ -94,10 +94,10 @@ class Comparison:
         self._changed = self._groups.distinct_pairs(
             pair for pair in self._pairs() if _has_changed(*pair))
         self.changes = [
-            *(Change(GONE, old, None) for old in self._gone),
-            *(Change(NEW, None, new) for new in self._new),
-            *(Change(MOVED, old, new) for old, new in self._moved),
-            *(Change(CHANGED, old, new) for old, new in self._changed),
+            *(PartChange(GONE, old, None) for old in self._gone),
+            *(PartChange(NEW, None, new) for new in self._new),
+            *(PartChange(MOVED, old, new) for old, new in self._moved),
+            *(PartChange(CHANGED, old, new) for old, new in self._changed),
             *self._unreported(),
         ]
 
@@ -165,7 +165,7 @@ class Comparison:
                     yield new
             yield from unidentified[max(0, announced):]
 
-    def _unreported(self) -> Iterator[Change]:
+    def _unreported(self) -> Iterator[PartChange]:
         """Return the parts that only one side can know."""
         mentioned = self._groups.of_parts(
             [*self._gone, *self._new, *(old for old, _new in self._moved)])
@@ -176,13 +176,13 @@ class Comparison:
             if self._groups.of_part(old) not in reported)
         for old in self._groups.uncovered(silent, self._old,
                                           self._after.parts):
-            yield Change(UNREPORTED, old, None)
+            yield PartChange(UNREPORTED, old, None)
         first = self._groups.distinct(
             new for new in self._additional(is_first=True)
             if self._groups.of_part(new) not in mentioned)
         for new in self._groups.uncovered(first, self._after.parts,
                                           self._old):
-            yield Change(UNREPORTED, None, new)
+            yield PartChange(UNREPORTED, None, new)
 
     def _silent_since_last(self) -> Iterator[part.Part]:
         """Return parts of sources that only the last inspection heard."""
@@ -192,7 +192,7 @@ class Comparison:
                 yield old
 
     def _unidentified_now(self, mentioned: set[part_group.Group | None]
-                          ) -> Iterator[Change]:
+                          ) -> Iterator[PartChange]:
         """Return pairs of which only one side says which part it is.
 
         :param mentioned: groups of parts with another change; the groups of
@@ -212,7 +212,7 @@ class Comparison:
             # Another source may identify the part on the other side.
             if group not in groups_of_other_side and group not in mentioned:
                 mentioned.add(group)
-                yield Change(UNREPORTED, old, new)
+                yield PartChange(UNREPORTED, old, new)
 
     def known(self, heard: str = '') -> part.Parts:
         """Return all that is known of the parts after the report.

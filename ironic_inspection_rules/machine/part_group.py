@@ -28,7 +28,7 @@ def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
     return parts_of_source
 
 
-class Groups:
+class PartGroups:
     """Parts in groups that have identities in common, directly or not.
 
     :param parts: of several sources and times.

@@ -69,7 +69,7 @@ def _is_populated(_name: str, item: Item) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class PartSource:
     """A place where inventories have parts of one kind.
 
     :param path: of a list or a mapping of parts, or of a single one; ``*``
@@ -164,11 +164,11 @@ _SLOTS = ('slot', 'location', 'device_locator')
 _NAMES = ('vendor', 'manufacturer', 'model', 'product', 'part_number')
 _MODULE = (*_NAMES, 'size', 'size_mb')
 
-DISKS = Source(DISK, 'inventory.disks', ('wwn_with_extension', 'wwn',
-                                         'serial'),
-               ('by_path',), ('rotational', 'size', 'vendor', 'model'))
-INTERFACES = Source(INTERFACE, 'inventory.interfaces', ('mac_address',),
-                    ('pci_address',), ('vendor', 'product'))
+DISKS = PartSource(DISK, 'inventory.disks', ('wwn_with_extension', 'wwn',
+                                             'serial'),
+                   ('by_path',), ('rotational', 'size', 'vendor', 'model'))
+INTERFACES = PartSource(INTERFACE, 'inventory.interfaces', ('mac_address',),
+                        ('pci_address',), ('vendor', 'product'))
 PCI = ('vendor_id', 'product_id')
 PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
 """The ramdisk has them beside the inventory, Redfish in it."""
@@ -186,42 +186,43 @@ GIVEN_IDS = frozenset((SYSTEM_FIRMWARE, PROCESSORS))
 """The identities of parts that every machine has; they are shown nowhere."""
 
 SOURCES = (
-    Source(SYSTEM, 'inventory.system_vendor', ('serial_number',), (),
-           ('manufacturer', 'product_name'), whole=True),
-    Source(FIRMWARE, 'inventory.system_vendor.firmware', (), (),
-           ('vendor', 'version', 'build_date'), whole=True,
-           given_id=SYSTEM_FIRMWARE),
-    Source(FIRMWARE, BIOS_PATH, (), (), ('vendor', 'version', 'date'),
-           whole=True, given_id=SYSTEM_FIRMWARE),
-    Source(FIRMWARE, DMI_BIOS_PATH, (), (),
-           ('Vendor', 'Version', 'Release Date'), whole=True,
-           given_id=SYSTEM_FIRMWARE),
-    Source(PROCESSOR, 'inventory.cpu', (), (),
-           ('model_name', 'architecture', 'socket_count', 'count'),
-           whole=True, given_id=PROCESSORS),
-    *(Source(PROCESSOR, path, _SERIALS, ('socket', *_SLOTS),
-             (*_NAMES, 'model_name', 'cores', 'threads'))
+    PartSource(SYSTEM, 'inventory.system_vendor', ('serial_number',), (),
+               ('manufacturer', 'product_name'), whole=True),
+    PartSource(FIRMWARE, 'inventory.system_vendor.firmware', (), (),
+               ('vendor', 'version', 'build_date'), whole=True,
+               given_id=SYSTEM_FIRMWARE),
+    PartSource(FIRMWARE, BIOS_PATH, (), (), ('vendor', 'version', 'date'),
+               whole=True, given_id=SYSTEM_FIRMWARE),
+    PartSource(FIRMWARE, DMI_BIOS_PATH, (), (),
+               ('Vendor', 'Version', 'Release Date'), whole=True,
+               given_id=SYSTEM_FIRMWARE),
+    PartSource(PROCESSOR, 'inventory.cpu', (), (),
+               ('model_name', 'architecture', 'socket_count', 'count'),
+               whole=True, given_id=PROCESSORS),
+    *(PartSource(PROCESSOR, path, _SERIALS, ('socket', *_SLOTS),
+                 (*_NAMES, 'model_name', 'cores', 'threads'))
       for path in ('inventory.processors', 'plugin_data.processors')),
-    Source(PROCESSOR, 'plugin_data.dmi.cpu', ('Serial Number',),
-           ('Socket Designation',), ('Manufacturer', 'Version', 'Core Count'),
-           is_part=_is_populated),
-    *(Source(DIMM, path, _SERIALS, _SLOTS, _MODULE)
+    PartSource(PROCESSOR, 'plugin_data.dmi.cpu', ('Serial Number',),
+               ('Socket Designation',),
+               ('Manufacturer', 'Version', 'Core Count'),
+               is_part=_is_populated),
+    *(PartSource(DIMM, path, _SERIALS, _SLOTS, _MODULE)
       for path in ('inventory.dimms', 'plugin_data.dimms')),
-    Source(DIMM, 'plugin_data.extra.memory', ('serial',), ('slot',), _MODULE,
-           is_part=_is_bank),
-    Source(DIMM, 'plugin_data.dmi.memory.devices', ('Serial Number',),
-           ('Locator',), ('Manufacturer', 'Part Number', 'Size'),
-           is_part=_is_module),
+    PartSource(DIMM, 'plugin_data.extra.memory', ('serial',), ('slot',),
+               _MODULE, is_part=_is_bank),
+    PartSource(DIMM, 'plugin_data.dmi.memory.devices', ('Serial Number',),
+               ('Locator',), ('Manufacturer', 'Part Number', 'Size'),
+               is_part=_is_module),
     DISKS,
-    Source(DISK, 'inventory.storage_controllers.*.drives',
-           ('serial_number',), (), ('size', 'manufacturer', 'model')),
+    PartSource(DISK, 'inventory.storage_controllers.*.drives',
+               ('serial_number',), (), ('size', 'manufacturer', 'model')),
     INTERFACES,
-    *(Source(ACCELERATOR, path, (*_SERIALS, 'uuid'),
-             ('pci_address', 'bus', *_SLOTS), (*_NAMES, *PCI))
+    *(PartSource(ACCELERATOR, path, (*_SERIALS, 'uuid'),
+                 ('pci_address', 'bus', *_SLOTS), (*_NAMES, *PCI))
       for path in ('inventory.accelerators', 'plugin_data.accelerators')),
-    *(Source(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
+    *(PartSource(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
       for path in PCI_PATHS),
-    *(Source(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
+    *(PartSource(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
       for path in ('inventory.power_supplies',
                    'plugin_data.power_supplies')),
 )

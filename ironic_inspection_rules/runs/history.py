@@ -114,7 +114,7 @@ def prepare(uuid: str, node: typing.Any, document: Document
     last_heard = ''
     if last is not None:
         last_heard = last.created_at.isoformat()
-    comparison = part_difference.Comparison(before, reported)
+    comparison = part_difference.PartComparison(before, reported)
     known = comparison.known(last_heard)
     # On the first inspection all parts are new, which is no change.
     has_changed = last is not None and any(

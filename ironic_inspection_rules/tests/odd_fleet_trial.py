@@ -23,7 +23,7 @@ class Score:
         default_factory=collections.Counter)
     missed_by_fault: 'collections.Counter[str]' = dataclasses.field(
         default_factory=collections.Counter)
-    wrong: list[finding.Finding] = dataclasses.field(default_factory=list)
+    wrong: list[finding.Outlier] = dataclasses.field(default_factory=list)
     remarks: list[str] = dataclasses.field(default_factory=list)
 
     @property
@@ -80,7 +80,7 @@ def run(group: odd_fleet.Group) -> Score:
     return score
 
 
-def _tells(found: finding.Finding, planted: odd_fleet.Planted) -> bool:
+def _tells(found: finding.Outlier, planted: odd_fleet.Planted) -> bool:
     """Check whether a finding is about a fault, and names its place."""
     if found.machine != planted.machine or (
             found.kind not in planted.fault.kinds):

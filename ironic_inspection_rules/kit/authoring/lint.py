@@ -232,7 +232,7 @@ class Site:
     machines. ``advance`` is called with how many more machines were tried.
     """
 
-    target: inventory_fields.Target = inventory_fields.ANY
+    target: inventory_fields.InspectionTarget = inventory_fields.ANY
     inventories: typing.Sequence[str] = ()
     advance: typing.Callable[[int], typing.Any] = _ignore_progress
 
@@ -407,7 +407,8 @@ def _duplicates(subjects: list[checked_rule.CheckedRule]
 
 
 def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
-           target: inventory_fields.Target) -> typing.Iterator[Finding]:
+           target: inventory_fields.InspectionTarget
+           ) -> typing.Iterator[Finding]:
     """Check one rule by itself.
 
     :param own: names in plugin data that rules of the site write.

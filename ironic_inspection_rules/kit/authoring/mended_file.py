@@ -89,7 +89,7 @@ def mend_text(path: str, text: str,
     mended: list[Mended] = []
     for _round in range(_ROUNDS):
         read = document.parse(path, text)
-        places = mended_text.Text(text)
+        places = mended_text.FileText(text)
         wanted = []
         for rule in file_rule.rules(read):
             for change in dict.fromkeys(changes(rule, ops)):
@@ -138,7 +138,7 @@ def _make_all(text: str, read: document.Document,
     try:
         expected = [mended_text.apply(entry, by_entry.get(index, ()))
                     for index, entry in enumerate(read.entries)]
-        edited = mended_text.Text(text).edited(
+        edited = mended_text.FileText(text).edited(
             (rule.index, change) for rule, change in wanted)
         entries = document.parse(read.path, edited).entries
     except (yaml.YAMLError, exceptions.InvalidDocument, LookupError,
@@ -169,8 +169,8 @@ def changes(rule: file_rule.WrittenRule,
     for pointer, field, _item in reach.fields(checked):
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
-            yield mended_text.Rewrite(pointer, f'{{{field.text}}}',
-                                      f'{{{meant}}}')
+            yield mended_text.RewriteText(pointer, f'{{{field.text}}}',
+                                          f'{{{meant}}}')
     for use in reach.uses(checked):
         wrong = _wrong_step(use)
         if wrong:
@@ -187,7 +187,7 @@ def _keys(pointer: str, mapping: dict[str, typing.Any],
     for old, new in slips.items():
         # Two keys cannot both become the same one.
         if new is not None and meant.count(new) == 1:
-            yield mended_text.Rename(pointer, old, new)
+            yield mended_text.RenameKey(pointer, old, new)
 
 
 def _choice(pointer: str, value: typing.Any,
@@ -195,7 +195,7 @@ def _choice(pointer: str, value: typing.Any,
     if isinstance(value, str) and value not in choices:
         meant = suggestion.slip(value, choices)
         if meant:
-            yield mended_text.Rewrite(pointer, value, meant)
+            yield mended_text.RewriteText(pointer, value, meant)
 
 
 def _conditions(pointer: str, conditions: typing.Any,
@@ -267,7 +267,7 @@ def _names_of_arguments(pointer: str, args: list[typing.Any],
     if bound:
         first = op.signature.arguments[0]
         is_whole = first.variadic and bound[first.name] == args
-    yield mended_text.Name(pointer, tuple(bound), is_whole)
+    yield mended_text.NameArguments(pointer, tuple(bound), is_whole)
 
 
 def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
@@ -275,7 +275,7 @@ def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
         return
     meant = re.sub('[^A-Z0-9_]+', '_', name.upper())
     if trait_names.problem(name) and not trait_names.problem(meant):
-        yield mended_text.Rewrite(pointer, name, meant)
+        yield mended_text.RewriteText(pointer, name, meant)
 
 
 def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
@@ -297,7 +297,7 @@ def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
         for path, (name, *_others) in effects.writes_at_paths(action):
             meant = suggestion.slip(name, attributes.get(path.kind, ()))
             if meant and path.name.count(name) == 1:
-                yield mended_text.Rewrite(
+                yield mended_text.RewriteText(
                     action.pointer_to(path.argument), path.name,
                     path.name.replace(name, meant))
 
@@ -310,7 +310,7 @@ def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     if not use.from_roots:
         return None
     found = inventory_fields.find(inventory_fields.known(), use.from_roots)
-    if not isinstance(found, inventory_fields.Unknown):
+    if not isinstance(found, inventory_fields.UnknownStep):
         return None
     if found.steps in ((), ('plugin_data',)):
         # Beside plugin data of Ironic a site may have some of its own.
@@ -330,7 +330,7 @@ def _rewrite(pointer: str, text: str, old: str,
         return
     mended, count = re.subn(rf'(?<![\w-]){re.escape(old)}(?![\w-])', new, text)
     if count == 1:
-        yield mended_text.Rewrite(pointer, f'{{{text}}}', f'{{{mended}}}')
+        yield mended_text.RewriteText(pointer, f'{{{text}}}', f'{{{mended}}}')
 
 
 def _write(path: str, text: str) -> None:

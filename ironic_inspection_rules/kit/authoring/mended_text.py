@@ -34,7 +34,7 @@ class _Exchange:
         return _('"%(old)s" is now "%(new)s"') % dataclasses.asdict(self)
 
 
-class Rename(_Exchange):
+class RenameKey(_Exchange):
     """A key of the mapping at a pointer gets another name."""
 
     def apply(self, mapping: Data) -> Data:
@@ -42,7 +42,7 @@ class Rename(_Exchange):
                 for key, value in mapping.items()}
 
 
-class Rewrite(_Exchange):
+class RewriteText(_Exchange):
     """A part of all text at a pointer and below becomes another one."""
 
     def apply(self, value: Data) -> Data:
@@ -51,7 +51,7 @@ class Rewrite(_Exchange):
 
 
 @dataclasses.dataclass(frozen=True)
-class Name:
+class NameArguments:
     """The items of a list of arguments get names.
 
     With ``whole`` the list itself becomes the one argument.
@@ -71,7 +71,7 @@ class Name:
 
 
 @dataclasses.dataclass(frozen=True)
-class Replace:
+class ReplaceValue:
     """The value at a pointer becomes another one."""
 
     pointer: str
@@ -86,9 +86,9 @@ class Replace:
         return self.new
 
 
-Change = Rename | Rewrite | Name | Replace
+Change = RenameKey | RewriteText | NameArguments | ReplaceValue
 
-_ORDER = (Rewrite, Replace, Rename, Name)
+_ORDER = (RewriteText, ReplaceValue, RenameKey, NameArguments)
 
 
 def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
@@ -125,7 +125,7 @@ class Edit(typing.NamedTuple):
     new: str
 
 
-class Text:
+class FileText:
     """The text of a file of rules, with the place of each value.
 
     :raises: YAMLError where it cannot be read.
@@ -173,14 +173,14 @@ class Text:
         if found is None:
             return
         key, node = found
-        if isinstance(change, Rename):
+        if isinstance(change, RenameKey):
             for name, _value in node.value:
                 if name.value == change.old:
                     yield from self._replace(name, change.old, change.new)
-        elif isinstance(change, Rewrite):
+        elif isinstance(change, RewriteText):
             for scalar in self._scalars(node):
                 yield from self._replace(scalar, change.old, change.new)
-        elif isinstance(change, Replace):
+        elif isinstance(change, ReplaceValue):
             yield from _replace_value(node, change.new)
         elif key is None or self._has_tag(key, node):
             # A tag says that the value is a list, which it no longer is.
@@ -240,7 +240,7 @@ class Text:
             yield Edit(start, end, raw.replace(old, new))
 
     def _name_flow(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                   change: Name) -> typing.Iterator[Edit]:
+                   change: NameArguments) -> typing.Iterator[Edit]:
         """Name arguments in ``args: [a, b]``."""
         start = node.start_mark.index
         end = node.end_mark.index
@@ -257,7 +257,7 @@ class Text:
             yield Edit(place, place, f'{_key(name, key)} ')
 
     def _name_block(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                    change: Name) -> typing.Iterator[Edit]:
+                    change: NameArguments) -> typing.Iterator[Edit]:
         """Name arguments in a list with a dash before every item."""
         column = node.start_mark.column
         shift = 0

@@ -85,7 +85,7 @@ def arranged(actions: Iterable[argparse.Action],
     return [*files, *written]
 
 
-class Command(command.Command):
+class FileCommand(command.Command):
     """A command that works on files."""
 
     example = ''

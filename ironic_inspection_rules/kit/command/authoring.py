@@ -26,7 +26,7 @@ from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_file import table_file
 
 
-class Lint(arguments.Command):
+class Lint(arguments.FileCommand):
     """Look for mistakes in files of rules.
 
     Needs neither Ironic nor a database. Returns 1 if it finds an error or a
@@ -74,8 +74,8 @@ class Lint(arguments.Command):
         paths = machine_test.find_inventories(parsed_args.inventory)
         with progress.steps(len(paths), hidden=not paths) as advance:
             site = lint.Site(
-                inventory_fields.Target(parsed_args.interface,
-                                        parsed_args.ironic),
+                inventory_fields.InspectionTarget(parsed_args.interface,
+                                                  parsed_args.ironic),
                 paths, advance)
             findings = lint.lint(parsed_args.files, registry.installed(),
                                  site)
@@ -121,7 +121,7 @@ _PRINTERS: dict[str, typing.Callable[
 }
 
 
-class Convert(arguments.Command):
+class Convert(arguments.FileCommand):
     """Write rules of ironic-inspector or stock Ironic as rules for here.
 
     They are written as YAML, and do what they did there. Lists what cannot
@@ -154,7 +154,7 @@ class Convert(arguments.Command):
         return 1 if lost else 0
 
 
-class Schema(arguments.Command):
+class Schema(arguments.FileCommand):
     """Print a JSON Schema of files of rules, for editors.
 
     It has the ops of all packages that are installed here, and needs neither

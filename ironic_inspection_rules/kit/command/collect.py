@@ -20,7 +20,7 @@ _TOOLS = {'lsblk': 'util-linux', 'lscpu': 'util-linux', 'lshw': 'lshw',
 """The commands that ironic-python-agent needs, and their Debian packages."""
 
 
-class Collect(arguments.Command):
+class Collect(arguments.FileCommand):
     """Collect the inventory of this machine, as its ramdisk would post it.
 
     The default collector of ironic-python-agent makes it, so it is the

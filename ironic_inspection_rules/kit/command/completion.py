@@ -21,7 +21,7 @@ _GROUPS = {PROGRAM: 'ironic_inspection_rules.commands',
 
 
 @dataclasses.dataclass(frozen=True)
-class Call:
+class CommandWords:
     """What a command is called with.
 
     :ivar words: the command, such as ``('lint',)``.
@@ -37,7 +37,7 @@ class Call:
     choices: tuple[str, ...]
 
 
-def calls() -> list[Call]:
+def calls() -> list[CommandWords]:
     """Return all commands of this package that can be loaded here.
 
     Without python-openstackclient those of ``openstack`` are left out.
@@ -52,11 +52,11 @@ def calls() -> list[Call]:
     return sorted(found, key=_place)
 
 
-def _place(call: Call) -> tuple[str, tuple[str, ...]]:
+def _place(call: CommandWords) -> tuple[str, tuple[str, ...]]:
     return call.program, call.words
 
 
-def _call(program: str, point: importlib.metadata.EntryPoint) -> Call:
+def _call(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
     words = tuple(point.name.split('_'))
     application = types.SimpleNamespace(
         command_manager=None, stdout=io.StringIO(), stderr=io.StringIO())
@@ -70,11 +70,12 @@ def _call(program: str, point: importlib.metadata.EntryPoint) -> Call:
             options[option] = choices
         if not action.option_strings:
             fixed += choices
-    return Call(program, words, command.get_description().partition('\n')[0],
-                options, tuple(fixed))
+    first_line = command.get_description().partition('\n')[0]
+    return CommandWords(program, words, first_line, options, tuple(fixed))
 
 
-def _next_words(found: Iterable[Call]) -> dict[tuple[str, ...], list[str]]:
+def _next_words(found: Iterable[CommandWords]
+                ) -> dict[tuple[str, ...], list[str]]:
     """Return the words that may follow the first words of commands."""
     following: dict[tuple[str, ...], list[str]] = {}
     for call in found:
@@ -86,7 +87,7 @@ def _next_words(found: Iterable[Call]) -> dict[tuple[str, ...], list[str]]:
     return following
 
 
-def _cases(found: list[Call]) -> Iterator[str]:
+def _cases(found: list[CommandWords]) -> Iterator[str]:
     """Yield the cases of a shell's ``case``, by words before the last one."""
     for first, words in _next_words(found).items():
         yield f'    "{" ".join(first)}") offered="{" ".join(words)}" ;;'
@@ -150,25 +151,25 @@ end
 """
 
 
-def _programs(found: Iterable[Call]) -> str:
+def _programs(found: Iterable[CommandWords]) -> str:
     return ' '.join(sorted({call.program for call in found}))
 
 
-def bash(found: list[Call]) -> str:
+def bash(found: list[CommandWords]) -> str:
     """Return a script that completes commands in bash."""
     return _BASH.format(name='ironic_inspection_rules',
                         cases='\n'.join(_cases(found)),
                         programs=_programs(found))
 
 
-def zsh(found: list[Call]) -> str:
+def zsh(found: list[CommandWords]) -> str:
     """Return a script that completes commands in zsh."""
     return _ZSH.format(name='ironic_inspection_rules',
                        cases='\n'.join(_cases(found)),
                        programs=_programs(found))
 
 
-def fish(found: list[Call]) -> str:
+def fish(found: list[CommandWords]) -> str:
     """Return a script that completes commands in fish."""
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name)]
@@ -200,11 +201,11 @@ def _quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-SHELLS: dict[str, typing.Callable[[list[Call]], str]] = {
+SHELLS: dict[str, typing.Callable[[list[CommandWords]], str]] = {
     'bash': bash, 'fish': fish, 'zsh': zsh}
 
 
-class Completion(arguments.Command):
+class Completion(arguments.FileCommand):
     """Print a script that completes all commands of this package in a shell.
 
     Those of the openstack client are among them where it is installed.

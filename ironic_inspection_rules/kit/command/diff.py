@@ -23,7 +23,7 @@ EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
 
-class Diff(arguments.Command):
+class Diff(arguments.FileCommand):
     """Show what a change of rules changes: the rules, and machines.
 
     Needs neither Ironic nor a database. Returns 0 when nothing changes, 2
@@ -54,7 +54,7 @@ class Diff(arguments.Command):
                                     'comments on a change of the rules'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        old, new = (rule_diff.RuleSet.load([path], self.app.stderr.write)
+        old, new = (rule_diff.ComparedRules.load([path], self.app.stderr.write)
                     for path in (parsed_args.old, parsed_args.new))
         changes, rules = rule_diff.compare(old, new)
         paths = machine_test.find_inventories(parsed_args.inventory)

@@ -15,7 +15,7 @@ from ironic_inspection_rules.kit.trial import outliers
 EXIT_ERROR = 1
 
 
-class Outliers(arguments.Command):
+class Outliers(arguments.FileCommand):
     """Show machines that differ from their peers.
 
     Needs no rules. Peers are machines of the same vendor, product and board.

@@ -16,7 +16,7 @@ from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import yaml_text
 
 
-class Profile(arguments.Command):
+class Profile(arguments.FileCommand):
     """Write rules that accept only machines like some good ones, as YAML.
 
     For any other machine the rules report each component that differs.

@@ -26,7 +26,7 @@ USUAL = 'dead,shadowed,conflict'
 _SECONDS = 60.0
 
 
-class Prove(arguments.Command):
+class Prove(arguments.FileCommand):
     """Answer questions about rules for all machines, not for some.
 
     Needs neither Ironic nor a database, but z3-solver. Returns 0 if no

@@ -26,7 +26,7 @@ EXIT_FAILED = 2
 EXIT_UNCOVERED = 3
 
 
-class Test(arguments.Command):
+class Test(arguments.FileCommand):
     """Try rules on inventories, without changing anything.
 
     Needs neither Ironic nor a database. Returns 1 when a rule has an error
@@ -86,18 +86,21 @@ class Test(arguments.Command):
                                            self.app.stderr.write)
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
-        return (self._cover if covers else self._try)(
-            rules, nodes, paths, parsed_args)
+        if covers:
+            return self._cover(rules, nodes, paths, parsed_args)
+        return self._try(rules, nodes, paths, parsed_args)
 
     def _cover(self, rule_set: machine_test.RuleSet,
                nodes: machine_test.Nodes, paths: list[str],
                parsed_args: argparse.Namespace) -> int:
+        """Print how much of the rules the machines reach."""
         with progress.steps(len(paths)) as advance:
             covered = coverage.measure(rule_set.rules, nodes, paths, advance,
                                        rule_set.tables)
         if parsed_args.html:
-            arguments.write(parsed_args.html, coverage_page.render(
-                covered, len(paths), parsed_args.files), self.app.stdout)
+            page = coverage_page.render(covered, len(paths),
+                                        parsed_args.files)
+            arguments.write(parsed_args.html, page, self.app.stdout)
         if parsed_args.format == 'json':
             text = json.dumps(covered.as_dict(), indent=2)
         elif parsed_args.format == 'yaml':
@@ -110,43 +113,47 @@ class Test(arguments.Command):
             self.app.stderr.write(f'{problem}\n')
         if covered.problems:
             return EXIT_ERROR
-        return (EXIT_UNCOVERED if covered.percent < (
-            parsed_args.threshold or 0) else 0)
+        if covered.percent < (parsed_args.threshold or 0):
+            return EXIT_UNCOVERED
+        return 0
 
     def _try(self, rule_set: machine_test.RuleSet,
              nodes: machine_test.Nodes, paths: list[str],
              parsed_args: argparse.Namespace) -> int:
+        """Print what the rules do to the machines, or how that was expected.
+
+        A test is large, so only what is printed is taken out of it, in the
+        process that has run it.
+        """
         in_detail = parsed_args.details or len(paths) == 1
         explain = bool(in_detail or parsed_args.html
                        or parsed_args.format != 'table')
         output = arguments.beside(parsed_args.html, self.app.stdout)
-        how = parsed_args.format
-        shown: trial_text.Listing = (
-            trial_text.Json(output, len(paths) == 1) if how == 'json'
-            else trial_text.Yaml(output) if how == 'yaml'
-            else trial_text.Junit(output) if how == 'junit'
-            else trial_text.Details(output) if in_detail
-            else trial_text.Table(output))
-        results: collections.Counter[str] = collections.Counter()
+        listing = _listing(parsed_args.format, output, len(paths), in_detail)
         matrix = test_page.Matrix(rule_set.rules, parsed_args.files)
+        extract_column: machine_test.Extract = _no_column
+        if parsed_args.html:
+            extract_column = matrix.extract
+        extract_shown = listing.extract
+        if parsed_args.expect:
+            extract_shown = expectation.actual
+        results: collections.Counter[str] = collections.Counter()
         # Output and bar on one terminal would mix.
         with progress.steps(len(paths),
                             hidden=self.app.stdout.isatty()) as advance:
             tests = machine_test.run_all(
                 rule_set.rules, nodes, paths,
-                [operator.attrgetter('result'),
-                 matrix.extract if parsed_args.html else lambda each: None,
-                 expectation.actual if parsed_args.expect else shown.extract],
+                [operator.attrgetter('result'), extract_column,
+                 extract_shown],
                 advance, explain, rule_set.tables)
-            each = _noted(tests, results, matrix)
+            entries = _noted(tests, results, matrix)
             if parsed_args.expect:
-                code = self._compare(parsed_args, each, results)
+                code = self._compare(parsed_args, entries, results)
             else:
-                for one in each:
-                    shown.add(one)
-                shown.end(results)
-                code = (EXIT_ERROR if results['error'] else
-                        EXIT_FAILED if results['failed'] else 0)
+                for entry in entries:
+                    listing.add(entry)
+                listing.end(results)
+                code = _exit_code(results)
         if parsed_args.html:
             arguments.write(parsed_args.html, matrix.render(), self.app.stdout)
         return code
@@ -154,6 +161,11 @@ class Test(arguments.Command):
     def _compare(self, parsed_args: argparse.Namespace,
                  actual: typing.Iterable[tuple[str, dict[str, typing.Any]]],
                  results: collections.Counter[str]) -> int:
+        """Print what is not as expected, or write down what happens.
+
+        :param actual: machines and what happens to them; results are counted
+            while they are taken.
+        """
         path = parsed_args.expect
         output = arguments.beside(parsed_args.html, self.app.stdout)
         if parsed_args.update:
@@ -163,26 +175,73 @@ class Test(arguments.Command):
                                                 actual))
         different = [text for _name, text in compared if text]
         if parsed_args.format == 'junit':
-            output.write(trial_text.junit([
-                (name, 'failed' if text else 'ok', text)
-                for name, text in compared]))
-            return EXIT_ERROR if different else 0
-        for text in different:
-            output.write(f'{text}\n')
-        output.write(
-            _P('%(machines)d inventory, %(differences)d not as expected\n',
-               '%(machines)d inventories, %(differences)d not as expected\n',
-               results.total())
-            % {'machines': results.total(), 'differences': len(different)})
-        return EXIT_ERROR if different else 0
+            output.write(trial_text.junit(_cases(compared)))
+        else:
+            for text in different:
+                output.write(f'{text}\n')
+            output.write(
+                _P('%(machines)d inventory, %(differences)d not as '
+                   'expected\n',
+                   '%(machines)d inventories, %(differences)d not as '
+                   'expected\n', results.total())
+                % {'machines': results.total(),
+                   'differences': len(different)})
+        if different:
+            return EXIT_ERROR
+        return 0
+
+
+def _listing(form: str, output: typing.TextIO, count: int, in_detail: bool
+             ) -> trial_text.Listing:
+    """Return what prints machines in a form.
+
+    :param count: of machines.
+    """
+    if form == 'json':
+        return trial_text.JsonListing(output, indented=count == 1)
+    if form == 'yaml':
+        return trial_text.YamlListing(output)
+    if form == 'junit':
+        return trial_text.JunitListing(output)
+    if in_detail:
+        return trial_text.DetailsListing(output)
+    return trial_text.TableListing(output)
+
+
+def _no_column(_test: machine_test.MachineTest) -> None:
+    """Take nothing out of a test, where no page is written."""
+
+
+def _exit_code(results: collections.Counter[str]) -> int:
+    """Return the exit code for machines of which so many have a result."""
+    if results['error']:
+        return EXIT_ERROR
+    if results['failed']:
+        return EXIT_FAILED
+    return 0
+
+
+def _cases(compared: typing.Iterable[tuple[str, str]]
+           ) -> list[trial_text.Case]:
+    """Return a test case for each machine; it fails where something differs.
+
+    :param compared: names of machines, and what is not as expected.
+    """
+    cases = []
+    for name, text in compared:
+        result = 'ok'
+        if text:
+            result = 'failed'
+        cases.append(trial_text.Case(name, result, text))
+    return cases
 
 
 def _noted(tests: typing.Iterable[tuple[typing.Any, ...]],
            results: collections.Counter[str], matrix: test_page.Matrix
            ) -> typing.Iterator[typing.Any]:
-    """Count results and fill the page; yield what is shown."""
-    for result, column, shown in tests:
+    """Count the results and fill the page; yield what is left to print."""
+    for result, column, entry in tests:
         results[result] += 1
         if column is not None:
             matrix.add(column)
-        yield shown
+        yield entry

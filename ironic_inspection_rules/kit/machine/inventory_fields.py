@@ -45,7 +45,7 @@ Steps = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class Provider:
     """What provides a field.
 
     ``kind`` is ``collector``, ``hook``, ``interface`` or ``service``.
@@ -67,7 +67,7 @@ class Source:
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class InspectionTarget:
     """The inspections that rules are for; None stands for any.
 
     ``interface`` is one of :data:`INTERFACES`, ``release`` one of Ironic.
@@ -76,7 +76,7 @@ class Target:
     interface: str | None = None
     release: str | None = None
 
-    def has(self, source: Source) -> bool:
+    def has(self, source: Provider) -> bool:
         """Return whether a source is part of such an inspection."""
         # Hooks run with both interfaces. What inspection by Redfish itself
         # reports has the kind interface; all else is of the ramdisk.
@@ -88,11 +88,11 @@ class Target:
             self.release, source.since, source.until)
 
 
-ANY = Target()
+ANY = InspectionTarget()
 
 
 @dataclasses.dataclass
-class Field:
+class InventoryField:
     """A field and what is below it, by name, ``[]``, ``*`` or ``**``.
 
     ``type`` is ``boolean``, ``number``, ``text``, ``list`` or ``mapping``,
@@ -100,10 +100,11 @@ class Field:
     """
 
     type: str | None = None
-    sources: tuple[Source, ...] = ()
-    below: dict[str, 'Field'] = dataclasses.field(default_factory=dict)
+    sources: tuple[Provider, ...] = ()
+    below: dict[str, 'InventoryField'] = dataclasses.field(
+        default_factory=dict)
 
-    def step(self, name: str) -> 'Field | None':
+    def step(self, name: str) -> 'InventoryField | None':
         """Return the field below, None where there is none of that name."""
         if name in self.below:
             return self.below[name]
@@ -123,15 +124,16 @@ class Field:
                 if name not in (ITEM, MEMBER, OPEN)]
 
 
-class Unknown(typing.NamedTuple):
+class UnknownStep(typing.NamedTuple):
     """A step that leads nowhere: its name and the field it is taken at."""
 
     name: str
-    above: Field
+    above: InventoryField
     steps: Steps
 
 
-def find(root: Field, steps: typing.Iterable[str]) -> Field | Unknown:
+def find(root: InventoryField, steps: typing.Iterable[str]
+         ) -> InventoryField | UnknownStep:
     """Follow steps from a field as far as the field is known.
 
     :returns: the field, itself unknown below if it is open; or where the
@@ -144,7 +146,7 @@ def find(root: Field, steps: typing.Iterable[str]) -> Field | Unknown:
             return field
         below = field.step(name)
         if below is None:
-            return Unknown(name, field, tuple(taken))
+            return UnknownStep(name, field, tuple(taken))
         field = below
         taken.append(name)
     return field
@@ -168,7 +170,7 @@ def needs(steps: typing.Iterable[str]) -> list[str]:
     return phrases
 
 
-def _provided_by(providers: tuple[Source, ...]) -> list[str]:
+def _provided_by(providers: tuple[Provider, ...]) -> list[str]:
     """Return which hook, collector or interface provides a field.
 
     :returns: one phrase; none of services, which are always there.
@@ -190,7 +192,7 @@ def _provided_by(providers: tuple[Source, ...]) -> list[str]:
     return phrases
 
 
-def sources(steps: typing.Iterable[str]) -> tuple[Source, ...]:
+def sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
     """Return what provides a field, or else the field it is in."""
     field = known()
     providers = field.sources
@@ -207,23 +209,23 @@ def sources(steps: typing.Iterable[str]) -> tuple[Source, ...]:
 
 
 @functools.cache
-def known() -> Field:
+def known() -> InventoryField:
     """Return the root of all known fields."""
     packaged = yaml_text.packaged('kit/machine/inventory_fields.yaml')
-    root = Field()
+    root = InventoryField()
     for path, providers in packaged['fields'].items():
         field = root
         for token in _TOKEN.findall(path):
-            field = field.below.setdefault(token, Field())
+            field = field.below.setdefault(token, InventoryField())
         field.sources = tuple(map(_source, providers))
         field.type = packaged['types'].get(path)
     return root
 
 
-def _source(entry: typing.Mapping[str, typing.Any]) -> Source:
+def _source(entry: typing.Mapping[str, typing.Any]) -> Provider:
     """Read what provides a field: ``{hook: NAME, since: RELEASE}``.
 
     The kind with the name is always the first key.
     """
     kind, name = next(iter(entry.items()))
-    return Source(kind, name, entry.get('since'), entry.get('until'))
+    return Provider(kind, name, entry.get('since'), entry.get('until'))

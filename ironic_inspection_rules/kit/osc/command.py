@@ -115,7 +115,7 @@ class Guarded:
                  'metal service') % exc.response.url
 
 
-class Command(Guarded, command.Command):
+class BaremetalCommand(Guarded, command.Command):
     """A command that prints its own output."""
 
 

@@ -29,7 +29,7 @@ _LONGEST_NAME = 200
 _SHORTEST_KEY = 16
 
 
-class ExportInspectionData(command.Command):
+class ExportInspectionData(command.BaremetalCommand):
     """Write the inventories of nodes to files, one for each node.
 
     The files are for "ironic-inspection-rules test --inventory". They have

@@ -113,7 +113,7 @@ class ShowInspectionRequest(command.ShowOne):
             self.baremetal, parsed_args.request))
 
 
-class AbortInspectionRequest(command.Command):
+class AbortInspectionRequest(command.BaremetalCommand):
     """Abort an inspection request that is not yet processed."""
 
     example = '1c7c4f0e-3f2b-4a70-9a52-5c0a4b3f9d11'
@@ -165,7 +165,7 @@ class Reapplication(NamedTuple):
         return self.state in (REFUSED, ERROR)
 
 
-class ReapplyInspectionRules(command.Command):
+class ReapplyInspectionRules(command.BaremetalCommand):
     """Run hooks and rules again for many nodes, on their ramdisks' data.
 
     The machines are not touched. Needs durable inspection

@@ -113,7 +113,7 @@ class EditInspectionRule(command.ShowOne):
         return names, [shown.get(name) for name in names]
 
 
-class ImportInspectionRules(command.Command):
+class ImportInspectionRules(command.BaremetalCommand):
     """Create or replace inspection rules from files: all of them or none.
 
     The same as "apply --yes" without --prune.
@@ -150,7 +150,7 @@ class ImportInspectionRules(command.Command):
             self.app.stderr.write(_('Warning: %s\n') % warning)
 
 
-class ExportInspectionRules(command.Command):
+class ExportInspectionRules(command.BaremetalCommand):
     """Write the stored inspection rules so that they can be imported."""
 
     example = 'exported.yaml'
@@ -198,7 +198,7 @@ class ExportInspectionRules(command.Command):
                       '(%(description)s)\n') % rule)
 
 
-class PurgeInspectionRules(command.Command):
+class PurgeInspectionRules(command.BaremetalCommand):
     """Remove all inspection rules except the built-in ones."""
 
     example = '--yes'
@@ -214,7 +214,7 @@ class PurgeInspectionRules(command.Command):
                 self.baremetal)
 
 
-class EvaluateInspectionRules(command.Command):
+class EvaluateInspectionRules(command.BaremetalCommand):
     """Try inspection rules on machines without changing anything.
 
     Returns 2 if the inspection would fail. With --nodes and --rules it

@@ -77,7 +77,7 @@ class Phase(format_columns.DictColumn):
         return '\n'.join(phase_lines(self._value)) or _('nothing')
 
 
-class ExplainInspection(command.Command):
+class ExplainInspection(command.BaremetalCommand):
     """Show which rule last set a value of a node, and why.
 
     Ask for an attribute (--path /extra/size), for a trait, for an attribute

@@ -55,7 +55,7 @@ class ShowInspectionTable(command.Lister):
                  for entry in entries])
 
 
-class ListInspectionTableMachines(command.Command):
+class ListInspectionTableMachines(command.BaremetalCommand):
     """Show which machines are not as a table expects them.
 
     Returns 0 if all that is listed is right, 2 if something is not, 1 on an

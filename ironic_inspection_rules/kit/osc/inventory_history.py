@@ -53,7 +53,7 @@ class ListInventories(command.Lister):
                           for each in found]
 
 
-class ShowInventory(command.Command):
+class ShowInventory(command.BaremetalCommand):
     """Show what an inspection of a node found, as JSON."""
 
     example = 'rack1-07'

@@ -37,7 +37,7 @@ class Version(NamedTuple):
     time: str
 
 
-class ShowOutliers(command.Command):
+class ShowOutliers(command.BaremetalCommand):
     """Show nodes whose machines differ from their peers.
 
     Compares stored inventories, without rules. Peers are machines of the same

@@ -39,7 +39,7 @@ _ENDINGS = ('.yaml', '.yml', '.json')
 Entry = dict[str, Any]
 
 
-class ReplayInspectionRules(command.Command):
+class ReplayInspectionRules(command.BaremetalCommand):
     """Evaluate every stored inspection again, with given rules.
 
     Shows which inspections would have ended differently, and how, if the

@@ -114,7 +114,7 @@ def _show(planned: _Planned, stream: Any) -> None:
             stream.write(f'{line}\n')
 
 
-class PlanInspectionRules(command.Command):
+class PlanInspectionRules(command.BaremetalCommand):
     """Show what applying files of inspection rules would do.
 
     Returns 0 if there is nothing to do, 2 if there is, 1 on an error.
@@ -137,7 +137,7 @@ class PlanInspectionRules(command.Command):
         return EXIT_CHANGES if planned.plan.changes else 0
 
 
-class ApplyInspectionRules(command.Command):
+class ApplyInspectionRules(command.BaremetalCommand):
     """Make the stored inspection rules those of files: all of them or none.
 
     Stored rules that are in none of the files stay, unless --prune is given.
@@ -201,7 +201,7 @@ class ListRevisions(command.Lister):
                   row['message']) for row in rows])
 
 
-class RestoreRevision(command.Command):
+class RestoreRevision(command.BaremetalCommand):
     """Put the rule set of a revision in force again."""
 
     example = '0 --yes'

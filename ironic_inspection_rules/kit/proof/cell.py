@@ -72,7 +72,7 @@ class Cell:
     """
 
     def __init__(self, machine: typing.Any, steps: tuple[str, ...],
-                 field: inventory_fields.Field | None,
+                 field: inventory_fields.InventoryField | None,
                  is_item: bool = False) -> None:
         self.machine = machine
         self.steps = steps

@@ -65,7 +65,7 @@ class SymbolicMachine:
         return self.cell((name,), inventory_fields.known()).value
 
     def cell(self, steps: tuple[str, ...],
-             above: inventory_fields.Field | None,
+             above: inventory_fields.InventoryField | None,
              is_item: bool = False) -> cells.Cell:
         """Return a field of the machine.
 

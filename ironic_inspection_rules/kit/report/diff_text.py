@@ -17,6 +17,7 @@ what differs."""
 
 _MOST_NAMES = 5
 _LONGEST = 60_000  # Characters of a comment; forges take 65,536.
+_BETWEEN = '\n\n'
 
 
 _SHOWN = {rule_diff.ADDED: ('+', _('added')),
@@ -34,15 +35,17 @@ Tables = Sequence[Mapping[str, typing.Any]]
 
 def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
           count: int, tables: Tables = ()) -> Iterator[str]:
-    """Return all that changes, as lines for a terminal."""
+    """Yield all that changes, as lines for a terminal."""
     for title, rows in _of_tables(tables):
         yield title
         yield from rows
         yield ''
     for change in changes:
         sign, word = _SHOWN[change.change]
-        yield f'{sign} {change.title}' + (
-            '' if change.differs else f' ({word})')
+        title = f'{sign} {change.title}'
+        if not change.differs:
+            title += f' ({word})'
+        yield title
         yield from change.lines
         yield ''
     for (_old, _new, differing), paths in groups.items():
@@ -60,21 +63,25 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
     a link, a name or a picture. What is too much for a comment is left out.
     """
     parts = [*_sums(changes, groups, count)]
-    blocks = [_block(f'{_SHOWN[change.change][1]}: {_code(change.title)}',
-                     change.lines) for change in changes]
-    blocks += [_block(_code(title), differing)
-               for title, differing in _of_tables(tables)]
-    blocks += [_block(', '.join(map(_code, _shortened(paths))), differing)
-               for (_old, _new, differing), paths in groups.items()]
+    blocks = []
+    for change in changes:
+        _sign, word = _SHOWN[change.change]
+        blocks.append(_block(f'{word}: {_code(change.title)}', change.lines))
+    for title, differing in _of_tables(tables):
+        blocks.append(_block(_code(title), differing))
+    for (_old, _new, differs), paths in groups.items():
+        names = ', '.join(map(_code, _shortened(paths)))
+        blocks.append(_block(names, differs))
     length = sum(map(len, parts))
     for number, block in enumerate(blocks):
-        length += len(block) + 2
+        length += len(block) + len(_BETWEEN)
         if length > _LONGEST:
+            rest = len(blocks) - number
             parts.append(_P('%d more is left out', '%d more are left out',
-                            len(blocks) - number) % (len(blocks) - number))
+                            rest) % rest)
             break
         parts.append(block)
-    return '\n\n'.join(parts) + '\n'
+    return _BETWEEN.join(parts) + '\n'
 
 
 def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
@@ -82,30 +89,36 @@ def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
     words = {table_change.CREATED: rule_diff.ADDED,
              table_change.DELETED: rule_diff.REMOVED,
              table_change.UPDATED: rule_diff.CHANGED}
-    return [{'title': title[2:], 'change': words[step['outcome']],
-             'lines': differing}
-            for step, (title, differing) in zip(
-                tables, _of_tables(tables), strict=True)]
+    changes = []
+    for step, (title, differing) in zip(
+            tables, _of_tables(tables), strict=True):
+        changes.append({
+            # Without its sign, as the page has a word for it.
+            'title': title[2:],
+            'change': words[step['outcome']],
+            'lines': differing,
+        })
+    return changes
 
 
 def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
     """Return a title for each table, and its rows as lines of a diff."""
-    found = []
+    titled = []
     for step in tables:
         title, *differing = table_change.plan_lines([step])
-        found.append((title, [line for line in differing if line]))
-    return found
+        titled.append((title, [line for line in differing if line]))
+    return titled
 
 
 def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
           count: int) -> Iterator[str]:
-    numbers = {name: sum(each.change == name for each in changes)
-               for name in (rule_diff.ADDED, rule_diff.REMOVED,
-                            rule_diff.CHANGED, rule_diff.MOVED,
-                            *rule_diff.ALIKE)}
+    """Yield how many rules changed, and how many machines of those tried."""
+    numbers = dict.fromkeys(_SHOWN, 0)
+    for change in changes:
+        numbers[change.change] += 1
     text = _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
              'changed, %(moved)d moved') % numbers
-    if not all(each.differs for each in changes):
+    if not all(change.differs for change in changes):
         text += _('; no difference: %(renamed)d renamed, %(rewritten)d '
                   'written otherwise') % numbers
     yield text
@@ -125,11 +138,13 @@ def _shortened(paths: list[str]) -> list[str]:
 
 
 def _code(text: str) -> str:
+    """Return a text as code in Markdown."""
     text = ' '.join(text.split())
     ticks = _fence(text, 1)
-    # A tick beside the text would be taken for one around it.
-    return f'{ticks} {text} {ticks}' if '`' in text else (
-        f'{ticks}{text}{ticks}')
+    if '`' in text:
+        # A tick beside the text would be taken for one around it.
+        return f'{ticks} {text} {ticks}'
+    return f'{ticks}{text}{ticks}'
 
 
 def _block(title: str, differing: Sequence[str]) -> str:

@@ -22,20 +22,17 @@ def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
     """
     checks = list(lint.DESCRIPTIONS)
     results = []
-    for found in findings:
-        path = pathlib.PurePath(found.path)
+    for finding in findings:
+        message = finding.message
+        if finding.rule:
+            message = f'{finding.rule}: {message}'
         results.append({
-            'ruleId': found.check,
-            'ruleIndex': checks.index(found.check),
-            'level': found.level,
-            'message': {'text': f'{found.rule}: {found.message}'
-                        if found.rule else found.message},
-            'locations': [{'physicalLocation': {
-                'artifactLocation': {
-                    'uri': path.as_uri() if path.is_absolute()
-                    else urlparse.quote(path.as_posix())},
-                'region': {'startLine': found.line,
-                           'startColumn': found.column}}}]})
+            'ruleId': finding.check,
+            'ruleIndex': checks.index(finding.check),
+            'level': finding.level,
+            'message': {'text': message},
+            'locations': [_location(finding)],
+        })
     return {
         '$schema': _SCHEMA,
         'version': '2.1.0',
@@ -48,3 +45,16 @@ def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
             }},
             'columnKind': 'unicodeCodePoints',
             'results': results}]}
+
+
+def _location(finding: lint.Finding) -> dict[str, typing.Any]:
+    """Return the file, the line and the column of a finding."""
+    path = pathlib.PurePath(finding.path)
+    if path.is_absolute():
+        uri = path.as_uri()
+    else:
+        uri = urlparse.quote(path.as_posix())
+    return {'physicalLocation': {
+        'artifactLocation': {'uri': uri},
+        'region': {'startLine': finding.line, 'startColumn': finding.column},
+    }}

@@ -25,11 +25,13 @@ def as_table(found: Sequence[Finding]) -> str:
     """Return a table of machines, and a line with their numbers."""
     rows = []
     for finding in found:
-        differences = [
-            _('%(column)s: expected %(expected)s, found %(found)s') % {
-                'column': each.column, 'expected': _text(each.expected),
-                'found': _text(each.found)}
-            for each in finding.differences]
+        differences = []
+        for difference in finding.differences:
+            differences.append(
+                _('%(column)s: expected %(expected)s, found %(found)s') % {
+                    'column': difference.column,
+                    'expected': _text(difference.expected),
+                    'found': _text(difference.found)})
         rows.append([finding.key or '', finding.machine or '', finding.state,
                      '\n'.join(differences)])
     lines = []
@@ -44,8 +46,8 @@ def as_table(found: Sequence[Finding]) -> str:
 
 def as_json(found: Iterable[Finding]) -> str:
     """Return machines as the API shows them."""
-    return json.dumps({'machines': [each.as_dict() for each in found]},
-                      indent=2) + '\n'
+    machines = [finding.as_dict() for finding in found]
+    return json.dumps({'machines': machines}, indent=2) + '\n'
 
 
 def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
@@ -61,13 +63,18 @@ def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(map(_cell, (*_COLUMNS, *columns)))
     for finding in found:
-        row = None if finding.key is None else expected.row(finding.key)
-        cells = [row.get(column) if isinstance(row, dict) else None
-                 for column in columns]
+        row = None
+        if finding.key is not None:
+            row = expected.row(finding.key)
+        if not isinstance(row, dict):
+            # No row names this machine.
+            row = {}
+        cells = [row.get(column) for column in columns]
         head = (finding.key, finding.machine, finding.state)
-        for each in finding.differences:
-            writer.writerow(map(_cell, (
-                *head, each.column, each.expected, each.found, *cells)))
+        for difference in finding.differences:
+            values = (difference.column, difference.expected,
+                      difference.found)
+            writer.writerow(map(_cell, (*head, *values, *cells)))
         if not finding.differences:
             writer.writerow(map(_cell, (*head, None, None, None, *cells)))
     return stream.getvalue()
@@ -76,15 +83,18 @@ def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
 def counts(found: Iterable[Finding]) -> dict[str, int]:
     """Return the number of findings by state."""
     numbers = dict.fromkeys(table_comparison.STATES, 0)
-    for each in found:
-        numbers[each.state] += 1
+    for finding in found:
+        numbers[finding.state] += 1
     return numbers
 
 
 def _text(value: typing.Any) -> str:
+    """Return a value as the table shows it."""
     if value is None:
         return _('nothing')
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def _cell(value: typing.Any) -> str:
@@ -96,4 +106,6 @@ def _cell(value: typing.Any) -> str:
         return ''
     if not isinstance(value, str):
         return json.dumps(value)
-    return escapes.shown(f"'{value}" if value.startswith(_FORMULA) else value)
+    if value.startswith(_FORMULA):
+        value = f"'{value}"
+    return escapes.shown(value)

@@ -11,6 +11,7 @@ import typing
 from xml.etree import ElementTree
 
 from ironic_inspection_rules import escapes
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import change as engine_change
@@ -29,31 +30,64 @@ _MOST_ROWS = 10  # Keys of rows that no machine needed.
 _ONE_BY_ONE = 20  # Of more machines a table shows what they have in common.
 _NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
-Case = tuple[str, str, str]
-"""A machine: its name, ``ok``, ``failed`` or ``error``, and why."""
 
-Row = tuple[str, str, int, int, int, str]
+class Case(typing.NamedTuple):
+    """A machine as JUnit has it.
+
+    :param result: ``ok``, ``failed`` or ``error``.
+    :param why: empty where the result is ``ok``.
+    """
+
+    name: str
+    result: str
+    why: str
 
 
-def as_dict(each: machine_test.MachineTest) -> dict[str, typing.Any]:
+class MachineRow(typing.NamedTuple):
+    """A machine as the table has it: its result and three numbers.
+
+    :param matched: rules that matched.
+    :param audited: rules in mode ``audit`` that would do something.
+    """
+
+    path: str
+    result: str
+    matched: int
+    changes: int
+    audited: int
+    error: str
+
+
+class MachineDetails(typing.NamedTuple):
+    """All about a machine.
+
+    :param body: its rules and changes.
+    """
+
+    path: str
+    verdict: str
+    body: str
+
+
+def as_dict(test: machine_test.MachineTest) -> dict[str, typing.Any]:
     """Return a trial as plain JSON data."""
-    return {'inventory': each.path, **each.outcome.as_dict(),
-            'result': each.result, 'error': each.error}
+    return {'inventory': test.path, **test.outcome.as_dict(),
+            'result': test.result, 'error': test.error}
 
 
-def as_json(each: machine_test.MachineTest, indent: int | None = None) -> str:
+def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
     """Return a trial as JSON; indented it takes far longer."""
-    return json.dumps(as_dict(each), indent=indent)
+    return json.dumps(as_dict(test), indent=indent)
 
 
 def coverage_table(covered: coverage.Coverage) -> str:
     """Return a line for each rule and the sum."""
-    shown = table.render(
-        [_('Rule'), _('Covered'), _('Not reached')],
-        [[machine_test.title(rule), _percent(covered.percent_of(rule)),
-          '\n'.join(covered.missed(rule))]
-         for rule in covered.rules])
-    lines = [shown]
+    rows = []
+    for rule in covered.rules:
+        missed = '\n'.join(covered.missed(rule))
+        percent = _percent(covered.percent_of(rule))
+        rows.append([machine_test.title(rule), percent, missed])
+    lines = [table.render([_('Rule'), _('Covered'), _('Not reached')], rows)]
     for name in covered.tables:
         unmatched = covered.unmatched(name)
         if not unmatched:
@@ -61,13 +95,16 @@ def coverage_table(covered: coverage.Coverage) -> str:
         first = ', '.join(unmatched[:_MOST_ROWS])
         if len(unmatched) > _MOST_ROWS:
             first += ', …'
-        lines.append(_P(
-            'Table %(name)s: %(count)d row of %(rows)d matched no machine: '
-            '%(keys)s', 'Table %(name)s: %(count)d rows of %(rows)d matched '
-            'no machine: %(keys)s', len(unmatched)) % {
-                'name': name, 'count': len(unmatched),
-                'rows': len(covered.tables[name]),
-                'keys': escapes.shown(first)})
+        text = _P('Table %(name)s: %(count)d row of %(rows)d matched no '
+                  'machine: %(keys)s',
+                  'Table %(name)s: %(count)d rows of %(rows)d matched no '
+                  'machine: %(keys)s', len(unmatched))
+        lines.append(text % {
+            'name': name,
+            'count': len(unmatched),
+            'rows': len(covered.tables[name]),
+            'keys': escapes.shown(first),
+        })
     lines.append(_('Covered: %s') % _percent(covered.percent))
     return '\n'.join(lines)
 
@@ -104,13 +141,15 @@ class Listing:
         """Print what is left."""
 
 
-class Json(Listing):
+class JsonListing(Listing):
     """A list in JSON, each machine on a line if there are many."""
 
     def __init__(self, output: typing.TextIO, indented: bool) -> None:
         super().__init__(output)
-        self.extract = functools.partial(as_json,
-                                         indent=2 if indented else None)
+        indent = None
+        if indented:
+            indent = 2
+        self.extract = functools.partial(as_json, indent=indent)
         self._before = '['
 
     def add(self, entry: str) -> None:
@@ -121,69 +160,88 @@ class Json(Listing):
         self._output.write(']\n')
 
 
-class Yaml(Listing):
+class YamlListing(Listing):
     """A list in YAML."""
 
     @staticmethod
-    def extract(each: machine_test.MachineTest) -> str:
-        return yaml_text.dump([as_dict(each)], Dumper=yaml_text.FastDumper)
+    def extract(test: machine_test.MachineTest) -> str:
+        return yaml_text.dump([as_dict(test)], Dumper=yaml_text.FastDumper)
 
 
-class Table(Listing):
+class TableListing(Listing):
     """A line for each machine, or for all that are alike; and the sum."""
 
     @staticmethod
-    def extract(each: machine_test.MachineTest) -> Row:
-        return (each.path, each.result, len(each.matched),
-                len(each.outcome.changes), len(each.outcome.audited),
-                each.error or '')
+    def extract(test: machine_test.MachineTest) -> MachineRow:
+        return MachineRow(test.path, test.result, len(test.matched),
+                          len(test.outcome.changes),
+                          len(test.outcome.audited), test.error or '')
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
-        self._alike: dict[tuple[typing.Any, ...], list[str]] = {}
-        self._counts: collections.Counter[tuple[typing.Any, ...]] = (
-            collections.Counter())
+        # By the row of machines that are alike, without their path.
+        self._paths: dict[MachineRow, list[str]] = {}
+        self._counts: collections.Counter[MachineRow] = collections.Counter()
 
-    def add(self, entry: Row) -> None:
-        path, *fared = entry
-        paths = self._alike.setdefault(tuple(fared), [])
-        self._counts[tuple(fared)] += 1
+    def add(self, entry: MachineRow) -> None:
+        alike = entry._replace(path='')
+        self._counts[alike] += 1
+        paths = self._paths.setdefault(alike, [])
         if len(paths) < _ONE_BY_ONE:
-            paths.append(path)
+            paths.append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
-        total = self._counts.total()
-        rows: list[tuple[typing.Any, ...]] = []
-        for fared, paths in self._alike.items():
-            if total <= _ONE_BY_ONE:
-                rows += ((path, *fared) for path in paths)
-                continue
-            shown, count = paths[:_NAMES], self._counts[fared]
-            if count > len(shown):
-                shown.append(_('and %d more') % (count - len(shown)))
-            rows.append(('\n'.join(shown), *fared))
-        if total <= _ONE_BY_ONE:
-            rows.sort()
+        if self._counts:
+            self._output.write(f'{self._table()}\n')
+            if not any(alike.changes for alike in self._counts):
+                self._output.write(_('nothing would change') + '\n')
+        total = results.total()
+        text = _P('%(all)d inventory: %(ok)d ok, %(failed)d failed, '
+                  '%(error)d with an error',
+                  '%(all)d inventories: %(ok)d ok, %(failed)d failed, '
+                  '%(error)d with an error', total)
+        text %= {'all': total, 'ok': results['ok'],
+                 'failed': results['failed'], 'error': results['error']}
+        self._output.write(f'{text}\n')
+
+    def _table(self) -> str:
         columns = [_('Inventory'), _('Result'), _('Matched'), _('Changes'),
                    _('Audit'), _('Error')]
-        if not any(row[4] for row in rows):
-            # What audit rules would do has a column only where there is any.
-            del columns[4]
-            rows = [(*row[:4], row[5]) for row in rows]
-        if rows:
-            self._output.write(f'{table.render(columns, rows)}\n')
-        if total and not any(fared[2] for fared in self._alike):
-            self._output.write(_('nothing would change') + '\n')
-        self._output.write(_P(
-            '%(all)d inventory: %(ok)d ok, %(failed)d failed, %(error)d '
-            'with an error',
-            '%(all)d inventories: %(ok)d ok, %(failed)d failed, %(error)d '
-            'with an error', results.total()) % {
-                'all': results.total(), **{name: results[name] for name in (
-                    'ok', 'failed', 'error')}} + '\n')
+        if self._counts.total() <= _ONE_BY_ONE:
+            rows = self._rows_of_machines()
+        else:
+            rows = self._rows_of_kinds()
+        has_audit = any(row.audited for row in rows)
+        if not has_audit:
+            columns.remove(_('Audit'))
+        cells = []
+        for row in rows:
+            in_row = [row.path, row.result, row.matched, row.changes]
+            if has_audit:
+                in_row.append(row.audited)
+            cells.append([*in_row, row.error])
+        return table.render(columns, cells)
+
+    def _rows_of_machines(self) -> list[MachineRow]:
+        """Return a row for each machine, in the order of their paths."""
+        rows = []
+        for alike, paths in self._paths.items():
+            rows += [alike._replace(path=path) for path in paths]
+        return sorted(rows)
+
+    def _rows_of_kinds(self) -> list[MachineRow]:
+        """Return a row for all machines that are alike, with a few names."""
+        rows = []
+        for alike, paths in self._paths.items():
+            lines = paths[:_NAMES]
+            more = self._counts[alike] - len(lines)
+            if more:
+                lines.append(_('and %d more') % more)
+            rows.append(alike._replace(path='\n'.join(lines)))
+        return rows
 
 
-class Junit(Listing):
+class JunitListing(Listing):
     """A test case for each machine, as JUnit XML."""
 
     def __init__(self, output: typing.TextIO) -> None:
@@ -191,8 +249,8 @@ class Junit(Listing):
         self._cases: list[Case] = []
 
     @staticmethod
-    def extract(each: machine_test.MachineTest) -> Case:
-        return each.path, each.result, each.error or ''
+    def extract(test: machine_test.MachineTest) -> Case:
+        return Case(test.path, test.result, test.error or '')
 
     def add(self, entry: Case) -> None:
         self._cases.append(entry)
@@ -201,93 +259,140 @@ class Junit(Listing):
         self._output.write(junit(self._cases))
 
 
-class Details(Listing):
+class DetailsListing(Listing):
     """All about each machine, those with the same rules and changes once."""
 
     @staticmethod
-    def extract(each: machine_test.MachineTest) -> tuple[str, str, str]:
+    def extract(test: machine_test.MachineTest) -> MachineDetails:
         """Return the machine, the verdict, and its rules and changes."""
+        if test.problem is not None:
+            reason = _reason(test.path, test.problem)
+            return MachineDetails(
+                test.path, _('it cannot be read: %s') % reason, '')
         verdict = {'ok': _('inspection would succeed'),
                    'failed': _('inspection would fail'),
-                   'error': _('a rule has an error')}[each.result]
-        if each.problem is not None:
-            said = str(each.problem)
-            if (each.problem.path, each.problem.place) == (each.path, None):
-                said = each.problem.reason
-            # Else it may be the file of its node that has the problem.
-            return each.path, _('it cannot be read: %s') % said, ''
-        rows = []
-        for shown in each.outcome.traces:
-            if shown.rule.mode != model.ENFORCE:
-                continue
-            why_not = _why_not(shown)
-            if len(why_not) > _MOST_REASONS:
-                more = len(why_not) - _MOST_REASONS + 1
-                why_not[_MOST_REASONS - 1:] = [_('%d more') % more]
-            rows.append([machine_test.title(shown.rule), shown.rule.phase,
-                         _('yes') if shown.matched else _('no'),
-                         disclosure.say(shown.rule, '\n'.join(why_not),
-                                        _('withheld'))])
-        lines = diff(each.outcome.changes) or [
-            _('nothing would change')]
-        for shown in each.outcome.audited:
-            lines.append(_('audit: %s') % machine_test.title(shown.rule))
-            if shown.error:
-                lines.append('  ' + _('would fail: %s') % shown.error)
-            changes = diff(change for action in shown.actions
-                           for change in action.changes)
-            lines += (f'  {line}' for line in changes)
-            if not changes and not shown.error:
-                lines.append('  ' + _('would change nothing'))
-        rules = table.render([_('Rule'), _('Phase'), _('Matched'),
-                              _('Why not')], rows)
-        return (each.path,
-                f'{verdict}: {each.error}' if each.error else verdict,
-                '\n'.join([rules, *lines]))
+                   'error': _('a rule has an error')}[test.result]
+        if test.error:
+            verdict = f'{verdict}: {test.error}'
+        rules = table.render(
+            [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
+            _rule_rows(test.outcome.traces))
+        changes = diff(test.outcome.changes) or [_('nothing would change')]
+        lines = [rules, *changes]
+        for traced in test.outcome.audited:
+            lines += _audit_lines(traced)
+        return MachineDetails(test.path, verdict, '\n'.join(lines))
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
         self._groups: dict[tuple[str, str], list[str]] = {}
 
-    def add(self, entry: tuple[str, str, str]) -> None:
-        path, verdict, body = entry
-        self._groups.setdefault((verdict, body), []).append(path)
+    def add(self, entry: MachineDetails) -> None:
+        alike = (entry.verdict, entry.body)
+        self._groups.setdefault(alike, []).append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
-        self._output.write('\n\n'.join(
-            '\n'.join([*paths[:-1], f'{paths[-1]}: {verdict}', body]).rstrip()
-            for (verdict, body), paths in self._groups.items()) + '\n')
+        texts = []
+        for (verdict, body), paths in self._groups.items():
+            *others, last = paths
+            lines = [*others, f'{last}: {verdict}', body]
+            texts.append('\n'.join(lines).rstrip())
+        self._output.write('\n\n'.join(texts) + '\n')
 
 
-def _why_not(shown: trace.RuleTrace) -> list[str]:
+def _reason(path: str, problem: exceptions.InvalidDocument) -> str:
+    """Return why a machine cannot be read, without its path in it.
+
+    It may also be the file of its node that has the problem.
+    """
+    if problem.path == path and problem.place is None:
+        return problem.reason
+    return str(problem)
+
+
+def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
+    """Return a row for each rule in force: whether it matched, or why not."""
+    rows = []
+    for traced in traces:
+        if traced.rule.mode != model.ENFORCE:
+            continue
+        matched = _('no')
+        if traced.matched:
+            matched = _('yes')
+        why_not = _why_not(traced)
+        if len(why_not) > _MOST_REASONS:
+            more = len(why_not) - _MOST_REASONS + 1
+            why_not[_MOST_REASONS - 1:] = [_('%d more') % more]
+        reasons = disclosure.say(traced.rule, '\n'.join(why_not),
+                                 _('withheld'))
+        rows.append([machine_test.title(traced.rule), traced.rule.phase,
+                     matched, reasons])
+    return rows
+
+
+def _audit_lines(traced: trace.RuleTrace) -> list[str]:
+    """Return what a rule in mode ``audit`` would do, under its title."""
+    lines = [_('audit: %s') % machine_test.title(traced.rule)]
+    if traced.error:
+        lines.append('  ' + _('would fail: %s') % traced.error)
+    changes = diff(change for action in traced.actions
+                   for change in action.changes)
+    lines += [f'  {line}' for line in changes]
+    if not changes and not traced.error:
+        lines.append('  ' + _('would change nothing'))
+    return lines
+
+
+def _why_not(traced: trace.RuleTrace) -> list[str]:
     """Return why a rule does not match, or which of its actions do not run.
 
-    :returns: ops of conditions or of actions, with the reason if it is known.
+    :returns: ops of conditions or of actions, with the reason if it is known;
+        equal ones once.
     """
-    reasons = [(decided.op, decided.reason)
-               for decided in shown.conditions if not decided.result]
-    if shown.matched:
-        reasons = [(action.op, action.idle.reason)
-                   for action in shown.actions if action.idle]
-    return list(dict.fromkeys(f'{op}: {reason}' if reason else op
-                              for op, reason in reasons))
+    reasons = []
+    if traced.matched:
+        for action in traced.actions:
+            if action.idle:
+                reasons.append(_with_reason(action.op, action.idle.reason))
+    else:
+        for decided in traced.conditions:
+            if not decided.result:
+                reasons.append(_with_reason(decided.op, decided.reason))
+    return list(dict.fromkeys(reasons))
 
 
-def junit(cases: list[Case]) -> str:
+def _with_reason(op: str, reason: str | None) -> str:
+    if reason:
+        return f'{op}: {reason}'
+    return op
+
+
+def junit(cases: typing.Sequence[Case]) -> str:
     """Return JUnit XML with a test case for each machine."""
+    results = collections.Counter(case.result for case in cases)
     suite = ElementTree.Element('testsuite', {
-        'name': 'ironic-inspection-rules', 'tests': str(len(cases)),
-        **{attribute: str(sum(result == kind for _name, result, _why in cases))
-           for attribute, kind in (('failures', 'failed'),
-                                   ('errors', 'error'))}})
-    for name, result, why in cases:
-        case = ElementTree.SubElement(suite, 'testcase', {
-            'classname': 'inventory', 'name': _NOT_XML.sub('�', name)})
-        if result != 'ok':
-            problem = ElementTree.SubElement(
-                case, 'failure' if result == 'failed' else 'error',
-                {'message': _NOT_XML.sub('�', why.partition('\n')[0])})
-            problem.text = _NOT_XML.sub('�', why)
+        'name': 'ironic-inspection-rules',
+        'tests': str(len(cases)),
+        'failures': str(results['failed']),
+        'errors': str(results['error']),
+    })
+    for case in cases:
+        element = ElementTree.SubElement(suite, 'testcase', {
+            'classname': 'inventory', 'name': _as_xml(case.name)})
+        if case.result == 'ok':
+            continue
+        tag = 'error'
+        if case.result == 'failed':
+            tag = 'failure'
+        first_line = case.why.partition('\n')[0]
+        problem = ElementTree.SubElement(
+            element, tag, {'message': _as_xml(first_line)})
+        problem.text = _as_xml(case.why)
     ElementTree.indent(suite)
     return ('<?xml version="1.0" encoding="utf-8"?>\n'
             f'{ElementTree.tostring(suite, "unicode")}\n')
+
+
+def _as_xml(text: str) -> str:
+    """Return a text with a mark for each character that XML does not have."""
+    return _NOT_XML.sub('\N{REPLACEMENT CHARACTER}', text)

@@ -37,7 +37,7 @@ Place = tuple[str | int, ...]
 Written = typing.Mapping[str, typing.Any]
 
 
-class Part(typing.NamedTuple):
+class RulePart(typing.NamedTuple):
     """A condition or an action of a rule.
 
     ``number`` counts from one; 2.1 is the first condition of the group that
@@ -51,28 +51,28 @@ class Part(typing.NamedTuple):
     of: str = ''
 
 
-def parts(rule: model.Rule) -> typing.Iterator[Part]:
+def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
     """Yield the conditions and actions of a rule, groups before their own."""
     yield from _conditions(rule.conditions, (rule.uuid, 'conditions'))
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
-        yield Part(place, str(index + 1), action['op'], (RAN,))
+        yield RulePart(place, str(index + 1), action['op'], (RAN,))
         yield from _conditions(action.get('when'), (*place, 'when'),
                                of=_(' of action %d') % (index + 1))
 
 
 def _conditions(written: typing.Iterable[Written] | None, above: Place,
-                before: str = '', of: str = '') -> typing.Iterator[Part]:
+                before: str = '', of: str = '') -> typing.Iterator[RulePart]:
     """Yield conditions, each group before the conditions in it.
 
     :param above: the place of the list that they are in.
     :param before: the number of the group that they are in, with a dot.
-    :param of: see :class:`Part`.
+    :param of: see :class:`RulePart`.
     """
     for index, operation in enumerate(written or ()):
         place = (*above, index)
         number = f'{before}{index + 1}'
-        yield Part(place, number, operation['op'], of=of)
+        yield RulePart(place, number, operation['op'], of=of)
         yield from _conditions(operation.get('conditions'), place,
                                f'{number}.', of)
 
@@ -271,7 +271,7 @@ def _name_of(result: bool) -> str:
     return FALSE
 
 
-class Seen(condition.Condition):
+class WatchedCondition(condition.Condition):
     """A condition of a group that notes how it was decided."""
 
     __slots__ = ('_condition', '_noted', '_place')
@@ -312,14 +312,14 @@ class Watch:
                                           number))
 
     def _watch(self, watched: condition.Condition, place: Place) -> None:
-        """Put :class:`Seen` in the place of the conditions of a group."""
+        """Replace the conditions of a group by those that are watched."""
         if isinstance(watched, condition.Looped):
             watched = watched.condition
         if isinstance(watched, condition.Group):
             for index, part in enumerate(watched.parts):
                 self._watch(part, (*place, index))
             watched.parts = tuple(
-                Seen(part, (*place, index), self.seen)
+                WatchedCondition(part, (*place, index), self.seen)
                 for index, part in enumerate(watched.parts))
 
 

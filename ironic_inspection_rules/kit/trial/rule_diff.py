@@ -32,7 +32,7 @@ _CHANGES = {replacement.CREATED: ADDED, replacement.DELETED: REMOVED,
 
 
 @dataclasses.dataclass(frozen=True)
-class RuleSet:
+class ComparedRules:
     """The rules of some files.
 
     ``named`` are the UUIDs that their author gave them; other rules have
@@ -49,7 +49,7 @@ class RuleSet:
     @classmethod
     def load(cls, paths: typing.Iterable[str],
              warn: typing.Callable[[str], typing.Any] = lambda line: None
-             ) -> 'RuleSet':
+             ) -> 'ComparedRules':
         """Read the rules of files, folders and what is piped in.
 
         :param warn: see :func:`.file_rule.parse_all`.
@@ -93,7 +93,8 @@ class RuleChange:
                 'lines': list(self.lines)}
 
 
-def compare_tables(old: RuleSet, new: RuleSet) -> list[dict[str, typing.Any]]:
+def compare_tables(old: ComparedRules, new: ComparedRules
+                   ) -> list[dict[str, typing.Any]]:
     """Return the tables that change, in the form of a plan.
 
     Of added, removed and changed rows the first ones are shown, and of secret
@@ -126,7 +127,7 @@ def _pairs(rows: table.Table | None) -> table_change.Pairs:
     return rows.pairs
 
 
-def compare(old: RuleSet, new: RuleSet
+def compare(old: ComparedRules, new: ComparedRules
             ) -> tuple[list[RuleChange], list[model.Rule]]:
     """Return what changes, in the order of the new rules.
 
@@ -198,7 +199,7 @@ def _with_uuid_of(named: frozenset[str], fields: replacement.Fields | None
     return {**fields, 'uuid': None}
 
 
-def _match(old: RuleSet, new: RuleSet,
+def _match(old: ComparedRules, new: ComparedRules,
            present: typing.Sequence[replacement.Fields]
            ) -> list[replacement.Match | None]:
     """Return the old rule that every new one is, and what shows it.

@@ -93,7 +93,7 @@ def type_of(value: typing.Any) -> str | None:
     return None
 
 
-class Value(typing.NamedTuple):
+class FieldValue(typing.NamedTuple):
     """The value of a field, as far as it is known.
 
     :param steps: to its place in the data.
@@ -123,7 +123,8 @@ class Value(typing.NamedTuple):
             return (*self.steps, MEMBER)
         return self.listed
 
-    def after(self, call: filter_syntax.Call, attribute: Steps) -> 'Value':
+    def after(self, call: filter_syntax.Call, attribute: Steps
+              ) -> 'FieldValue':
         """Return the value that comes out of a filter.
 
         :param attribute: see :func:`attribute_of`.
@@ -132,28 +133,28 @@ class Value(typing.NamedTuple):
         if call.name == _GET:
             return self._at(_argument(call, 'path'))
         if call.name in _KEEP_ITEMS:
-            return Value(listed=items, made=LIST)
+            return FieldValue(listed=items, made=LIST)
         if call.name in _ONE_ITEM:
             if call.name in _EXTREME and attribute:
                 # It has the attribute by which it was chosen.
-                return Value(items, made=MAPPING)
-            return Value(items)
+                return FieldValue(items, made=MAPPING)
+            return FieldValue(items)
         if call.name == 'map':
             if items and attribute:
-                return Value(listed=(*items, *attribute), made=LIST)
-            return Value(made=LIST)
+                return FieldValue(listed=(*items, *attribute), made=LIST)
+            return FieldValue(made=LIST)
         if call.name in ('tier', 'lookup'):
-            return Value(choices=_labels(call))
+            return FieldValue(choices=_labels(call))
         if call.name == 'default':
             if type_of(_argument(call, 'default')) == self.type:
-                return Value(made=self.type)
-            return Value()
-        return Value(made=_made(call.name), form=_form(call))
+                return FieldValue(made=self.type)
+            return FieldValue()
+        return FieldValue(made=_made(call.name), form=_form(call))
 
-    def _at(self, path: typing.Any) -> 'Value':
+    def _at(self, path: typing.Any) -> 'FieldValue':
         if self.steps is None or not isinstance(path, str):
-            return Value()
-        return Value((*self.steps, *data_path.parse(path)))
+            return FieldValue()
+        return FieldValue((*self.steps, *data_path.parse(path)))
 
 
 def _made(name: str) -> str | None:
@@ -224,34 +225,35 @@ def attribute_of(call: filter_syntax.Call) -> Steps:
     return tuple(attribute.split('.'))
 
 
-def of_literals(values: typing.Sequence[typing.Any], steps: Steps) -> Value:
+def of_literals(values: typing.Sequence[typing.Any], steps: Steps
+                ) -> FieldValue:
     """Return what a field gives that steps into one of some literal values."""
     choices = []
     for value in values:
         inner = data_path.get(value, steps)
         if inner is data_path.ABSENT or interpolation.fields(inner):
-            return Value()
+            return FieldValue()
         choices.append(inner)
     types = set(map(type_of, choices))
     common = None
     if len(types) == 1:
         common, = types
-    return Value(made=common, choices=tuple(choices) or None)
+    return FieldValue(made=common, choices=tuple(choices) or None)
 
 
-def of_vars(steps: Steps, known: Mapping[str, typing.Any]) -> Value:
+def of_vars(steps: Steps, known: Mapping[str, typing.Any]) -> FieldValue:
     """Return what a field over the values of a rule gives.
 
     :param steps: those after ``vars``.
     :param known: the values of the rule by name.
     """
     if not steps or steps[0] not in known:
-        return Value()
+        return FieldValue()
     value = known[steps[0]]
     field = interpolation.sole_field(value)
     if field is None:
         return of_literals([value], steps[1:])
     if field.root in (None, model.VARS) or not field.is_plain:
         # Where values use values, only the first one is followed.
-        return Value()
-    return Value((str(field.root), *field.steps, *steps[1:]))
+        return FieldValue()
+    return FieldValue((str(field.root), *field.steps, *steps[1:]))

@@ -32,7 +32,7 @@ _ALIKE = 0.8
 
 
 def check(rule: checked_rule.CheckedRule, own: frozenset[str],
-          target: inventory_fields.Target
+          target: inventory_fields.InspectionTarget
           ) -> Iterator[tuple[str, str, bool]]:
     """Find fields that no known machine has, or not every inspection reports.
 
@@ -70,7 +70,7 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
 def _problem(text: str, steps: Steps) -> str | None:
     """Return why no inspection reports a field, None where one may."""
     unknown = inventory_fields.find(inventory_fields.known(), steps)
-    if not isinstance(unknown, inventory_fields.Unknown):
+    if not isinstance(unknown, inventory_fields.UnknownStep):
         return None
     above = '.'.join(unknown.steps)
     if unknown.above.type in inventory_fields.PLAIN:
@@ -90,7 +90,7 @@ def _problem(text: str, steps: Steps) -> str | None:
                  'hint': hint}
 
 
-def _hint(unknown: inventory_fields.Unknown) -> str | None:
+def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
     """Return a hint at what is meant by a name that nobody reports.
 
     :returns: None where it may be a name of the site's own.
@@ -116,7 +116,7 @@ def _hint(unknown: inventory_fields.Unknown) -> str | None:
 
 
 def _elsewhere(text: str, steps: Steps,
-               target: inventory_fields.Target) -> str | None:
+               target: inventory_fields.InspectionTarget) -> str | None:
     """Return that only other inspections report a field, if so."""
     sources = inventory_fields.sources(steps)
     if not sources or any(map(target.has, sources)):

@@ -21,7 +21,7 @@ _GET = 'get'
 
 
 @dataclasses.dataclass(frozen=True)
-class Item:
+class LoopItem:
     """Item of a loop, as far as it is known.
 
     ``steps`` lead to it from the root names, where it comes out of the data;
@@ -45,7 +45,7 @@ class Use(typing.NamedTuple):
     pointer: str
     text: str
     steps: Steps
-    item: Item | None = None
+    item: LoopItem | None = None
 
     @property
     def from_roots(self) -> Steps | None:
@@ -57,7 +57,7 @@ class Use(typing.NamedTuple):
         return (*self.item.steps, *self.steps[1:])
 
 
-Written = tuple[str, interpolation.Field, Item | None]
+Written = tuple[str, interpolation.Field, LoopItem | None]
 """The place in a rule, the field there, and the item of the loop around."""
 
 
@@ -77,7 +77,7 @@ def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
 
 
 def _of_operation(operation: file_rule.Operation,
-                  outer: Item | None) -> typing.Iterator[Written]:
+                  outer: LoopItem | None) -> typing.Iterator[Written]:
     loop = operation.loop
     for field in interpolation.fields(loop):
         yield f'{operation.pointer}/loop', field, outer
@@ -89,19 +89,20 @@ def _of_operation(operation: file_rule.Operation,
         yield from _of_operation(inner, item)
 
 
-def items(rule: checked_rule.CheckedRule) -> dict[str, Item | None]:
+def items(rule: checked_rule.CheckedRule) -> dict[str, LoopItem | None]:
     """Return what is known of the items that operations see.
 
     :returns: by the pointer to the operation; None where it sees none.
     """
-    found: dict[str, Item | None] = {}
+    found: dict[str, LoopItem | None] = {}
     for operation in [*rule.conditions, *rule.actions]:
         _add_items(found, operation, None)
     return found
 
 
-def _add_items(found: dict[str, Item | None], operation: file_rule.Operation,
-               outer: Item | None) -> None:
+def _add_items(found: dict[str, LoopItem | None],
+               operation: file_rule.Operation, outer: LoopItem | None
+               ) -> None:
     """Add the items of an operation and of the conditions in it."""
     item = _item_inside(operation.loop, outer)
     found[operation.pointer] = item
@@ -109,17 +110,17 @@ def _add_items(found: dict[str, Item | None], operation: file_rule.Operation,
         _add_items(found, inner, item)
 
 
-def value_of(field: interpolation.Field, item: Item | None,
-             known: typing.Mapping[str, typing.Any]) -> field_value.Value:
+def value_of(field: interpolation.Field, item: LoopItem | None,
+             known: typing.Mapping[str, typing.Any]) -> field_value.FieldValue:
     """Return what is known of the value of a field.
 
     :param item: the item of the loop around it.
     :param known: the values of the rule by name.
     """
     if field.root is None:
-        return field_value.Value()
+        return field_value.FieldValue()
     if field.conversion is not None or field.spec is not None:
-        return field_value.Value(made=field_value.TEXT)
+        return field_value.FieldValue(made=field_value.TEXT)
     if field.root == model.VARS:
         value = field_value.of_vars(field.steps, known)
     elif field.root == interpolation.ITEM and item is not None and (
@@ -130,21 +131,22 @@ def value_of(field: interpolation.Field, item: Item | None,
     return _filtered(value, field)
 
 
-def _read(root: str, steps: Steps, item: Item | None) -> field_value.Value:
+def _read(root: str, steps: Steps, item: LoopItem | None
+          ) -> field_value.FieldValue:
     """Return what is known of the data that a field reads."""
     use = Use('', '', (root, *steps), item)
-    return field_value.Value(use.from_roots)
+    return field_value.FieldValue(use.from_roots)
 
 
-def _filtered(value: field_value.Value,
-              field: interpolation.Field) -> field_value.Value:
+def _filtered(value: field_value.FieldValue,
+              field: interpolation.Field) -> field_value.FieldValue:
     """Return what the filters of a field make of what it reads."""
     for call in field.filters:
         value = value.after(call, field_value.attribute_of(call))
     return value
 
 
-def _item_inside(loop: typing.Any, outer: Item | None) -> Item | None:
+def _item_inside(loop: typing.Any, outer: LoopItem | None) -> LoopItem | None:
     """Return what is known of ``{item}`` in an operation.
 
     :param loop: of the operation; None without one.
@@ -153,21 +155,21 @@ def _item_inside(loop: typing.Any, outer: Item | None) -> Item | None:
     if loop is None:
         return outer
     if isinstance(loop, dict):
-        return Item(values=(loop,))
+        return LoopItem(values=(loop,))
     if isinstance(loop, list):
-        return Item(values=tuple(loop))
+        return LoopItem(values=tuple(loop))
     field = interpolation.sole_field(loop)
     if field is None or not field.root:
-        return Item()
+        return LoopItem()
     value = _filtered(_read(field.root, field.steps, outer), field)
     if value.type == field_value.MAPPING:
         # A loop over a mapping has that one item.
-        return Item(value.steps)
-    return Item(value.items)
+        return LoopItem(value.steps)
+    return LoopItem(value.items)
 
 
 def of_field(pointer: str, field: interpolation.Field,
-             item: Item | None = None) -> typing.Iterator[Use]:
+             item: LoopItem | None = None) -> typing.Iterator[Use]:
     """Yield what one field uses.
 
     First its path; then what its filters name, which are fields in their
@@ -177,7 +179,7 @@ def of_field(pointer: str, field: interpolation.Field,
         return
     use = Use(pointer, field.text, (field.root, *field.steps), item)
     yield use
-    value = field_value.Value(use.from_roots)
+    value = field_value.FieldValue(use.from_roots)
     for call in field.filters:
         arguments = [argument for _name, argument in call.arguments]
         for _path, inner in data_path.walk(arguments):

@@ -61,18 +61,18 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
     """Yield what puts text into quotes, and the end of a word into a regex."""
     for pointer, raw, value in _surprises(rule):
-        yield mended_text.Replace(pointer, value, raw)
+        yield mended_text.ReplaceValue(pointer, value, raw)
     for operation in rule.operations:
         for name, value in operation.arguments.items():
             if not isinstance(value, str) or '\b' not in value:
                 continue
             declared = operation.op.signature.by_name[name]
             if declared.type is pattern.Pattern:
-                yield mended_text.Replace(
+                yield mended_text.ReplaceValue(
                     operation.pointer_to(name), value,
                     value.replace('\b', r'\b'))
     for pointer, text in _lines(rule):
-        yield mended_text.Replace(pointer, text, text[:-1])
+        yield mended_text.ReplaceValue(pointer, text, text[:-1])
 
 
 def _lines(rule: checked_rule.CheckedRule) -> checked_rule.Found:

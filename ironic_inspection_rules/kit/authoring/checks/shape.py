@@ -114,7 +114,7 @@ def mendings(rule: checked_rule.CheckedRule
              ) -> typing.Iterator[mended_text.Change]:
     """Yield what makes a field of text."""
     for pointer, text, meant in _meant(rule):
-        yield mended_text.Replace(pointer, text, meant)
+        yield mended_text.ReplaceValue(pointer, text, meant)
 
 
 def _meant(rule: checked_rule.CheckedRule
@@ -170,7 +170,7 @@ def _may_exist(steps: data_path.Path) -> bool:
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
     found = inventory_fields.find(inventory_fields.known(), steps)
-    return isinstance(found, inventory_fields.Field)
+    return isinstance(found, inventory_fields.InventoryField)
 
 
 def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:

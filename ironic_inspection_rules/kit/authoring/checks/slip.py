@@ -34,7 +34,7 @@ class Subject(typing.NamedTuple):
     """The field that something is compared with, as messages show it."""
 
     shown: str
-    value: field_value.Value
+    value: field_value.FieldValue
 
     @property
     def steps(self) -> field_value.Steps:

@@ -21,7 +21,7 @@ from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import slip
 from ironic_inspection_rules.rule_file import file_rule
 
-Value = field_value.Value
+Value = field_value.FieldValue
 Slips = Iterator[tuple[str, typing.Any, slip.Slip]]
 """The pointer to a value in a rule, the value, and the slip in it."""
 
@@ -44,7 +44,7 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
     """Yield the changes that put the meant values in the place of slips."""
     for pointer, value, mistake in _slips(rule):
         if mistake.meant is not None:
-            yield mended_text.Replace(pointer, value, mistake.meant)
+            yield mended_text.ReplaceValue(pointer, value, mistake.meant)
     for condition in rule.all_conditions:
         yield from _version_mendings(rule, condition)
 
@@ -69,8 +69,8 @@ def _version_mendings(rule: checked_rule.CheckedRule,
         if slip.version(steps, fact.relation, fact.value) is None:
             return
     name = condition.op.name
-    yield mended_text.Rewrite(f'{condition.pointer}/op', name,
-                              f'{plugin.VERSION}{name}')
+    yield mended_text.RewriteText(f'{condition.pointer}/op', name,
+                                  f'{plugin.VERSION}{name}')
     for fact in stated:
         if isinstance(fact.value, str):
             continue
@@ -78,7 +78,7 @@ def _version_mendings(rule: checked_rule.CheckedRule,
         pointer = _place(condition, fact.value)
         text = rule.written.source.plain.get((rule.written.index, pointer),
                                              str(fact.value))
-        yield mended_text.Replace(pointer, fact.value, text)
+        yield mended_text.ReplaceValue(pointer, fact.value, text)
 
 
 def _slips(rule: checked_rule.CheckedRule) -> Slips:
@@ -100,7 +100,7 @@ def _slips(rule: checked_rule.CheckedRule) -> Slips:
 
 def _in_condition(rule: checked_rule.CheckedRule,
                   condition: file_rule.Operation,
-                  item: reach.Item | None) -> Slips:
+                  item: reach.LoopItem | None) -> Slips:
     """Yield the slips in one condition.
 
     :param item: the item of the loop around its fields.
@@ -137,7 +137,7 @@ def _in_condition(rule: checked_rule.CheckedRule,
 
 def _in_facts(rule: checked_rule.CheckedRule,
               condition: file_rule.Operation,
-              item: reach.Item | None) -> Slips:
+              item: reach.LoopItem | None) -> Slips:
     """Yield the slips in what a condition states of fields."""
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
@@ -154,7 +154,7 @@ def _in_facts(rule: checked_rule.CheckedRule,
 
 
 def _version(rule: checked_rule.CheckedRule, value: typing.Any,
-             item: reach.Item | None) -> slip.Slip | None:
+             item: reach.LoopItem | None) -> slip.Slip | None:
     """Return why a field that is compared as a version is none."""
     if not facts.is_field(value):
         return None
@@ -167,7 +167,7 @@ def _version(rule: checked_rule.CheckedRule, value: typing.Any,
 
 
 def _net(rule: checked_rule.CheckedRule, address: typing.Any,
-         subnet: typing.Any, item: reach.Item | None) -> slip.Slip | None:
+         subnet: typing.Any, item: reach.LoopItem | None) -> slip.Slip | None:
     """Return why an address is never in a subnet."""
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address))
@@ -198,7 +198,7 @@ def _net(rule: checked_rule.CheckedRule, address: typing.Any,
 
 
 def subject(rule: checked_rule.CheckedRule, field: str,
-            item: reach.Item | None = None) -> slip.Subject:
+            item: reach.LoopItem | None = None) -> slip.Subject:
     """Return what is known of a field as facts name it."""
     if not field.startswith('/'):
         # It has filters, and is named by its text.
@@ -212,7 +212,8 @@ def subject(rule: checked_rule.CheckedRule, field: str,
     return slip.Subject('.'.join(path), value)
 
 
-def steps_of(field: str, item: reach.Item | None = None) -> tuple[str, ...]:
+def steps_of(field: str, item: reach.LoopItem | None = None
+             ) -> tuple[str, ...]:
     """Return the steps of a field as facts name it, none if unknown."""
     if not field.startswith('/'):
         return ()
@@ -236,7 +237,7 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
 
 
 def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
-                item: reach.Item | None) -> Iterator[slip.Slip]:
+                item: reach.LoopItem | None) -> Iterator[slip.Slip]:
     """Yield the first slip in the filters of a field."""
     if field.root is None or not field.filters:
         return

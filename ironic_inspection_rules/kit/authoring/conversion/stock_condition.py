@@ -21,7 +21,7 @@ from ironic_inspection_rules.rule_file import stock_form
 
 Operation = dict[str, typing.Any]
 Args = typing.Mapping[str, typing.Any]
-Text = stock_text.Text
+Text = stock_text.StockText
 
 _EMPTY = ['', 'None', '[]', '{}']
 _ROOT = re.compile(
@@ -45,7 +45,7 @@ def convert(op: str, inverted: bool, args: Args,
             notes: rule.Conversion) -> Operation | bool:
     """Convert one condition, or one turn of its loop.
 
-    :param args: by name, with :class:`.stock_text.Text` for what stock
+    :param args: by name, with :class:`.stock_text.StockText` for what stock
         Ironic formats.
     :returns: the condition, or the result that it always has.
     :raises: :class:`Fails` where it fails the inspection of each machine.

@@ -19,7 +19,7 @@ from ironic_inspection_rules.kit.authoring.conversion import stock_text
 from ironic_inspection_rules.plugins.actions import schema
 
 Operation = rule.Operation
-Text = stock_text.Text
+Text = stock_text.StockText
 
 _LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
 _MARK = re.compile(r'zqitem(\d+)qz')
@@ -32,7 +32,7 @@ def convert(op: str, args: Operation, there: set[str],
             notes: rule.Conversion) -> Operation | None:
     """Convert one action, or one turn of its loop.
 
-    :param args: by name, with :class:`.stock_text.Text` for what stock
+    :param args: by name, with :class:`.stock_text.StockText` for what stock
         Ironic formats.
     :param there: fields that exist where the conditions hold; those that
         the action may remove are taken out.

@@ -357,7 +357,7 @@ def _forced(op: str, args: Operation, always: bool = False) -> Operation:
         if isinstance(value, list | dict) and _has_fields(value):
             raise rule.Inconvertible(
                 _('a list or mapping with fields cannot be compared as text'))
-        if not isinstance(value, str | stock_text.Text):
+        if not isinstance(value, str | stock_text.StockText):
             value = str(value)
         texts.append(value)
     return {**args, 'values': texts}

@@ -48,7 +48,7 @@ class _MissingKey(_StaysText):
 
 
 @dataclasses.dataclass(frozen=True)
-class Text:
+class StockText:
     """One text.
 
     :param filled: as this language has it, where all its fields are there.
@@ -122,7 +122,7 @@ class Text:
                     'fills in "%s" once more') % self.literal
 
 
-def read(text: str, literal: str | None = None) -> Text:
+def read(text: str, literal: str | None = None) -> StockText:
     """Read text that stock Ironic formats.
 
     :param literal: what it was before a loop filled it in, if it was.
@@ -148,20 +148,20 @@ def read(text: str, literal: str | None = None) -> Text:
     except _StaysText as exc:
         return _unfilled(original, exc)
     if not fields:
-        return Text(filled, unescaped)
+        return StockText(filled, unescaped)
     if filled == f'{{{fields[0]}}}':
         # Alone, a field would keep the type that its value has.
         filled = f'{{{fields[0]}!s}}'
     source = None
     if original == text and not endings:
         source = _single_field(text)
-    return Text(filled, original, tuple(fields), source, ':' in endings)
+    return StockText(filled, original, tuple(fields), source, ':' in endings)
 
 
-def _unfilled(text: str, reason: _StaysText) -> Text:
+def _unfilled(text: str, reason: _StaysText) -> StockText:
     """Return text that stock Ironic never fills in."""
-    return Text(rule.escape(text), text,
-                missing_key=isinstance(reason, _MissingKey))
+    return StockText(rule.escape(text), text,
+                     missing_key=isinstance(reason, _MissingKey))
 
 
 def _single_field(text: str) -> str | None:
@@ -171,16 +171,16 @@ def _single_field(text: str) -> str | None:
     return text[text.index('{'):text.index('}') + 1]
 
 
-def write(value: typing.Any, fill: typing.Callable[[Text], typing.Any],
+def write(value: typing.Any, fill: typing.Callable[[StockText], typing.Any],
           literal: typing.Callable[[typing.Any], typing.Any] = rule.escape
           ) -> typing.Any:
     """Replace all texts in a value.
 
-    :param value: with :class:`Text` for the texts that are formatted.
+    :param value: with :class:`StockText` for the texts that are formatted.
     :param fill: makes the replacement of a text.
     :param literal: makes the replacement of any other scalar.
     """
-    if isinstance(value, Text):
+    if isinstance(value, StockText):
         return fill(value)
     if isinstance(value, list):
         return [write(item, fill, literal) for item in value]
@@ -190,9 +190,9 @@ def write(value: typing.Any, fill: typing.Callable[[Text], typing.Any],
     return literal(value)
 
 
-def varying(value: typing.Any) -> list[Text]:
+def varying(value: typing.Any) -> list[StockText]:
     """Return the texts in a value that have fields."""
-    texts: list[Text] = []
+    texts: list[StockText] = []
     write(value, texts.append)
     return [text for text in texts if text.fields]
 
@@ -335,7 +335,7 @@ def read_turn(value: typing.Any, item: typing.Any,
         return _unfilled(value, exc)
 
 
-def _read_turn(text: str, item: typing.Any, again: bool) -> Text:
+def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
     pieces = _parse(text)
     filled = ''
     has_braces = False

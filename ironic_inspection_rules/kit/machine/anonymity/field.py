@@ -7,7 +7,7 @@ import functools
 import re
 
 
-class Kind(enum.Enum):
+class FieldKind(enum.Enum):
     """Kinds of fields, by what in their values is replaced."""
 
     NAME = 'identifies a machine, all of it'
@@ -22,24 +22,27 @@ class Kind(enum.Enum):
 
 
 _KINDS = (
-    (Kind.DROPPED, r'^logs$|^inspectionrules$'),
-    (Kind.TEXT, r'cmdline|commandline|bootargs|(kernel|boot)(param|arg|opt)'),
-    (Kind.WWN, r'wwn|wwid|guid|eui$|eui64'),
-    (Kind.SWITCH, r'chassisid|portid|portdesc|switchid|switchinfo'),
-    (Kind.NAME, r'serial|asset(tag|number)|service(tag|code)|^sku$|hostname'
-                r'|fqdn|uuid|inventorynumber|licen[sc]e'
-                r'|(node|domain|user|chassis|system|instance|dns)name'
-                r'|iqn|nqn|initiator|^location|syslocation|contact|owner'
-                r'|tenant|customer|^(server)?rack|^room'
-                r'|^(server)?cluster|^building|^data(center|hall)|^sitename'
-                r'|^site$|^aisle|^row$|^cabinet|^floor|^campus|^department'
-                r'|^costcent|^domain$|^searchdomains?$|dnssearch'),
-    (Kind.ADDRESS, r'^ip$|^mac$|^macs$|ipaddr|macaddr|ipv[46]addr|bmcaddr'
-                   r'|bmcv6addr|ipmiaddr|mgmtaddr|managementaddr'
-                   r'|ipmiv6addr|gateway|nameserver'
-                   r'|(dns|ntp|tftp|dhcp|syslog|next|boot)servers?$'),
-    (Kind.VERSION, r'version|firmware|release|revision|build|frequency'
-                   r'|kernel'),
+    (FieldKind.DROPPED, r'^logs$|^inspectionrules$'),
+    (FieldKind.TEXT,
+     r'cmdline|commandline|bootargs|(kernel|boot)(param|arg|opt)'),
+    (FieldKind.WWN, r'wwn|wwid|guid|eui$|eui64'),
+    (FieldKind.SWITCH, r'chassisid|portid|portdesc|switchid|switchinfo'),
+    (FieldKind.NAME,
+     r'serial|asset(tag|number)|service(tag|code)|^sku$|hostname'
+     r'|fqdn|uuid|inventorynumber|licen[sc]e'
+     r'|(node|domain|user|chassis|system|instance|dns)name'
+     r'|iqn|nqn|initiator|^location|syslocation|contact|owner'
+     r'|tenant|customer|^(server)?rack|^room'
+     r'|^(server)?cluster|^building|^data(center|hall)|^sitename'
+     r'|^site$|^aisle|^row$|^cabinet|^floor|^campus|^department'
+     r'|^costcent|^domain$|^searchdomains?$|dnssearch'),
+    (FieldKind.ADDRESS,
+     r'^ip$|^mac$|^macs$|ipaddr|macaddr|ipv[46]addr|bmcaddr'
+     r'|bmcv6addr|ipmiaddr|mgmtaddr|managementaddr'
+     r'|ipmiv6addr|gateway|nameserver'
+     r'|(dns|ntp|tftp|dhcp|syslog|next|boot)servers?$'),
+    (FieldKind.VERSION,
+     r'version|firmware|release|revision|build|frequency|kernel'),
 )
 _MODEL = re.compile(r'(manufacturer|vendor|model|product|part)'
                     r'(name|number|id)?$')
@@ -57,7 +60,7 @@ _SAYING_NOTHING = re.compile(
 
 
 @functools.lru_cache(4096)
-def kind_of(name: str, parent: str = '') -> Kind:
+def kind_of(name: str, parent: str = '') -> FieldKind:
     """Return the kind of the field of a name.
 
     :param name: as machines write it: ``serial_number``, ``Serial Number``
@@ -67,25 +70,25 @@ def kind_of(name: str, parent: str = '') -> Kind:
     plain, above = (re.sub('[^a-z0-9]', '', part.lower())
                     for part in (name, parent))
     if is_model(plain):
-        return Kind.VERSION
+        return FieldKind.VERSION
     if _NAME_OF_VLAN.search(f'{above}/{plain}'):
-        return Kind.NAME
+        return FieldKind.NAME
     for found, pattern in _KINDS:
         if re.search(pattern, plain):
             return found
-    return Kind.OTHER
+    return FieldKind.OTHER
 
 
-def inner_kind(name: str, parent: str, around: Kind) -> Kind:
+def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
     """Return the kind of a field in another one.
 
     :param parent: the name of the field around it.
     :param around: the kind of that field.
     """
     kind = kind_of(name, parent)
-    if kind is not Kind.OTHER:
+    if kind is not FieldKind.OTHER:
         return kind
-    return Kind.MAYBE_VERSION if around is Kind.VERSION else around
+    return FieldKind.MAYBE_VERSION if around is FieldKind.VERSION else around
 
 
 def is_model(name: str) -> bool:
@@ -94,10 +97,10 @@ def is_model(name: str) -> bool:
     return _MODEL.search(plain) is not None and 'serial' not in plain
 
 
-def is_version(text: str, kind: Kind) -> bool:
+def is_version(text: str, kind: FieldKind) -> bool:
     """Return whether four numbers in a text are rather a version."""
-    return kind is Kind.VERSION or (
-        kind is Kind.MAYBE_VERSION and _WORD.fullmatch(text) is not None)
+    return kind is FieldKind.VERSION or (
+        kind is FieldKind.MAYBE_VERSION and _WORD.fullmatch(text) is not None)
 
 
 def says_nothing(text: str) -> bool:

@@ -24,7 +24,7 @@ class Form(enum.Enum):
     VERSION = 'four numbers after a word that says they are a version'
 
 
-class Found(NamedTuple):
+class Identifier(NamedTuple):
     """A place in a text."""
 
     start: int
@@ -73,24 +73,25 @@ _SAYS_VERSION = re.compile(
 _LOOKED_BACK = 24
 
 
-def find(text: str) -> list[Found]:
+def find(text: str) -> list[Identifier]:
     """Return the identifiers of a text in their order."""
     if not _CANDIDATE.search(text):
         return []
     found = []
     for match in _FORMS.finditer(text):
         if match.lastgroup != _RUN:
-            found.append(Found(*match.span(), Form[match.lastgroup or '']))
+            form = Form[match.lastgroup or '']
+            found.append(Identifier(*match.span(), form))
             continue
         for start, end, what in run.addresses(text, *match.span()):
             if what is run.What.OCTETS:
-                found.append(Found(start, end, Form.OCTETS))
+                found.append(Identifier(start, end, Form.OCTETS))
             else:
                 found.append(_address(text, start, end, what))
     return found
 
 
-def _address(text: str, start: int, end: int, what: run.What) -> Found:
+def _address(text: str, start: int, end: int, what: run.What) -> Identifier:
     """Return an address, with its length and with what stands around it."""
     before = text[max(0, start - _LOOKED_BACK):start]
     length = _LENGTH.match(text, end)
@@ -98,7 +99,7 @@ def _address(text: str, start: int, end: int, what: run.What) -> Found:
         end = length.end()
     if (what is run.What.IPV6 or length or _HAS_PORT.match(text, end)
             or _SAYS_ADDRESS.search(before)):
-        return Found(start, end, Form.IP)
+        return Identifier(start, end, Form.IP)
     if _SAYS_VERSION.search(before):
-        return Found(start, end, Form.VERSION)
-    return Found(start, end, Form.QUAD)
+        return Identifier(start, end, Form.VERSION)
+    return Identifier(start, end, Form.QUAD)

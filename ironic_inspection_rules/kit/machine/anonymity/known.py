@@ -38,10 +38,10 @@ _NUMBER = re.compile('[0-9.,]+')
 _SPACE = '[-:._ ]?'
 
 Edge = alternatives.Edge
-Replace = Callable[[str], str]
+Replacing = Callable[[str], str]
 
 
-class Place(NamedTuple):
+class KnownIdentifier(NamedTuple):
     """A known identifier in a text."""
 
     start: int
@@ -56,14 +56,14 @@ class Known:
     :param name: replaces a name.
     """
 
-    def __init__(self, forms: form.Forms, name: Replace) -> None:
+    def __init__(self, forms: form.Forms, name: Replacing) -> None:
         self._forms = forms
         self._name = name
         self._names: dict[str, str] = {}
         self._macs: set[str] = set()
         self._kept: set[str] = set()
         self._patterns: dict[Edge, set[str]] = {edge: set() for edge in Edge}
-        self._replace: dict[str, Replace] = {}
+        self._replace: dict[str, Replacing] = {}
         """By what was matched, or by its digits alone."""
 
     def add_name(self, text: str) -> None:
@@ -109,7 +109,7 @@ class Known:
             return made.upper()
         return made.lower() if found.islower() else made
 
-    def _add(self, pattern: str, key: str, replace: Replace,
+    def _add(self, pattern: str, key: str, replace: Replacing,
              edge: Edge = Edge.ANYWHERE) -> None:
         """Add what finds and replaces an identifier.
 
@@ -211,7 +211,7 @@ class Known:
         """Keep a word where it does not stand for a machine."""
         self._kept.add(lowered(word))
 
-    def find(self, text: str) -> Iterator[Place]:
+    def find(self, text: str) -> Iterator[KnownIdentifier]:
         """Yield the identifiers in a text, in their order."""
         plain = lowered(text)
         for match in self._pattern.finditer(plain):
@@ -219,7 +219,7 @@ class Known:
             replace = self._replace.get(match[0]) or self._replace.get(
                 re.sub('[-:._ ]', '', match[0]))
             if replace:
-                yield Place(*match.span(), replace(found))
+                yield KnownIdentifier(*match.span(), replace(found))
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -261,7 +261,7 @@ def _laid_over(text: str, digits: str) -> str:
     return written.upper() if text.isupper() else written
 
 
-def _constant(made: str) -> Replace:
+def _constant(made: str) -> Replacing:
     return lambda found: made.upper() if found.isupper() else made
 
 

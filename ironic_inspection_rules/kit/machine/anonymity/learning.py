@@ -12,7 +12,7 @@ from ironic_inspection_rules.kit.machine.anonymity import identifier
 from ironic_inspection_rules.kit.machine.anonymity import known
 from ironic_inspection_rules.kit.machine.anonymity import lldp
 
-Kind = field.Kind
+Kind = field.FieldKind
 
 BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
 BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')

@@ -13,7 +13,7 @@ from ironic_inspection_rules.kit.machine.anonymity import learning
 from ironic_inspection_rules.kit.machine.anonymity import lldp
 from ironic_inspection_rules.kit.machine.anonymity import texts
 
-Kind = field.Kind
+Kind = field.FieldKind
 
 _LLDP = ('lldp', 'lldp_raw')
 _NUMBERS = frozenset((Kind.NAME, Kind.SWITCH, Kind.WWN))
@@ -35,7 +35,7 @@ class Anonymizer:
 
     def __init__(self, key: bytes) -> None:
         self._forms = form.Forms(key)
-        self._replacement = texts.Replacement(self._forms)
+        self._replacement = texts.Replacer(self._forms)
         self.name = self._replacement.name
         self.uuid = self._forms.uuid
 
@@ -58,7 +58,7 @@ class Anonymizer:
 class _Document:
     """Replaces identifiers in a document, known ones wherever they are."""
 
-    def __init__(self, replacement: texts.Replacement,
+    def __init__(self, replacement: texts.Replacer,
                  learned: known.Known) -> None:
         self._forms = replacement.forms
         self._learned = learned

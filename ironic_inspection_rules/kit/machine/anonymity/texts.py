@@ -10,7 +10,7 @@ from ironic_inspection_rules.kit.machine.anonymity import known
 from ironic_inspection_rules.kit.machine.anonymity import learning
 
 Form = identifier.Form
-Kind = field.Kind
+Kind = field.FieldKind
 
 _PLAIN = frozenset((Kind.OTHER, Kind.TEXT, Kind.VERSION,
                      Kind.MAYBE_VERSION))
@@ -21,7 +21,7 @@ _DATE = len('iqn.2026-11.')
 _SHORTEST_IN_VERSION = 6
 
 
-class Replacement:
+class Replacer:
     """Replaces identifiers of a form.
 
     :ivar forms: what makes the replacements.
@@ -30,7 +30,7 @@ class Replacement:
     def __init__(self, forms: form.Forms) -> None:
         self.forms = forms
 
-    def of(self, found: identifier.Found, text: str) -> str:
+    def of(self, found: identifier.Identifier, text: str) -> str:
         """Return what replaces an identifier in a text."""
         written = text[found.start:found.end]
         match found.form:
@@ -71,7 +71,7 @@ class Texts:
     :param learned: identifiers of the machine.
     """
 
-    def __init__(self, replacement: Replacement, learned: known.Known
+    def __init__(self, replacement: Replacer, learned: known.Known
                  ) -> None:
         self._replacement = replacement
         self._forms = replacement.forms
@@ -115,7 +115,7 @@ class Texts:
         self._done[text, version] = made
         return made
 
-    def _places(self, text: str, version: bool) -> list[known.Place]:
+    def _places(self, text: str, version: bool) -> list[known.KnownIdentifier]:
         """Return what is replaced, in order and without overlaps.
 
         Whole addresses come first: a short serial number inside of one must
@@ -127,26 +127,28 @@ class Texts:
             if not (version and _is_short_number(text, place))
             and all(_contains(place, found) or not _overlaps(place, found)
                     for found in formed)]
-        rest = [known.Place(found.start, found.end,
-                            self._replacement.of(found, text))
+        rest = [known.KnownIdentifier(found.start, found.end,
+                                      self._replacement.of(found, text))
                 for found in formed
                 if not any(_overlaps(place, found) for place in places)]
         return sorted(places + rest)
 
 
-def _is_short_number(text: str, place: known.Place) -> bool:
+def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
     return (place.end - place.start < _SHORTEST_IN_VERSION
             and text[place.start:place.end].isdecimal())
 
 
-def _kept(found: identifier.Found, version: bool) -> identifier.Found:
+def _kept(found: identifier.Identifier, version: bool
+          ) -> identifier.Identifier:
     """Return what was found as something that stays if it is a version."""
     if found.form is Form.VERSION or (version and found.form is Form.QUAD):
         return found._replace(form=Form.KEPT)
     return found
 
 
-def _contains(place: known.Place, found: identifier.Found) -> bool:
+def _contains(place: known.KnownIdentifier, found: identifier.Identifier
+              ) -> bool:
     """Return whether a known identifier says more than one of a form.
 
     It does if it is longer. If both are the same, it knows whether a host in
@@ -160,5 +162,6 @@ def _contains(place: known.Place, found: identifier.Found) -> bool:
             and (place[:2] != found[:2] or found.form in _LESS_SAYING))
 
 
-def _overlaps(place: known.Place, found: identifier.Found) -> bool:
+def _overlaps(place: known.KnownIdentifier, found: identifier.Identifier
+              ) -> bool:
     return place.start < found.end and found.start < place.end

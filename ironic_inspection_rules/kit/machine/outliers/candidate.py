@@ -62,11 +62,12 @@ class Candidate:
         """How odd it is."""
         return finding.oddness(self.kind, self.fitting, self.of, self.far)
 
-    def as_finding(self, machine: str, group: str) -> finding.Finding:
+    def as_finding(self, machine: str, group: str) -> finding.Outlier:
         """Return it as it is reported."""
-        return finding.Finding(
+        of_peers = finding.PeerValue(self.value, self.count, self.of)
+        return finding.Outlier(
             machine, self.kind, self.what, self.slot, self.field, self.has,
-            finding.Peers(self.value, self.count, self.of), self.odd, group)
+            of_peers, self.odd, group)
 
 
 @functools.lru_cache(20000)

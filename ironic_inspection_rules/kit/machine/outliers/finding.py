@@ -34,7 +34,7 @@ _NAMES = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Peers:
+class PeerValue:
     """What the peers of a machine have.
 
     :param count: how many of them have the value.
@@ -47,7 +47,7 @@ class Peers:
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class Outlier:
     """What one machine has otherwise than its peers.
 
     :param what: :data:`MISSING`, :data:`NEW`, :data:`CHANGED` or
@@ -68,7 +68,7 @@ class Finding:
     slot: str | None
     field: str
     has: str | None
-    peers: Peers
+    peers: PeerValue
     odd: float
     group: str = ''
     since: str | None = None

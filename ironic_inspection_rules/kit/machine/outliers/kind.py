@@ -33,7 +33,7 @@ _STRUCTURE = frozenset((
 
 
 @dataclasses.dataclass(frozen=True)
-class Difference:
+class KindDifference:
     """A field by which one kind of machines differs from another."""
 
     field: str
@@ -41,14 +41,14 @@ class Difference:
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
+class MachineKind:
     """Machines of one model that are alike.
 
     :param differs: what they have otherwise than the other kinds.
     """
 
     sketches: tuple[sketch.Sketch, ...]
-    differs: tuple[Difference, ...] = ()
+    differs: tuple[KindDifference, ...] = ()
 
 
 class _Column(typing.NamedTuple):
@@ -80,7 +80,7 @@ class _Feature(typing.NamedTuple):
     amounts: Sequence[float] | None = None
 
 
-def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[Kind]:
+def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
     """Divide machines of one model into kinds.
 
     :param least: machines that make a kind.
@@ -89,10 +89,10 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[Kind]:
     enough = max(least, len(sketches) * norm.QUARTER)
     populations = _divided(tuple(sketches), enough)
     if len(populations) == 1:
-        return [Kind(populations[0])]
+        return [MachineKind(populations[0])]
     populations.sort(key=len, reverse=True)
     differences = _differences(populations, least)
-    return [Kind(population, tuple(differs)) for population, differs
+    return [MachineKind(population, tuple(differs)) for population, differs
             in zip(populations, differences, strict=True)]
 
 
@@ -320,7 +320,7 @@ class _Ranked(typing.NamedTuple):
 
 
 def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
-                 ) -> list[list[Difference]]:
+                 ) -> list[list[KindDifference]]:
     """Return in what each kind of machines differs from the others."""
     sketches = [drawn for population in populations for drawn in population]
     ranked = []
@@ -334,10 +334,10 @@ def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
             last in ('slots', 'id'), column.kind not in _STRUCTURE,
             not column.path.startswith('inventory'), column.path, texts))
     ranked.sort()
-    differences: list[list[Difference]] = [[] for _kind in populations]
+    differences: list[list[KindDifference]] = [[] for _kind in populations]
     for field in ranked[:_MOST_DIFFERENCES]:
         for place, text in enumerate(field.texts):
-            differences[place].append(Difference(field.path, text))
+            differences[place].append(KindDifference(field.path, text))
     return differences
 
 

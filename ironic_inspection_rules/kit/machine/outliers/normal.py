@@ -44,8 +44,8 @@ class Norms:
 
     def __init__(self, result: peers.Result) -> None:
         odd = {finding.machine for finding in result.findings}
-        self._norms = [Norm(group) for group in result.groups]
-        self._norm_of: dict[str, Norm] = {}
+        self._norms = [GroupNorm(group) for group in result.groups]
+        self._norm_of: dict[str, GroupNorm] = {}
         for norm, group in zip(self._norms, result.groups, strict=True):
             for name in group.machines:
                 if name not in odd:
@@ -66,14 +66,14 @@ class Norms:
         return written
 
 
-class Norm:
+class GroupNorm:
     """The normal machines of a group, each of those that are equal once.
 
     :ivar keys: values of the paths that peers have in common, of all of them.
     :ivar machines: what profiles compare of them, by its text.
     """
 
-    def __init__(self, group: peers.Group) -> None:
+    def __init__(self, group: peers.PeerGroup) -> None:
         self.keys: dict[str, list[typing.Any]] = {}
         self.machines: dict[str, views.Facts] = {}
         self._label = group.label

@@ -24,14 +24,14 @@ Key = tuple[tuple[str, str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Group:
+class PeerGroup:
     """Machines that have the same key.
 
     :param kinds: more than one where they are of several kinds.
     """
 
     key: Key
-    kinds: tuple[kind.Kind, ...]
+    kinds: tuple[kind.MachineKind, ...]
 
     @property
     def label(self) -> str:
@@ -49,7 +49,7 @@ class Group:
         return [drawn.name for alike in self.kinds
                 for drawn in alike.sketches]
 
-    def as_dict(self, findings: Iterable[finding.Finding]
+    def as_dict(self, findings: Iterable[finding.Outlier]
                 ) -> dict[str, typing.Any]:
         """Return plain JSON data.
 
@@ -93,8 +93,8 @@ class Skipped:
 class Result:
     """How machines differ from their peers, the oddest first."""
 
-    findings: tuple[finding.Finding, ...]
-    groups: tuple[Group, ...]
+    findings: tuple[finding.Outlier, ...]
+    groups: tuple[PeerGroup, ...]
     skipped: tuple[Skipped, ...]
 
     @property
@@ -178,7 +178,7 @@ class Peers:
         """
         groups = []
         skipped = []
-        findings: list[finding.Finding] = []
+        findings: list[finding.Outlier] = []
         for key, members in sorted(_by_key(sketches).items()):
             if names is not None and not any(
                     drawn.name in names for drawn in members):
@@ -190,12 +190,12 @@ class Peers:
                     drawn.name for drawn in members))))
                 continue
             members = capacities.unify(members)
-            group = Group(key, tuple(kind.divide(members, self._least)))
+            group = PeerGroup(key, tuple(kind.divide(members, self._least)))
             groups.append(group)
             for alike in group.kinds:
                 findings += _compare(alike.sketches, self._least,
                                      group.label)
-        findings.sort(key=finding.Finding.place)
+        findings.sort(key=finding.Outlier.place)
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 
 
@@ -222,7 +222,7 @@ def _by_key(sketches: Iterable[sketch.Sketch]
 
 
 def _compare(sketches: Sequence[sketch.Sketch], least: int, group: str
-             ) -> list[finding.Finding]:
+             ) -> list[finding.Outlier]:
     """Compare machines of one kind."""
     parts: dict[int, list[list[candidate.Candidate]]] = {}
     for lists in kind.part_lists(sketches).values():

@@ -33,8 +33,8 @@ _AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
 _LISTS = (
     *(source for source in part_source.SOURCES if not source.whole),
     # Firmware of cards is only there; other sources have no such field.
-    part_source.Source(part_source.INTERFACE, 'plugin_data.extra.network',
-                       ('serial',), ('businfo',), ()))
+    part_source.PartSource(part_source.INTERFACE, 'plugin_data.extra.network',
+                           ('serial',), ('businfo',), ()))
 _PART_PATHS = frozenset(source.path.partition('.*.')[0]
                         for source in _LISTS) | {
     'plugin_data.data', 'plugin_data.inspection_rules', 'plugin_data.logs',
@@ -382,7 +382,7 @@ def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
     return lists
 
 
-def _items_by_kind(source: part_source.Source,
+def _items_by_kind(source: part_source.PartSource,
                    data: Mapping[str, typing.Any]) -> dict[str, list[Item]]:
     """Return the parts that a source has, none for a kind that it reports."""
     kinds: dict[str, list[Item]] = {}
@@ -418,7 +418,7 @@ def _without_twins(items: Sequence[Item]) -> list[Item]:
     return numbered
 
 
-def _attributes(source: part_source.Source, part: Mapping[str, typing.Any]
+def _attributes(source: part_source.PartSource, part: Mapping[str, typing.Any]
                 ) -> Attributes:
     """Return what a part is, without what identifies it."""
     attributes = []

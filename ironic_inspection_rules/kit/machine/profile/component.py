@@ -16,7 +16,7 @@ from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import part_source
 
-Item = Mapping[str, typing.Any]
+PartItem = Mapping[str, typing.Any]
 
 _FORM = re.compile(r'(?P<component>[a-z-]+)=(?P<number>[0-9]+(?:\.[0-9]+)?)'
                    r'(?P<percent>%?)')
@@ -31,7 +31,7 @@ FIRMWARE = 'firmware'
 
 
 @dataclasses.dataclass(frozen=True)
-class Value:
+class Scalar:
     """One value of a machine, which is a number or text.
 
     :param component: the component that it belongs to.
@@ -55,24 +55,24 @@ class Value:
 
 
 VALUES = (
-    Value('system', 'inventory.system_vendor.manufacturer', 'manufacturer'),
-    Value('system', 'inventory.system_vendor.product_name', 'product'),
-    Value(FIRMWARE, 'inventory.system_vendor.firmware.vendor', 'vendor'),
-    Value(FIRMWARE, 'inventory.system_vendor.firmware.version', 'version'),
-    Value(FIRMWARE, f'{part_source.BIOS_PATH}.vendor', 'BIOS vendor'),
-    Value(FIRMWARE, f'{part_source.BIOS_PATH}.version', 'BIOS version'),
-    Value(FIRMWARE, f'{part_source.DMI_BIOS_PATH}.Vendor', 'BIOS vendor'),
-    Value(FIRMWARE, f'{part_source.DMI_BIOS_PATH}.Version', 'BIOS version'),
-    Value('processors', 'inventory.cpu.architecture', 'architecture'),
-    Value('processors', 'inventory.cpu.model_name', 'model'),
-    Value('processors', 'inventory.cpu.socket_count', 'sockets'),
-    Value('processors', 'inventory.cpu.count', 'count'),
-    Value('memory', 'inventory.memory.physical_mb', unit='MiB', sized=True),
+    Scalar('system', 'inventory.system_vendor.manufacturer', 'manufacturer'),
+    Scalar('system', 'inventory.system_vendor.product_name', 'product'),
+    Scalar(FIRMWARE, 'inventory.system_vendor.firmware.vendor', 'vendor'),
+    Scalar(FIRMWARE, 'inventory.system_vendor.firmware.version', 'version'),
+    Scalar(FIRMWARE, f'{part_source.BIOS_PATH}.vendor', 'BIOS vendor'),
+    Scalar(FIRMWARE, f'{part_source.BIOS_PATH}.version', 'BIOS version'),
+    Scalar(FIRMWARE, f'{part_source.DMI_BIOS_PATH}.Vendor', 'BIOS vendor'),
+    Scalar(FIRMWARE, f'{part_source.DMI_BIOS_PATH}.Version', 'BIOS version'),
+    Scalar('processors', 'inventory.cpu.architecture', 'architecture'),
+    Scalar('processors', 'inventory.cpu.model_name', 'model'),
+    Scalar('processors', 'inventory.cpu.socket_count', 'sockets'),
+    Scalar('processors', 'inventory.cpu.count', 'count'),
+    Scalar('memory', 'inventory.memory.physical_mb', unit='MiB', sized=True),
 )
 
 
 @dataclasses.dataclass(frozen=True)
-class Parts:
+class ComparedParts:
     """A list of a machine's parts.
 
     :param attributes: those that distinguish sorts of them.
@@ -88,9 +88,9 @@ class Parts:
     together: tuple[str, ...]
     label: typing.Callable[[Mapping[str, typing.Any]], str]
     picked: str = ''
-    is_picked: typing.Callable[[Item], bool] = lambda _item: True
+    is_picked: typing.Callable[[PartItem], bool] = lambda _item: True
 
-    def of(self, machine: views.Facts) -> list[Item] | None:
+    def of(self, machine: views.Facts) -> list[PartItem] | None:
         """Return the parts of a machine, None where they are not known."""
         items = find(machine, self.path)
         if not isinstance(items, list):
@@ -158,9 +158,9 @@ def is_number(value: typing.Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def parts(machines: Sequence[views.Facts]) -> Iterator[Parts]:
+def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
     """Return the lists of parts that all of some machines report."""
-    def is_known(known: Parts) -> bool:
+    def is_known(known: ComparedParts) -> bool:
         return all(known.of(machine) is not None for machine in machines)
 
     for known in (DISKS, INTERFACES):
@@ -204,16 +204,17 @@ def _joined(*words: typing.Any) -> str:
     return ' '.join(str(word).strip() for word in words if word)
 
 
-DISKS = Parts('disks', part_source.DISKS.path, part_source.DISKS.attributes,
-              ('rotational',), _disk)
-INTERFACES = Parts(
+DISKS = ComparedParts(
+    'disks', part_source.DISKS.path, part_source.DISKS.attributes,
+    ('rotational',), _disk)
+INTERFACES = ComparedParts(
     'interfaces', part_source.INTERFACES.path,
     (*part_source.INTERFACES.attributes, 'speed_mbps'), (), _interface)
 
 
 def _devices(component: str, path: str,
-             accelerators: bool | None = None) -> Parts:
-    known = Parts(component, path, part_source.PCI, (), _device)
+             accelerators: bool | None = None) -> ComparedParts:
+    known = ComparedParts(component, path, part_source.PCI, (), _device)
     if accelerators is None:
         return known
     name = 'selectattr' if accelerators else 'rejectattr'

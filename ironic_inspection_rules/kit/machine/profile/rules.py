@@ -31,7 +31,7 @@ _UNKNOWN = "default('unknown', true)"
 Written = dict[str, typing.Any]
 
 
-class Difference(typing.NamedTuple):
+class Deviation(typing.NamedTuple):
     """A way in which a machine may differ.
 
     :param about: what it is about, to describe the rule by.
@@ -68,7 +68,7 @@ def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
     return written
 
 
-def _described(found: Iterable[Difference]) -> list[Difference]:
+def _described(found: Iterable[Deviation]) -> list[Deviation]:
     """Return differences of which no two are described alike.
 
     Sizes are shown rounded, so that two may be.
@@ -109,7 +109,7 @@ class _Profile:
         action = _action('set-plugin-data', path=self._path, value=[])
         return self.rule(_('begin'), _BEGINS, [], action)
 
-    def note(self, difference: Difference) -> Written:
+    def note(self, difference: Deviation) -> Written:
         """Return the rule that notes one difference."""
         action = _action('extend-plugin-data', path=self._path,
                          value=difference.message)
@@ -140,7 +140,7 @@ class _Profile:
 
 def differences(machines: Sequence[views.Facts],
                 tolerated: component.Tolerance,
-                given: Container[str] = ()) -> Iterator[Difference]:
+                given: Container[str] = ()) -> Iterator[Deviation]:
     """Return all ways in which a machine may differ from the given ones."""
     for value in component.VALUES:
         known = [value.of(each) for each in machines]
@@ -163,7 +163,7 @@ def differences(machines: Sequence[views.Facts],
             if value.name != 'sockets':
                 low, high = widen(value.component, low, high)
             condition, text = _within(low, field, high)
-        yield Difference(
+        yield Deviation(
             ', '.join(filter(None, (value.component, value.name))), condition,
             f'{value.component}: ' + _('%(found)s, not %(expected)s') % {
                 'found': ' '.join(filter(None, (value.name, field,
@@ -175,9 +175,9 @@ def differences(machines: Sequence[views.Facts],
                                         for each in machines], tolerated)
 
 
-def _differences(parts: component.Parts,
-                 listed: Sequence[Sequence[component.Item]],
-                 tolerated: component.Tolerance) -> Iterator[Difference]:
+def _differences(parts: component.ComparedParts,
+                 listed: Sequence[Sequence[component.PartItem]],
+                 tolerated: component.Tolerance) -> Iterator[Deviation]:
     """Return the ways in which a machine may have other parts."""
     name, field = parts.component, f'{{{parts.field}}}'
     length = f'{{{parts.field} | length}}'
@@ -190,14 +190,14 @@ def _differences(parts: component.Parts,
         else:
             low, high = tolerated.count(name, min(counts), max(counts))
             condition, text = _within(low, found, high)
-        yield Difference(
+        yield Deviation(
             f'{name}, {each.label}', condition,
             f'{name}: ' + _('%(found)s of %(expected)s') % {
                 'found': found,
                 'expected': sort.escape(f'{text} × {each.label}')})
     if not sorts:
-        yield Difference(f'{name}, ' + _('none'), _within(0, length, 0)[0],
-                         f'{name}: ' + _('%s, not any') % length)
+        yield Deviation(f'{name}, ' + _('none'), _within(0, length, 0)[0],
+                        f'{name}: ' + _('%s, not any') % length)
     elif all(each.tests for each in sorts):
         shown = _(' and ').join(
             f"{attribute} {{{parts.field} | "
@@ -205,7 +205,7 @@ def _differences(parts: component.Parts,
             f"map(attribute='{attribute}') | unique | join(', ') | "
             f'{_UNKNOWN}}}' for attribute in parts.attributes
             if any(attribute in each.tests for each in sorts))
-        yield Difference(
+        yield Deviation(
             f'{name}, ' + _('others'),
             {'op': 'none-of', 'loop': field,
              'conditions': [each.condition for each in sorts]},

@@ -18,7 +18,7 @@ Key = tuple[typing.Any, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class OneOf:
+class ValueTest:
     """An attribute has one of some values; None is also where there is none.
 
     None stands alone.
@@ -48,7 +48,7 @@ class OneOf:
 
 
 @dataclasses.dataclass(frozen=True)
-class Between:
+class RangeTest:
     """An attribute is a number from ``low`` to ``high``."""
 
     low: int
@@ -72,16 +72,16 @@ class Between:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sort:
+class PartSort:
     """Items that a rule counts together.
 
     :param tests: what each attribute must be, by its name.
     """
 
-    tests: Mapping[str, OneOf | Between]
+    tests: Mapping[str, ValueTest | RangeTest]
     label: str
 
-    def count(self, items: Sequence[component.Item]) -> int:
+    def count(self, items: Sequence[component.PartItem]) -> int:
         """Return how many of some items are of this sort."""
         return sum(all(test.holds(item.get(name))
                        for name, test in self.tests.items())
@@ -121,8 +121,9 @@ def literal(value: typing.Any) -> str:
         value, bool) else str(value)
 
 
-def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
-          tolerated: component.Tolerance) -> list[Sort]:
+def sorts(known: component.ComparedParts,
+          listed: Sequence[Sequence[component.PartItem]],
+          tolerated: component.Tolerance) -> list[PartSort]:
     """Return the sorts of parts that some machines have.
 
     What all machines have is a sort as it is. Of what only some of them
@@ -146,16 +147,16 @@ def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
                              tolerated)
 
 
-def _without_overlaps(known: component.Parts, used: Sequence[str],
+def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
                       groups: Sequence[list[Key]],
-                      tolerated: component.Tolerance) -> list[Sort]:
+                      tolerated: component.Tolerance) -> list[PartSort]:
     """Make sorts of groups, one of those that only differ within a range."""
-    made: list[tuple[list[Key], Sort]] = []
+    made: list[tuple[list[Key], PartSort]] = []
     for group in groups:
         new = _sort(known, used, group, tolerated)
         for place, (others, other) in enumerate(made):
             first, second = new.tests.get(_SIZE), other.tests.get(_SIZE)
-            if (isinstance(first, Between) and isinstance(second, Between)
+            if (isinstance(first, RangeTest) and isinstance(second, RangeTest)
                     and first.low <= second.high
                     and second.low <= first.high
                     and {**new.tests, _SIZE: None} == {
@@ -171,26 +172,26 @@ def _without_overlaps(known: component.Parts, used: Sequence[str],
     return [each for _keys, each in made]
 
 
-def _sort(known: component.Parts, used: Sequence[str],
-          group: Sequence[Key], tolerated: component.Tolerance) -> Sort:
-    tests: dict[str, OneOf | Between] = {}
+def _sort(known: component.ComparedParts, used: Sequence[str],
+          group: Sequence[Key], tolerated: component.Tolerance) -> PartSort:
+    tests: dict[str, ValueTest | RangeTest] = {}
     shown: dict[str, typing.Any] = {}
     for place, name in enumerate(used):
         values = tuple(dict.fromkeys(key[place] for key in group))
         if name == _SIZE and all(map(component.is_number, values)) and (
                 known.component in tolerated.observed):
-            tests[name] = OneOf(values)
+            tests[name] = ValueTest(values)
             shown[name] = _names([_bytes(each) for each in sorted(values)])
         elif name == _SIZE and all(map(component.is_number, values)):
-            tests[name] = Between(*tolerated.size(
+            tests[name] = RangeTest(*tolerated.size(
                 known.component, min(values), max(values)))
             low, high = _bytes(min(values)), _bytes(max(values))
             shown[name] = low if low == high else _(
                 '%(low)s to %(high)s') % {'low': low, 'high': high}
         elif len(values) == 1 or None not in values:
-            tests[name] = OneOf(values)
+            tests[name] = ValueTest(values)
             shown[name] = values[0] if len(values) == 1 else _names(values)
-    return Sort(tests, known.label(shown))
+    return PartSort(tests, known.label(shown))
 
 
 def _names(values: Sequence[typing.Any]) -> str:

@@ -47,7 +47,7 @@ class Line:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class RuleSource:
     """The lines of a rule, with numbers and colours."""
 
     lines: tuple[Line, ...]
@@ -97,20 +97,20 @@ def _percent(percent: float) -> str:
 def _row(covered: coverage.Coverage, rule: model.Rule) -> page.Row:
     parts = covered.reached(rule)
     missed = list(covered.missed(rule))
-    mark = 'show=whole'
+    look: page.Look = 'good'
+    marks = ['show=whole']
     if not all(parts):
-        mark = 'show=partial'
-    marks = [mark]
+        look = 'warn'
+        marks = ['show=partial']
+    # A rule without conditions and actions is reached completely.
     if parts and not any(parts):
+        look = 'bad'
         marks.append('show=never')
     lines = [Line(text) for text in rule_text.head(rule)]
     lines += _operations(covered, rule)
-    opened: list[page.Part] = [Source(tuple(lines))]
+    opened: list[page.Part] = [RuleSource(tuple(lines))]
     if len(missed) > 1:
         opened.append(page.Block('Not reached', tuple(missed)))
-    look: page.Look = 'good'
-    if not all(parts):
-        look = 'warn' if any(parts) else 'bad'
     meter = page.Meter(sum(parts), len(parts),
                        _percent(covered.percent_of(rule)), look)
     return page.Row(

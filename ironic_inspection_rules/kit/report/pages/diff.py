@@ -76,8 +76,10 @@ def _headline(rules: Sequence[Plain], machines: Sequence[Plain],
         sentence = page.count(changed, 'rule differs', 'rules differ')
     if not machines:
         return f'{sentence}.'
-    verb = 'is' if len(differing) == 1 else 'are'
-    number = f'{len(differing):,}' if differing else 'none'
+    verb = 'are'
+    if len(differing) == 1:
+        verb = 'is'
+    number = page.number(len(differing), 'none')
     whole = page.count(len(machines), 'machine', 'machines')
     return f'{sentence}; {number} of {whole} {verb} treated differently.'
 
@@ -124,10 +126,16 @@ def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
 
 
 def _result_tag(machine: Plain) -> page.Tag:
+    """Return the results of a machine; only a change to ``ok`` is good."""
     old, new = machine['old'], machine['new']
-    if old == new:
-        return page.Tag(str(new), '' if new == 'ok' else 'bad')
-    return page.Tag(f'{old} → {new}', 'good' if new == 'ok' else 'bad')
+    text = str(new)
+    if old != new:
+        text = f'{old} → {new}'
+    if new != 'ok':
+        return page.Tag(text, 'bad')
+    if old != new:
+        return page.Tag(text, 'good')
+    return page.Tag(text)
 
 
 def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]

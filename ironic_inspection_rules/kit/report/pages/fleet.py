@@ -46,19 +46,16 @@ class _Packed:
         nodes = [self._node(node) for node in fleet['nodes']]
         places = {node['uuid']: place
                   for place, node in enumerate(fleet['nodes'])}
-        capacity = [{
-            **{name: each[name] for name in (
-                'name', 'problem', 'before', 'after', 'loss')},
-            'gained': len(each['gained']),
-            'lost': [(places[node['uuid']],
-                      tuple(map(self._rules.of, node['rules'])))
-                     for node in each['lost']]}
-            for each in fleet.get('capacity') or ()]
+        capacity = [self._flavor(flavor, places)
+                    for flavor in fleet.get('capacity') or ()]
+        # Nodes may name rules that are not listed; they come last.
         known = [dict(rule) for rule in fleet['rules']]
         others = [{'uuid': uuid} for uuid in self._rules.all[len(known):]]
         self.data = {
-            **{name: fleet.get(name)
-               for name in ('title', 'made', 'compared', 'filters')},
+            'title': fleet.get('title'),
+            'made': fleet.get('made'),
+            'compared': fleet.get('compared'),
+            'filters': fleet.get('filters'),
             'rules': known + others,
             'nodes': nodes,
             'capacity': capacity,
@@ -70,47 +67,86 @@ class _Packed:
         }
 
     def _node(self, node: Plain) -> tuple[typing.Any, ...]:
-        """Return what the script calls a node, in the order it has there.
+        """Return the fields of a node in the order that the script has.
 
         Its result is ``ok``, ``failed``, ``error`` of a rule apart from
         ``fail``, or ``untried`` where nothing is known of the machine.
         """
         in_force = node.get('in_force') or {}
-        result = str(node['result'])
-        if result == 'error':
-            result = 'untried'
-        elif (node.get('failed_by') or {}).get('kind') == 'error':
-            result = 'error'
-        changes = []
-        for change in node.get('changes') or ():
-            value, before = (
-                _NOTHING if change['op'] == nothing or name not in change
-                else self._texts.of(shell.dumps(change[name], sort_keys=True))
-                for name, nothing in (('value', 'remove'), ('before', 'add')))
-            changes.append(self._changes.of((
-                *(self._texts.of(change[name])
-                  for name in ('object', 'op', 'path')), value, before)))
+        changes = tuple(self._change(change)
+                        for change in node.get('changes') or ())
+        audited = [rule['uuid'] for rule in node.get('audit') or ()
+                   if rule.get('matched', True)]
+        traits = sorted(self._texts.of(name)
+                        for name in node.get('traits') or ())
         return (
-            node['uuid'] or '', node.get('name'), result,
+            node['uuid'] or '',
+            node.get('name'),
+            _result(node),
             self._message(node.get('error')),
             self._rule_set(node.get('matched') or ()),
-            self._rule_set([each['uuid'] for each in node.get('audit') or ()
-                            if each.get('matched', True)]),
-            self._outcomes.of(tuple(changes)),
+            self._rule_set(audited),
+            self._outcomes.of(changes),
             int(bool(node.get('differs', changes))),
             int(summary.loses_its_instance(node, self._compared)),
-            in_force.get('result'), self._message(in_force.get('error')),
-            self._traits.of(tuple(sorted(
-                map(self._texts.of, node.get('traits') or ())))),
-            self._text(node.get('resource_class')))
+            in_force.get('result'),
+            self._message(in_force.get('error')),
+            self._traits.of(tuple(traits)),
+            self._text(node.get('resource_class')),
+        )
+
+    def _flavor(self, flavor: Plain, places: typing.Mapping[str, int]
+                ) -> dict[str, typing.Any]:
+        """Return a flavor, and the nodes that it loses by their places."""
+        lost = []
+        for node in flavor['lost']:
+            rules = tuple(self._rules.of(uuid) for uuid in node['rules'])
+            lost.append((places[node['uuid']], rules))
+        return {
+            'name': flavor['name'],
+            'problem': flavor['problem'],
+            'before': flavor['before'],
+            'after': flavor['after'],
+            'loss': flavor['loss'],
+            'gained': len(flavor['gained']),
+            'lost': lost,
+        }
+
+    def _change(self, change: Plain) -> int:
+        """Return the number of a change."""
+        value = before = _NOTHING
+        if change['op'] != 'remove' and 'value' in change:
+            value = self._json(change['value'])
+        if change['op'] != 'add' and 'before' in change:
+            before = self._json(change['before'])
+        where = self._texts.of(change['object'])
+        op = self._texts.of(change['op'])
+        path = self._texts.of(change['path'])
+        return self._changes.of((where, op, path, value, before))
+
+    def _json(self, value: typing.Any) -> int:
+        return self._texts.of(shell.dumps(value, sort_keys=True))
 
     def _rule_set(self, uuids: typing.Iterable[str]) -> int:
-        return self._matches.of(tuple(sorted(map(self._rules.of, uuids))))
+        rules = sorted(self._rules.of(uuid) for uuid in uuids)
+        return self._matches.of(tuple(rules))
 
     def _message(self, text: str | None) -> int:
+        """Return the number of a message that calls rules by their names."""
         if text is not None:
             text = shell.named(text, self._names)
         return self._text(text)
 
     def _text(self, text: str | None) -> int:
-        return _NOTHING if text is None else self._texts.of(text)
+        if text is None:
+            return _NOTHING
+        return self._texts.of(text)
+
+
+def _result(node: Plain) -> str:
+    """Return what the page calls the result of a node."""
+    if node['result'] == 'error':
+        return 'untried'
+    if (node.get('failed_by') or {}).get('kind') == 'error':
+        return 'error'
+    return str(node['result'])

@@ -62,7 +62,7 @@ def _headline(found: peers.Result) -> str:
     machines = page.count(_machines(found), 'machine', 'machines')
     if odd == 1:
         return f'1 of {machines} is unlike its peers.'
-    number = f'{odd:,}' if odd else 'None'
+    number = page.number(odd, 'None')
     return f'{number} of {machines} are unlike their peers.'
 
 
@@ -80,7 +80,7 @@ def _tiles(found: peers.Result) -> page.Tiles:
     ))
 
 
-def _kinds_of_findings(findings: Sequence[finding.Finding]
+def _kinds_of_findings(findings: Sequence[finding.Outlier]
                        ) -> page.Chips | None:
     if not findings:
         return None
@@ -95,19 +95,25 @@ def _kinds_of_findings(findings: Sequence[finding.Finding]
 def _groups_card(found: peers.Result) -> page.Card | None:
     if not found.groups:
         return None
-    findings: dict[str, list[finding.Finding]] = {}
+    findings: dict[str, list[finding.Outlier]] = {}
     for odd in found.findings:
         findings.setdefault(odd.group, []).append(odd)
-    groups = sorted(found.groups, reverse=True,
-                    key=lambda group: len(findings.get(group.label, ())))
-    items = [_group(group, findings.get(group.label, ()))
-             for group in groups]
+
+    def findings_of(group: peers.PeerGroup) -> list[finding.Outlier]:
+        return findings.get(group.label, [])
+
+    def count_findings(group: peers.PeerGroup) -> int:
+        return len(findings_of(group))
+
+    items = []
+    for group in sorted(found.groups, key=count_findings, reverse=True):
+        items.append(_group(group, findings_of(group)))
     return page.Card('groups', 'Groups', 'Groups of peers',
                      'Each square is a machine.',
                      (page.Items(tuple(items)),))
 
 
-def _group(group: peers.Group, findings: Sequence[finding.Finding]
+def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]
            ) -> page.Item:
     of_machine: dict[str, list[str]] = {}
     for odd in findings:
@@ -129,7 +135,7 @@ def _group(group: peers.Group, findings: Sequence[finding.Finding]
     return page.Item((label, tag), tuple(parts))
 
 
-def _beside(findings: Sequence[finding.Finding]) -> page.Grid:
+def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
     """Return what odd machines have, beside what their peers have."""
     rows = []
     for odd in findings:
@@ -146,7 +152,7 @@ def _beside(findings: Sequence[finding.Finding]) -> page.Grid:
                      tuple(rows))
 
 
-def _kinds(group: peers.Group) -> page.Grid:
+def _kinds(group: peers.PeerGroup) -> page.Grid:
     """Return what the kinds of machines of a group differ in."""
     heads = ['Kinds differ in']
     for kind in group.kinds:
@@ -158,13 +164,13 @@ def _kinds(group: peers.Group) -> page.Grid:
     return page.Grid('Kinds', tuple(heads), tuple(rows))
 
 
-def _part(odd: finding.Finding) -> str:
+def _part(odd: finding.Outlier) -> str:
     if odd.slot:
         return f'{odd.kind} {odd.slot}'
     return odd.kind
 
 
-def _has(odd: finding.Finding) -> str:
+def _has(odd: finding.Outlier) -> str:
     if odd.what != finding.MISSING:
         return str(odd.has)
     if odd.has is None:
@@ -172,7 +178,7 @@ def _has(odd: finding.Finding) -> str:
     return f'missing, {odd.has}'
 
 
-def _findings_card(findings: Sequence[finding.Finding]) -> page.Card | None:
+def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
     if not findings:
         return None
     choices: dict[str, str] = {}

@@ -253,6 +253,13 @@ def count(number: int, one: str, more: str) -> str:
     return f'{number:,} {more}'
 
 
+def number(amount: int, nothing: str) -> str:
+    """Return a number as a sentence has it, with a word for 0."""
+    if not amount:
+        return nothing
+    return f'{amount:,}'
+
+
 def alike(keys: Sequence[Hashable]) -> list[list[int]]:
     """Return the positions of equal keys, those of the most frequent first.
 

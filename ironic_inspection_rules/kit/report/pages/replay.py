@@ -38,8 +38,12 @@ def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
     made = shell.now()
     runs = [_Run(run, names) for run in found['runs']]
     groups = page.alike([(run.tag, run.opened) for run in runs])
-    # What has become worse is what somebody has to look at.
-    groups.sort(key=lambda group: not runs[group[0]].is_worse)
+
+    def is_no_worse(group: Sequence[int]) -> bool:
+        return not runs[group[0]].is_worse
+
+    # What has become worse is what somebody has to look at: it comes first.
+    groups.sort(key=is_no_worse)
     return page.render(page.Page(
         title=f'{title}, {made}',
         headline=_headline(found),
@@ -96,7 +100,9 @@ class _Run:
             text = f'{self.before} → {self.after}'
         if self.after == 'failed':
             return page.Tag(text, 'bad')
-        return page.Tag(text, '' if self.before == self.after else 'good')
+        if self.before != self.after:
+            return page.Tag(text, 'good')
+        return page.Tag(text)
 
     @property
     def marks(self) -> list[str]:
@@ -121,7 +127,7 @@ def _only(names: Mapping[str, str | None], title: str, run: Plain,
 def _headline(found: Plain) -> str:
     whole = sum(found[name] for name in (
         'same', 'different', 'incomparable', 'error'))
-    number = f"{found['different']:,}" if found['different'] else 'None'
+    number = page.number(found['different'], 'None')
     inspections = page.count(whole, 'inspection', 'inspections')
     return f'{number} of {inspections} would have ended otherwise.'
 

@@ -16,12 +16,16 @@ Operation = typing.Mapping[str, typing.Any]
 
 def head(rule: model.Rule) -> list[str]:
     """Return the lines of all but its conditions and actions."""
-    name = 'description' if rule.description else 'uuid'
     written = rule.to_mapping()
-    return _lines({name: written[name], **{
-        each: written[each] for each in _HEAD
-        if written[each] != model.DEFAULTS[each]},
-        **disclosure.mark(rule)}) + variables(rule)
+    name = 'uuid'
+    if rule.description:
+        name = 'description'
+    fields = {name: written[name]}
+    for field in _HEAD:
+        if written[field] != model.DEFAULTS[field]:
+            fields[field] = written[field]
+    fields.update(disclosure.mark(rule))
+    return _lines(fields) + variables(rule)
 
 
 def variables(rule: model.Rule) -> list[str]:
@@ -48,15 +52,21 @@ def operation(written: Operation) -> list[str]:
 
 
 def arguments(written: Operation) -> str:
-    """Return what an operation is called with, in one line."""
-    return '\n'.join(line.strip() for line in _lines({
-        name: value for name, value in disclosure.operation(written).items()
-        if name != 'op'}))
+    """Return what an operation is called with, a field a line."""
+    shown = disclosure.operation(written)
+    fields = {name: value for name, value in shown.items() if name != 'op'}
+    return '\n'.join(line.strip() for line in _lines(fields))
 
 
 def _lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
     """Return a field a line, and more where one is long."""
-    return [line for name, value in fields.items()
-            for line in yaml_text.dump(
-                {name: value}, width=_WIDTH, default_flow_style=None
-                if isinstance(value, dict | list) else False).splitlines()]
+    lines = []
+    for name, value in fields.items():
+        # None puts what has nothing below on one line, False nothing.
+        flow_style: bool | None = False
+        if isinstance(value, dict | list):
+            flow_style = None
+        text = yaml_text.dump({name: value}, width=_WIDTH,
+                              default_flow_style=flow_style)
+        lines += text.splitlines()
+    return lines

@@ -114,10 +114,16 @@ def dumps(value: typing.Any, **options: typing.Any) -> str:
                           **options)
     except ValueError:
         text = json.dumps(_known(value), ensure_ascii=False, **options)
-    return _LONE.sub(lambda lone: f'\\u{ord(lone[0]):04x}', text)
+    return _LONE.sub(_escaped, text)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    """Return a character as an escape of JSON."""
+    return f'\\u{ord(character[0]):04x}'
 
 
 def _known(value: typing.Any) -> typing.Any:
+    """Return a value with text for the numbers that JSON does not know."""
     if isinstance(value, dict):
         return {key: _known(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 import json
+import operator
 import pathlib
 import re
 import typing
@@ -40,9 +41,11 @@ def render(expected: table.Table,
     """
     name = expected.definition.name
     entries = [_Entry(finding) for finding in found]
-    # What is not right is why somebody opens the page.
-    entries.sort(key=lambda entry: entry.is_right)
-    groups = [] if by is None else _groups(entries)
+    # What is not right is why somebody opens the page: it comes first.
+    entries.sort(key=operator.attrgetter('is_right'))
+    groups: list[_Group] = []
+    if by is not None:
+        groups = _groups(entries)
     made = shell.now()
     return page.render(page.Page(
         title=f'Table {name}, {made}',
@@ -109,8 +112,11 @@ class _Group:
         right = whole - len(self.not_right)
         words = page.count(whole, 'entry', 'entries')
         heading = (self.title(by), page.Link(words, 'group', self.mark))
+        look: page.Look = 'good'
+        if self.not_right:
+            look = 'warn'
         meter = page.Meter(right, whole, f'{right:,} of {whole:,} as expected',
-                           'warn' if self.not_right else 'good')
+                           look)
         return page.Item(heading, (meter, *self._by_state()))
 
     def title(self, by: str) -> str:
@@ -123,7 +129,10 @@ class _Group:
         # a text is never compared with a number.
         words: list[str | int] = []
         for word in re.split('([0-9]{1,18})', self.name):
-            words.append(int(word) if word.isdecimal() else word)
+            if word.isdecimal():
+                words.append(int(word))
+            else:
+                words.append(word)
         return -len(self.not_right), words
 
     def _by_state(self) -> Iterator[page.Part]:
@@ -155,8 +164,10 @@ def _groups(entries: Sequence[_Entry]) -> list[_Group]:
 def _headline(entries: Sequence[_Entry]) -> str:
     whole = page.count(len(entries), 'row or machine', 'rows and machines')
     not_right = sum(not entry.is_right for entry in entries)
-    verb = 'is' if not_right == 1 else 'are'
-    number = f'{not_right:,}' if not_right else 'None'
+    verb = 'are'
+    if not_right == 1:
+        verb = 'is'
+    number = page.number(not_right, 'None')
     return f'{number} of {whole} {verb} not as expected.'
 
 

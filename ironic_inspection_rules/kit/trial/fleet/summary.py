@@ -49,7 +49,7 @@ class Summary:
         self.invalid: list[dict[str, Any]] = []
         self.unmatched: list[dict[str, Any]] = []
         self.not_tried: list[dict[str, Any]] = []
-        self.groups = Groups()
+        self.groups = FleetGroups()
 
     def add(self, entry: Plain, node: Plain) -> None:
         """Count a machine.
@@ -167,7 +167,7 @@ def loses_its_instance(entry: Plain, compared: bool) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Difference:
+class NameDifference:
     """The names that a machine has before and afterwards."""
 
     before: frozenset[str]
@@ -185,7 +185,7 @@ class Difference:
 
 
 def differences(changes: Iterable[Plain], node: Mapping[str, Any],
-                compared: bool) -> dict[str, Difference]:
+                compared: bool) -> dict[str, NameDifference]:
     """Sum up changes, by kind.
 
     :param changes: in the order in which they are made.
@@ -221,7 +221,8 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
                     after[kind] = set()
                 else:
                     after[kind] = _names(kind, change['value'], inner)
-    return {kind: Difference(frozenset(before[kind]), frozenset(after[kind]))
+    return {kind: NameDifference(frozenset(before[kind]),
+                                 frozenset(after[kind]))
             for kind in KINDS}
 
 
@@ -238,7 +239,7 @@ def _names(kind: str, value: Any, path: str) -> set[str]:
     return {str(value)}
 
 
-class Groups:
+class FleetGroups:
     """Groups machines by what would become of them.
 
     Where nearly each machine has a value of its own, such as its serial

@@ -80,7 +80,7 @@ class CollectorTestCase(base.TestCase):
              told['before']['version'], told['after']['version']))
         self.assertIsNone(told['before']['id'])
         # What one source has told, another does not tell again.
-        known = part_difference.Comparison(
+        known = part_difference.PartComparison(
             read('1', 'extra', 'dmi'), read('2')).known()
         self.assertEqual([], part_difference.between(
             known, read('2', 'extra', 'dmi')))
@@ -126,7 +126,7 @@ class IdentityTestCase(base.TestCase):
         disk = {'wwn': '0x5000C5', 'size': 1, 'model': 'M'}
         known = part.NOTHING
         for disks in ([disk], [disk, disk]):
-            known = part_difference.Comparison(known, part.read(
+            known = part_difference.PartComparison(known, part.read(
                 {'disks': disks}, {}, 'agent')).known()
         self.assertEqual([(), ()], [each.ids for each in known.parts])
 
@@ -139,7 +139,7 @@ class StoredTestCase(base.TestCase):
                 ('agent', [{'serial': 'S1', 'size': 1}, {'size': 2}]),
                 ('redfish', [{'size': 1}, {'size': 2}]),
                 ('agent', [{'size': 1}])):
-            comparison = part_difference.Comparison(
+            comparison = part_difference.PartComparison(
                 known, part.read({'disks': disks}, {}, reporter))
             known = comparison.known('2026-01-01')
             self.assertEqual(known, part.Parts.from_dict(known.as_dict()))
@@ -166,7 +166,7 @@ class GuessTestCase(base.TestCase):
     def changes(self, *reports):
         known = part.NOTHING
         for report in reports:
-            comparison = part_difference.Comparison(known, report)
+            comparison = part_difference.PartComparison(known, report)
             known = comparison.known()
         return [(change.what, change.as_dict()['id'])
                 for change in comparison.changes]

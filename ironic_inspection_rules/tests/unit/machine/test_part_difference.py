@@ -140,7 +140,7 @@ class SwapTestCase(base.TestCase):
         for seed in range(SWAPS):
             fleet = Fleet(seed)
             before = fleet.machine()
-            known = part_difference.Comparison(
+            known = part_difference.PartComparison(
                 read(before), read(fleet.hide(fleet.boot(before)))).known()
             after, (_kind, gone, new) = fleet.swap(before)
 
@@ -212,7 +212,7 @@ class ChangeTestCase(base.TestCase):
         plain, named = ({'size': 1}, {'size': 1, 'serial': 'S1'})
         known = part.NOTHING
         for disk in (plain, named, plain):
-            known = part_difference.Comparison(
+            known = part_difference.PartComparison(
                 known, part.read({'disks': [disk]}, {}, 'agent')).known()
 
         self.assertEqual([('s1',)], [each.ids for each in known.parts])
@@ -221,7 +221,7 @@ class ChangeTestCase(base.TestCase):
         drives = [{'drives': [{'serial_number': 'S1', 'size': 1}]}]
         known = part.NOTHING
         for serial in ('S1', None):
-            known = part_difference.Comparison(known, part.read(
+            known = part_difference.PartComparison(known, part.read(
                 {'disks': [{'serial': serial, 'size': 1}],
                  'storage_controllers': drives}, {}, 'redfish')).known()
         after = part.read({'disks': [{'serial': 'S0', 'size': 1},

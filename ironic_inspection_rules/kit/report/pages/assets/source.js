@@ -19,5 +19,5 @@ function sourceLine({text, state, counts: numbers, why}, at) {
     make('code', {}, text), numbers.length ? counts(numbers, why) : null);
 }
 
-drawers.source = ({lines}) => make('div', {className: 'source'},
+drawers.rulesource = ({lines}) => make('div', {className: 'source'},
   lines.map(sourceLine));

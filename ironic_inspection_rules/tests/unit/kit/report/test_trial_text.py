@@ -33,18 +33,20 @@ class ListingTestCase(base.TestCase):
         self.output = io.StringIO()
 
     def test_json_is_a_list_that_is_written_as_it_comes(self):
-        text = self.print_all(lambda output: trial_text.Json(output, False),
-                              '{"a": 1}', '{"a": 2}')
+        text = self.print_all(
+            lambda output: trial_text.JsonListing(output, False),
+            '{"a": 1}', '{"a": 2}')
         self.assertEqual([{'a': 1}, {'a': 2}], json.loads(text))
         self.assertEqual('[{"a": 1},\n{"a": 2}', self.before_the_end)
 
     def test_yaml_is_a_list(self):
-        text = self.print_all(trial_text.Yaml, '- a: 1\n', '- a: 2\n')
+        text = self.print_all(trial_text.YamlListing, '- a: 1\n', '- a: 2\n')
         self.assertEqual([{'a': 1}, {'a': 2}], yaml.safe_load(text))
 
     def test_few_machines_have_a_line_each(self):
-        text = self.print_all(trial_text.Table, *[
-            (f'{number}.json', 'ok', 1, 2, 0, '') for number in range(20)])
+        text = self.print_all(trial_text.TableListing, *[
+            trial_text.MachineRow(f'{number}.json', 'ok', 1, 2, 0, '')
+            for number in range(20)])
         self.assertEqual(20, text.count('.json'))
         self.assertNotIn('nothing would change', text)
         self.assertNotIn('Audit', text)
@@ -53,9 +55,10 @@ class ListingTestCase(base.TestCase):
             text.splitlines()[-1])
 
     def test_of_many_those_that_fared_alike_have_one(self):
-        text = self.print_all(trial_text.Table, *[
-            (f'{number}.json', 'failed' if number == 7 else 'ok', 1, 0,
-             2, '') for number in range(1500)])
+        text = self.print_all(trial_text.TableListing, *[
+            trial_text.MachineRow(
+                f'{number}.json', 'failed' if number == 7 else 'ok', 1, 0,
+                2, '') for number in range(1500)])
         self.assertEqual(4, text.count('.json'))
         self.assertIn('and 1496 more', text)
         self.assertIn('7.json', text)
@@ -65,8 +68,11 @@ class ListingTestCase(base.TestCase):
     def test_what_is_alike_is_told_once(self):
         self.assertEqual(
             'a.json\nc.json: fine\nx\n\nb.json: bad\n',
-            self.print_all(trial_text.Details, ('a.json', 'fine', 'x'),
-                           ('b.json', 'bad', ''), ('c.json', 'fine', 'x')))
+            self.print_all(
+                trial_text.DetailsListing,
+                trial_text.MachineDetails('a.json', 'fine', 'x'),
+                trial_text.MachineDetails('b.json', 'bad', ''),
+                trial_text.MachineDetails('c.json', 'fine', 'x')))
 
     def test_it_is_told_which_actions_of_a_rule_did_not_run(self):
         rule = model.Rule(uuid='u', description='d', actions=())
@@ -78,7 +84,7 @@ class ListingTestCase(base.TestCase):
             outcome = evaluation.Evaluation(
                 (trace.RuleTrace(rule, True, (), tuple(actions)),), (),
                 working_copy.Facts({}, {}))
-            _path, _verdict, text = trial_text.Details.extract(
+            _path, _verdict, text = trial_text.DetailsListing.extract(
                 machine_test.MachineTest('a.json', outcome))
             rows = [line.strip('| ').split('|')
                     for line in text.splitlines() if line.startswith('|')]

@@ -21,7 +21,7 @@ class MachineDiffTestCase(files.FilesTestCase):
 
     def treat(self, new, old=OLD, inventory=files.INVENTORY):
         before, after = (
-            rule_diff.RuleSet.load([self.write(name, text)])
+            rule_diff.ComparedRules.load([self.write(name, text)])
             for name, text in (('old.yaml', old), ('new.yaml', new)))
         treated, = machine_diff.compare(
             before.rules, rule_diff.compare(before, after)[1],

@@ -76,7 +76,8 @@ class RunAllTestCase(MachinesTestCase):
         count = []
         tests = list(machine_test.run_all(
             self.rules(), nodes or machine_test.Nodes(), paths,
-            [trial_text.Table.extract, trial_text.as_json], count.append))
+            [trial_text.TableListing.extract, trial_text.as_json],
+            count.append))
         self.assertEqual(len(paths), sum(count))
         return [row for row, _text in tests], [
             json.loads(text) for _row, text in tests]
@@ -124,7 +125,7 @@ class TrialTestCase(MachinesTestCase):
                                            1]}]
               actions: [{op: set-attribute, args: [/extra/a, secret]}]
         """)
-        text = trial_text.Details.extract(made)[2]
+        text = trial_text.DetailsListing.extract(made)[2]
         self.assertIn('withheld', text)
         self.assertNotIn('4096', text)
 
@@ -196,7 +197,7 @@ class TrialTestCase(MachinesTestCase):
             '- actions: [{op: log, args: [x]}]\n' * 2)
 
     def test_details_name_what_does_not_hold(self):
-        text = '\n'.join(trial_text.Details.extract(self.dell()))
+        text = '\n'.join(trial_text.DetailsListing.extract(self.dell()))
         self.assertIn('inspection would succeed', text)
         self.assertRegex(text, 'Refuse little memory .* no .*4096, 1024')
 

@@ -19,7 +19,7 @@ class RuleDiffTestCase(files.FilesTestCase):
 
     def compare(self, old, new):
         before, after = (
-            rule_diff.RuleSet.load([self.write(name, text)])
+            rule_diff.ComparedRules.load([self.write(name, text)])
             for name, text in (('old.yaml', old), ('new.yaml', new)))
         self.changes, rules = rule_diff.compare(before, after)
         self.uuids = ([rule.uuid for rule in before.rules],
@@ -108,10 +108,10 @@ class RuleDiffTestCase(files.FilesTestCase):
     def test_a_directory_is_one_set(self):
         self.write('rules/a.yaml', A)
         self.write('rules/b.yaml', B)
-        found = rule_diff.RuleSet.load([str(self.directory / 'rules')])
+        found = rule_diff.ComparedRules.load([str(self.directory / 'rules')])
         self.assertEqual(['A', 'B'],
                          [rule.description for rule in found.rules])
         (self.directory / 'empty').mkdir()
         self.assertRaisesRegex(exceptions.InvalidDocument, 'files of rules',
-                               rule_diff.RuleSet.load,
+                               rule_diff.ComparedRules.load,
                                [str(self.directory / 'empty')])

@@ -160,12 +160,12 @@ class CheckTestCase(files.FilesTestCase):
                 ('{inventory[hostname]}', 'redfish', None, 1),
                 ('{plugin_data[valid_interfaces]}', 'redfish', None, 0),
                 ('{inventory[pci_devices]}', 'agent', None, 1)):
-            target = inventory_fields.Target(interface, release)
+            target = inventory_fields.InspectionTarget(interface, release)
             found = [text for text in self.notes(field, target)
                      if 'no inspection' in text]
             self.assertEqual(count, len(found), (field, interface, release))
         found, = self.notes('{inventory[hostname]}',
-                            inventory_fields.Target('redfish', '39'))
+                            inventory_fields.InspectionTarget('redfish', '39'))
         self.assertIn('by redfish in Ironic 39', found)
         self.assertIn('the ramdisk only', found)
 
@@ -216,7 +216,8 @@ class CheckTestCase(files.FilesTestCase):
         self.assertIn('"bmc_address"', self.check_file(path)[0])
 
     def test_what_redfish_has_under_another_name_is_found_there(self):
-        target = inventory_fields.Target(inventory_fields.REDFISH, '39')
+        target = inventory_fields.InspectionTarget(
+            inventory_fields.REDFISH, '39')
         for field, count in (('memory_mb', 0), ('cpus', 0), ('cpu_arch', 0),
                              ('ipmi_address', 1), ('ipmi_v6address', 1)):
             path = self.write('old.yaml', f"""

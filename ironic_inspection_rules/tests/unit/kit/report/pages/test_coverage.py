@@ -44,7 +44,7 @@ class CoveragePageTestCase(files.FilesTestCase):
         self.data = page_data.read(self.page)
         self.lines = [
             [tuple(line.values())[1:] for line in source['lines']]
-            for source in page_data.parts(self.data, 'source')]
+            for source in page_data.parts(self.data, 'rulesource')]
 
     def test_the_title_has_the_file_and_the_date(self):
         self.assertIn('<title>Coverage of rules.yaml, 2026-11-22 04:00<',
@@ -75,7 +75,7 @@ class CoveragePageTestCase(files.FilesTestCase):
             rules, machine_test.Nodes(),
             [self.write('a.json', files.INVENTORY)], lambda count: None)
         page = coverage.render(covered, 1, ['x'])
-        [source] = page_data.parts(page_data.read(page), 'source')
+        [source] = page_data.parts(page_data.read(page), 'rulesource')
         self.assertEqual(
             [([0], 'the loop has no items (1 machine)')],
             [(line['counts'], line['why']) for line in source['lines']

@@ -141,7 +141,7 @@ def changed(number, *changes, result='ok', error=None, failed_by=None):
 class GroupsTestCase(base.TestCase):
 
     def groups(self, *entries):
-        groups = summary.Groups()
+        groups = summary.FleetGroups()
         for each in entries:
             groups.add(each)
         return groups.as_list()
@@ -211,9 +211,9 @@ class DifferencesTestCase(base.TestCase):
                          (found[kind].gained, found[kind].lost))
         for other in summary.KINDS:
             if other != kind:
-                self.assertEqual(summary.Difference(frozenset(), frozenset()),
-                                 summary.differences(changes, {},
-                                                    compared)[other])
+                nothing = summary.NameDifference(frozenset(), frozenset())
+                self.assertEqual(nothing, summary.differences(
+                    changes, {}, compared)[other])
 
     def test_a_trait_that_is_there_is_not_gained(self):
         self.check('traits', ['B'], ['C'],
