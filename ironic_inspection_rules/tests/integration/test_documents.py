@@ -30,8 +30,6 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         'inspection_queue': {'enabled': True}},
     'doc/source/admin/durable-inspection.rst': {
         'inspection_queue': {'enabled': True}},
-    'doc/source/user/canary.rst': {
-        'inspection_queue': {'enabled': True}},
     'doc/source/user/change-a-running-cloud.rst': {
         'inspection_queue': {'enabled': True}},
 }
