@@ -119,9 +119,15 @@ class Group(Condition):
                       'number': number + 1,
                       'count': len(self.parts),
                       'op': part.written_op,
-                      'result': _('holds') if result else _('does not hold'),
+                      'result': _result_text(result),
                       'reason': reason})
         return '; '.join(reasons_of_parts)
+
+
+def _result_text(holds: bool) -> str:
+    if holds:
+        return _('holds')
+    return _('does not hold')
 
 
 def check_part(part: Condition, roots: budget.View) -> bool:

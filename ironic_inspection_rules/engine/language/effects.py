@@ -136,8 +136,10 @@ def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
             ahead += item.filters
         elif isinstance(item, filter_syntax.Call):
             ahead += [value for _name, value in item.arguments]
-        elif isinstance(item, list | dict):
-            ahead += item.values() if isinstance(item, dict) else item
+        elif isinstance(item, dict):
+            ahead += item.values()
+        elif isinstance(item, list):
+            ahead += item
     return found
 
 
@@ -296,6 +298,8 @@ def _fill(item: typing.Any, text: str) -> typing.Any:
     """Put an item into text; alone, it keeps its type."""
     field = interpolation.sole_field(text)
     if field and field.root == interpolation.ITEM and field.is_plain:
-        found = data_path.get(item, field.steps)
-        return text if found is data_path.ABSENT else found
+        value = data_path.get(item, field.steps)
+        if value is data_path.ABSENT:
+            return text
+        return value
     return interpolation.fill_item(text, item)

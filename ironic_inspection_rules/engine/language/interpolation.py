@@ -73,13 +73,13 @@ class Field(typing.NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Return whether it is only a path."""
+        """Whether it is only a path."""
         is_formatted = self.conversion is not None or self.spec is not None
         return not is_formatted and not self.filters
 
     @property
     def is_table(self) -> bool:
-        """Return whether it is a table itself, not a row of it."""
+        """Whether it is a table itself, not a row of it."""
         return self.root == TABLES and len(self.steps) == 1 and self.is_plain
 
 
@@ -106,8 +106,10 @@ def _parse(text: str) -> tuple[str | Field, ...]:
         opens_field = text[position] == '{' and position < last_closing
         if not opens_field:
             # Literal text, or a lone brace: it ends before the next brace.
+            end = len(text)
             brace = _BRACE.search(text, position + 1)
-            end = brace.start() if brace else len(text)
+            if brace is not None:
+                end = brace.start()
             literal += text[position:end]
             position = end
             continue

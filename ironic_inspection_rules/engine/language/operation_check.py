@@ -146,7 +146,9 @@ def _check_keys(shape: schema.Shape, operation: dict[str, typing.Any],
 
     :param op: None if it is unknown.
     """
-    names_of_arguments = op.signature.by_name if op else {}
+    names_of_arguments: typing.Collection[str] = ()
+    if op is not None:
+        names_of_arguments = op.signature.by_name
     for problem in shape.problems(operation):
         name = problem.pointer.removeprefix('/')
         if name in names_of_arguments and name not in _KEYS:

@@ -186,7 +186,9 @@ class Pattern:
         def holds(allowance: budget.Budget, value: typing.Any) -> bool:
             if value is None:
                 return False
-            text = value if value.__class__ is str else str(value)
+            text = value
+            if text.__class__ is not str:
+                text = str(value)
             if len(text) <= longest_quick:
                 return match(text) is not None
             return self.find(method, text, allowance) is not None

@@ -227,8 +227,9 @@ class Plugin(abc.ABC):
             A filter is prepared only if that is all of them.
         :returns: a callable that takes the rest, as ``__call__`` does.
         """
-        call = self.__call__
-        return functools.partial(call, **arguments) if arguments else call
+        if not arguments:
+            return self.__call__
+        return functools.partial(self.__call__, **arguments)
 
     @abc.abstractmethod
     def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any:

@@ -5,8 +5,10 @@
 import typing
 
 _LONGEST = 200
-_SHORT = 20
+"""Maximum length of a text in a reason, in characters."""
 
+_SHORT = 20
+"""Maximum length of text that is certainly not too long once it is quoted."""
 
 Name = typing.Callable[[typing.Any], str | None]
 """Returns what stands for a mapping in reasons, None for what it holds."""
@@ -35,26 +37,36 @@ def show(value: typing.Any, name: Name = nameless) -> str:
 
 def _write(value: typing.Any, name: Name) -> typing.Iterator[str]:
     """Yield the text of a value piece by piece: it may be large."""
-    is_list = value.__class__ is list
-    if not is_list and value.__class__ is not dict:
+    # One function for both: each level of the data takes room on a stack
+    # that is small in Ironic's threads.
+    separator = ''
+    if value.__class__ is list:
+        yield '['
+        for item in value:
+            yield separator
+            yield from _write(item, name)
+            separator = ', '
+        yield ']'
+    elif value.__class__ is dict:
+        text_instead = name(value)
+        if text_instead is not None:
+            yield text_instead
+            return
+        yield '{'
+        for key, item in value.items():
+            yield f'{separator}{show(key)}: '
+            yield from _write(item, name)
+            separator = ', '
+        yield '}'
+    else:
         yield show(value)
-        return
-    named = None if is_list else name(value)
-    if named is not None:
-        yield named
-        return
-    yield '[' if is_list else '{'
-    for index, each in enumerate(value):
-        yield ', ' if index else ''
-        if not is_list:
-            yield f'{show(each)}: '
-        yield from _write(each if is_list else value[each], name)
-    yield ']' if is_list else '}'
 
 
 def shorten(text: str) -> str:
     """Cut text to a readable length."""
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+    if len(text) <= _LONGEST:
+        return text
+    return f'{text[:_LONGEST]}…'
 
 
 class Decision(typing.NamedTuple):

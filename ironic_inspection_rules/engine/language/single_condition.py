@@ -104,7 +104,9 @@ class Single(condition.Condition):
             holds = self._holds(roots.budget, value)
         else:
             holds = self._holds(value)
-        return not self._inverted if holds else self._inverted
+        if holds:
+            return not self._inverted
+        return self._inverted
 
     def _check_call(self, roots: budget.View) -> bool:
         """Check a condition of which more than the first value varies."""
@@ -120,26 +122,33 @@ class Single(condition.Condition):
         return self._inverted
 
     def decide(self, roots: budget.View) -> reasons.Decision:
+        # Most are there already, and then the property costs a call.
         sentence = self._sentence or self.sentence
-        describe, source = sentence.describe_value, sentence.source
+        describe = sentence.describe_value
+        source = sentence.source
         if describe is None or self._first is None or (
                 not self._describes_value):
             return super().decide(roots)
         value = self._first.render(roots)
-        holds = value.__class__ is not Missing and (
-            self._holds_for(value, roots) is not self._inverted)
-        seen = value if source is None else source.render(roots)
-        is_text = value.__class__ is seen.__class__ is str
+        # With a missing field it does not hold, inverted or not.
+        holds = False
+        if value.__class__ is not Missing:
+            holds = self._holds_for(value, roots) is not self._inverted
+        unfiltered = value
+        if source is not None:
+            unfiltered = source.render(roots)
+        is_text = value.__class__ is unfiltered.__class__ is str
         if is_text:
             # Machines of one kind have the same values.
-            last, last_seen, known = self._last
-            if value == last and seen == last_seen and known.result is holds:
+            last, last_unfiltered, known = self._last
+            if (value == last and unfiltered == last_unfiltered
+                    and known.result is holds):
                 return known
-        decided = reasons.Decision(self.written_op, holds,
-                                   describe(roots, value))
-        if is_text and len(value) <= _KEPT and len(seen) <= _KEPT:
-            self._last = value, seen, decided
-        return decided
+        decision = reasons.Decision(self.written_op, holds,
+                                    describe(roots, value))
+        if is_text and len(value) <= _KEPT and len(unfiltered) <= _KEPT:
+            self._last = (value, unfiltered, decision)
+        return decision
 
     def _holds_for(self, value: typing.Any, roots: budget.View) -> bool:
         if value.__class__ is not str or len(value) > _FREE:
@@ -155,12 +164,15 @@ class Single(condition.Condition):
 
 
 def _instead_of_missing(op: registry.Op) -> typing.Any:
-    """Return what an op is given for a missing field; ``...`` for nothing."""
+    """Return what an op is given for a missing field.
+
+    :returns: :data:`.call.NO_CALL` if it is not called then.
+    """
     if op.plugin.SEES_MISSING:
         return data_path.ABSENT
     if op.plugin.ACCEPTS_MISSING:
         return None
-    return ...
+    return engine_call.NO_CALL
 
 
 def _variadic(op: registry.Op) -> str:
@@ -177,8 +189,9 @@ def _only_value(call: engine_call.Call) -> rendering.Template | None:
     :returns: None also for an op that sees all data.
     """
     first = _first(call)
-    if call.op.plugin.NEEDS_VIEW or first is None or first.variadic or (
-            list(call.varying) != [first.name]):
+    if first is None or first.variadic or call.op.plugin.NEEDS_VIEW:
+        return None
+    if list(call.varying) != [first.name]:
         return None
     return call.varying[first.name]
 
@@ -190,8 +203,9 @@ def _pair(call: engine_call.Call
     :returns: None if the second varies too.
     """
     first = _first(call)
-    if first is None or not first.variadic or call.literals or (
-            list(call.varying) != [first.name]):
+    if first is None or not first.variadic or call.literals:
+        return None
+    if list(call.varying) != [first.name]:
         return None
     values = call.varying[first.name]
     if not isinstance(values, rendering.List) or len(values.items) != 2:
@@ -203,6 +217,7 @@ def _pair(call: engine_call.Call
 
 
 def _first(call: engine_call.Call) -> arguments.Argument | None:
+    """Return the first argument that the op of a call declares."""
     return next(iter(call.op.signature.arguments), None)
 
 
@@ -227,15 +242,17 @@ class Sentence:
             name: engine_call.compile_argument(op, name, value, loop)
             for name, value in bound.items()}
         self._explains = op.guarded(op.plugin.explain, 'explain')
-        self._filtered = [
-            each for value in self._arguments.values()
-            for each in template.filtered(value)]
+        self._filtered: list[template.Filtered] = []
+        for value in self._arguments.values():
+            self._filtered += template.filtered(value)
+        # Each with the literal text before it.
         self._gaps: list[tuple[str, rendering.Template]] = []
         self._after = ''
+        separator = ''
         for name, value in self._arguments.items():
-            self._after += f', {name}=' if self._after or self._gaps else (
-                f'{name}=')
+            self._after += f'{separator}{name}='
             self._add(value)
+            separator = ', '
         self.describe: typing.Callable[[budget.View], str] = self._describe
         self.describe_value: DescribeValue | None = None
         self.source: rendering.Template | None = None
@@ -247,8 +264,10 @@ class Sentence:
     def _add(self, value: typing.Any) -> None:
         """Add a value to the literal text, or a gap for it."""
         if isinstance(value, rendering.List):
+            self._after += '['
             for index, item in enumerate(value.items):
-                self._after += ', ' if index else '['
+                if index > 0:
+                    self._after += ', '
                 self._add(item)
             self._after += ']'
         elif isinstance(value, rendering.Template):
@@ -259,9 +278,10 @@ class Sentence:
 
     def _of_value(self, before: str, gap: rendering.Template) -> None:
         """Prepare for the only gap, which nearly every condition has."""
-        after, render = self._after, gap.render
+        after = self._after
+        render = gap.render
 
-        def describe(view: budget.View, value: typing.Any) -> str:
+        def describe_value(view: budget.View, value: typing.Any) -> str:
             # Most values cost no call.
             if value.__class__ is str and len(value) <= _SHORT:
                 return f'{before}{value!r}{after}'
@@ -269,32 +289,56 @@ class Sentence:
                 return _('field {%s} does not exist') % value.field
             return f'{before}{_show(view, value)}{after}'
 
+        def describe(view: budget.View) -> str:
+            return describe_value(view, render(view))
+
         if not self._filtered:
-            self.describe_value = describe
-            self.describe = lambda view: describe(view, render(view))
-        elif self._filtered == [gap] and isinstance(
-                self._filtered[0].source, rendering.Path):
-            describe_filters = _filter_description(self._filtered[0])
-            self.describe_value = lambda view, value: (
-                describe(view, value) + describe_filters(view, value))
-            self.source = self._filtered[0].source
+            self.describe_value = describe_value
+            self.describe = describe
+            return
+        filtered = self._filtered[0]
+        if self._filtered != [gap] or (
+                not isinstance(filtered.source, rendering.Path)):
+            # Anything else may cost budget, or fail.
+            return
+        describe_filters = _filter_description(filtered)
+
+        def describe_with_filters(view: budget.View,
+                                  value: typing.Any) -> str:
+            return describe_value(view, value) + describe_filters(view, value)
+
+        self.describe_value = describe_with_filters
+        self.source = filtered.source
 
     def _describe(self, view: budget.View) -> str:
-        made: dict[rendering.Template, typing.Any] = {
-            each: each.render(view) for each in self._filtered}
+        """Return the text for the data, and what filters made of them."""
+        results: dict[rendering.Template, typing.Any] = {
+            field: field.render(view) for field in self._filtered}
+        text = self._fill_gaps(view, results)
+        for field in self._filtered:
+            describe_filters = _filter_description(field)
+            text += describe_filters(view, results[field])
+        return text
+
+    def _fill_gaps(self, view: budget.View,
+                   results: dict[rendering.Template, typing.Any]) -> str:
+        """Return the text with the values of the data.
+
+        :param results: of the fields with filters.
+        """
         text = ''
         for before, gap in self._gaps:
-            value = made[gap] if gap in made else gap.render(view)
-            if value.__class__ is Missing:
-                text = _('field {%s} does not exist') % value.field
-                break
+            if gap in results:
+                value = results[gap]
+            else:
+                value = gap.render(view)
+            if isinstance(value, Missing):
+                return _('field {%s} does not exist') % value.field
             text += before + _show(view, value)
-        else:
-            text += self._after
-        return text + ''.join(_filter_description(each)(view, made[each])
-                              for each in self._filtered)
+        return text + self._after
 
     def _explain(self, view: budget.View) -> str:
+        """Return the reason that the op itself gives."""
         arguments = {}
         for name, value in self._arguments.items():
             if isinstance(value, rendering.Template):
@@ -303,25 +347,31 @@ class Sentence:
                 return _('field {%s} does not exist') % value.field
             arguments[name] = value
         reason = self._explains(view, arguments)
-        return (self._describe(view) if reason is None
-                else reasons.shorten(reason))
+        if reason is None:
+            return self._describe(view)
+        return reasons.shorten(reason)
 
 
 def _show(view: budget.View, value: typing.Any) -> str:
-    """Return the text of a value; of a row only which it is."""
+    """Return the text of a value; that of a row of a table is its name."""
     return reasons.show(value, functools.partial(table.name_of_row, view))
 
 
 def _filter_description(field: template.Filtered) -> DescribeValue:
     """Build a function that describes what the filters of a field did."""
     frame = _('; {%(field)s} makes %(after)s of %(before)s')
-    text, source = reasons.shorten(field.missing.field), field.source
+    text = reasons.shorten(field.missing.field)
+    source = field.source
 
-    def shown(view: budget.View, value: typing.Any) -> str:
-        if isinstance(value, Missing):
-            return _('nothing')
-        return _show(view, value)
+    def describe(view: budget.View, value: typing.Any) -> str:
+        return frame % {'field': text,
+                        'before': _show_or_nothing(view, source.render(view)),
+                        'after': _show_or_nothing(view, value)}
 
-    return lambda view, value: frame % {
-        'field': text, 'before': shown(view, source.render(view)),
-        'after': shown(view, value)}
+    return describe
+
+
+def _show_or_nothing(view: budget.View, value: typing.Any) -> str:
+    if isinstance(value, Missing):
+        return _('nothing')
+    return _show(view, value)

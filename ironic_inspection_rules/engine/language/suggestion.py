@@ -54,8 +54,17 @@ _ELSEWHERE = {
 }
 """Names in this project, and what others call the same thing."""
 
-_MEANINGS = {other: name for name, others in _ELSEWHERE.items()
-             for other in others}
+
+def _meanings() -> dict[str, str]:
+    """Return the names in this project by what others call them."""
+    meanings = {}
+    for name, others in _ELSEWHERE.items():
+        for other in others:
+            meanings[other] = name
+    return meanings
+
+
+_MEANINGS = _meanings()
 
 
 def nearest(name: str, known: typing.Iterable[str],

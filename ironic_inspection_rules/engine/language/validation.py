@@ -143,7 +143,9 @@ def _problems(rule: typing.Any, ops: registry.Registry,
 def _check_shape(rule: dict[str, typing.Any],
                  built_in: bool) -> typing.Iterator[Problem]:
     """Yield the problems that the schema finds."""
-    shape = _SHAPE_OF_BUILT_IN if built_in else _SHAPE
+    shape = _SHAPE
+    if built_in:
+        shape = _SHAPE_OF_BUILT_IN
     plain = {}
     for name, value in rule.items():
         if isinstance(value, tuple):
