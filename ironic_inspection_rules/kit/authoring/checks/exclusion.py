@@ -28,7 +28,11 @@ Operation = file_rule.Operation
 
 
 class Claim:
-    """A condition with what it states, kept for many comparisons."""
+    """A condition with what it states, kept for many comparisons.
+
+    Claims are equal if their conditions are the same in other words, such as
+    ``lt`` of two values and ``gt`` of them the other way round.
+    """
 
     def __init__(self, condition: Operation) -> None:
         self.condition = condition
@@ -57,12 +61,20 @@ class Claim:
         return name, _as_text([arguments,
                                self.condition.written.get('conditions')])
 
-    @property
-    def identity(self) -> tuple[typing.Any, ...]:
-        """The whole condition in one form, equal for equal conditions."""
+    @functools.cached_property
+    def _form(self) -> tuple[typing.Any, ...]:
+        """The whole condition in one form."""
         written = self.condition.written
         return (*self.says, self.inverted, json.dumps(written.get('loop')),
                 written.get('multiple') or model.MULTIPLE[0])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Claim):
+            return NotImplemented
+        return self._form == other._form
+
+    def __hash__(self) -> int:
+        return hash(self._form)
 
     @functools.cached_property
     def facts(self) -> list[facts.Fact]:

@@ -47,9 +47,9 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         if _compares_one_value(rule, operation):
             yield operation.pointer, _(
                 'one value alone is compared with nothing')
-    pointers: dict[typing.Any, str] = {}
+    pointers: dict[exclusion.Claim, str] = {}
     for condition in rule.conditions:
-        first = pointers.setdefault(exclusion.Claim(condition).identity,
+        first = pointers.setdefault(exclusion.Claim(condition),
                                     condition.pointer)
         if first != condition.pointer:
             yield condition.pointer, _('%s says the same') % (

@@ -37,8 +37,9 @@ def check_rules(rules: Sequence[checked_rule.CheckedRule]
                 ) -> checked_rule.FoundTogether:
     """Find rules whose conditions an earlier failing rule has too."""
     subjects = {subject.rule.uuid: subject for subject in rules}
-    conditions = {subject.rule.uuid: _identities(subject)
-                  for subject in rules}
+    conditions = {
+        subject.rule.uuid: set(map(exclusion.Claim, subject.conditions))
+        for subject in rules}
     failing: list[checked_rule.CheckedRule] = []
     for rule in repository.order(subject.rule for subject in rules):
         subject = subjects[rule.uuid]
@@ -57,12 +58,6 @@ def check_rules(rules: Sequence[checked_rule.CheckedRule]
                     earlier.written.label)
         elif any(map(_fails, subject.actions)):
             failing.append(subject)
-
-
-def _identities(subject: checked_rule.CheckedRule) -> set[typing.Any]:
-    """Return the conditions of a rule in a form that is compared."""
-    return {exclusion.Claim(condition).identity
-            for condition in subject.conditions}
 
 
 def _fails(action: file_rule.Operation) -> bool:

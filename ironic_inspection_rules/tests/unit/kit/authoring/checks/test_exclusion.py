@@ -69,6 +69,24 @@ class CheckTestCase(base.CheckTestCase):
         # Of three values the middle one is compared twice.
         self.assertNotEqual(says('ne', 1, count, 2), says('ne', 2, 1, count))
 
+    def test_conditions_in_other_words_are_equal(self):
+        def claim(op, args, **options):
+            condition, = self.of([{'op': op, 'args': args,
+                                   **options}]).conditions
+            return exclusion.Claim(condition)
+
+        count = '{inventory.cpu.count}'
+        one = claim('lt', [count, 4])
+        self.assertEqual(1, len({one, claim('gt', [4, count]),
+                                 claim('lt', {'values': [count, 4]})}))
+        looped = claim('lt', [count, 4], loop=[1])
+        for other in (claim('!lt', [count, 4]), looped,
+                      claim('lt', [count, 4], loop=[1], multiple='all')):
+            self.assertNotEqual(one, other)
+        self.assertEqual(looped, claim('lt', [count, 4], loop=[1],
+                                       multiple='any'))
+        self.assertNotEqual(one, one.says)
+
     def test_one_field_is_not_taken_for_another(self):
         for other in 'ac':
             self.assertEqual([], list(certainty.check_never(self.of([
