@@ -48,7 +48,7 @@ def _tell_nobody(_number: int, _holds: bool, _roots: budget.View) -> None:
     pass
 
 
-class Action:
+class CompiledAction:
     """An action of a rule.
 
     ``name`` is its op. ``reverts``: it is undone if its rule does not match
@@ -64,7 +64,7 @@ class Action:
                  'when')
 
     def __init__(self, operation: Operation, ops: registry.Registry,
-                 when: tuple[engine_condition.Condition, ...] = (),
+                 when: tuple[engine_condition.CompiledCondition, ...] = (),
                  own_vars: typing.Mapping[str, typing.Any] | None = None
                  ) -> None:
         self.name = operation['op']

@@ -44,8 +44,8 @@ class CompiledRule:
     masked: bool
     unexplained: bool
     audited: bool
-    conditions: tuple[engine_condition.Condition, ...]
-    actions: tuple[engine_action.Action, ...]
+    conditions: tuple[engine_condition.CompiledCondition, ...]
+    actions: tuple[engine_action.CompiledAction, ...]
     decides_first: bool
     reads_previous: bool
     vars: tuple[tuple[str, typing.Any], ...] = ()
@@ -94,20 +94,20 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
 def _compile_action(operation: Operation,
                     ops: registry.Registry,
                     own_vars: typing.Mapping[str, typing.Any]
-                    ) -> engine_action.Action:
+                    ) -> engine_action.CompiledAction:
     """Compile an action and its conditions, which are in its loop.
 
     :param own_vars: the ``vars`` of its rule as they are written.
     """
     loop = engine_loop.Loop.of(operation.get('loop'))
     when = _compile_conditions(operation.get('when') or (), ops, loop)
-    return engine_action.Action(operation, ops, when, own_vars)
+    return engine_action.CompiledAction(operation, ops, when, own_vars)
 
 
 def _compile_conditions(operations: typing.Iterable[Operation],
                         ops: registry.Registry,
                         outer: engine_loop.Loop | None = None
-                        ) -> tuple[engine_condition.Condition, ...]:
+                        ) -> tuple[engine_condition.CompiledCondition, ...]:
     """Compile conditions.
 
     :param outer: the loop of the group or action that they are part of.
@@ -118,14 +118,15 @@ def _compile_conditions(operations: typing.Iterable[Operation],
 
 def _compile_condition(operation: Operation, ops: registry.Registry,
                        outer: engine_loop.Loop | None
-                       ) -> engine_condition.Condition:
+                       ) -> engine_condition.CompiledCondition:
     name, inverted = model.split_op(operation['op'])
     op = ops.condition(name)
     loop = engine_loop.Loop.of(operation.get('loop'), outer)
-    condition: engine_condition.Condition
-    if isinstance(op.plugin, plugin.Group):
+    condition: engine_condition.CompiledCondition
+    if isinstance(op.plugin, plugin.ConditionGroup):
         parts = _compile_conditions(operation['conditions'], ops, loop)
-        condition = engine_condition.Group(op, operation, inverted, parts)
+        condition = engine_condition.CompoundCondition(op, operation,
+                                                       inverted, parts)
     else:
         condition = single_condition.Single(op, operation, inverted, loop)
     if operation.get('loop') is not None:

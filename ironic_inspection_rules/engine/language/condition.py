@@ -25,7 +25,7 @@ _MOST_ITEMS = 3
 """Maximum number of items of a loop in a reason."""
 
 
-class Condition(abc.ABC):
+class CompiledCondition(abc.ABC):
     """A condition of a rule.
 
     ``op`` is the plugin. ``operation`` is what the author of the rule wrote,
@@ -64,13 +64,13 @@ class Condition(abc.ABC):
         """
 
 
-class Group(Condition):
+class CompoundCondition(CompiledCondition):
     """A condition made of conditions, its parts."""
 
     __slots__ = ('_decide', '_inverted', 'parts')
 
     def __init__(self, op: registry.Op, operation: Operation, inverted: bool,
-                 parts: tuple[Condition, ...]) -> None:
+                 parts: tuple[CompiledCondition, ...]) -> None:
         super().__init__(op, operation)
         self._decide = op.run(op.plugin)
         self._inverted = inverted
@@ -130,7 +130,7 @@ def _result_text(holds: bool) -> str:
     return _('does not hold')
 
 
-def check_part(part: Condition, roots: budget.View) -> bool:
+def check_part(part: CompiledCondition, roots: budget.View) -> bool:
     """Check a condition in a group or of an action.
 
     :raises: :class:`.exceptions.BudgetExceeded`, or
@@ -148,7 +148,7 @@ def check_part(part: Condition, roots: budget.View) -> bool:
             'error': exceptions.reason_of(exc)}) from exc
 
 
-class Looped(Condition):
+class Looped(CompiledCondition):
     """A condition that is checked for each item of a loop.
 
     ``condition`` is that for one item, ``items`` the function that returns
@@ -157,7 +157,7 @@ class Looped(Condition):
 
     __slots__ = ('_multiple', 'condition', 'items')
 
-    def __init__(self, condition: Condition) -> None:
+    def __init__(self, condition: CompiledCondition) -> None:
         super().__init__(condition.op, condition.operation)
         self.condition = condition
         self.items = engine_loop.compile_items(condition.operation['loop'])
@@ -168,14 +168,14 @@ class Looped(Condition):
     def check(self, roots: budget.View) -> bool:
         return self.find(roots).result
 
-    def find(self, roots: budget.View) -> 'Found':
+    def find(self, roots: budget.View) -> 'LoopResult':
         """Check the items until one decides.
 
         A loop without items, or over a missing field, does not hold.
         """
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
-            return Found(False, items)
+            return LoopResult(False, items)
         first = 0
         checked = items
         if self._multiple == 'first':
@@ -188,10 +188,10 @@ class Looped(Condition):
         with engine_loop.iterate(checked, roots, first) as items_in_turn:
             for number, _item in enumerate(items_in_turn, first):
                 if self.condition.check(roots) is decisive:
-                    return Found(decisive, items, number)
+                    return LoopResult(decisive, items, number)
         if len(checked) < len(items):
-            return Found(not decisive, items, first)
-        return Found(not decisive, items)
+            return LoopResult(not decisive, items, first)
+        return LoopResult(not decisive, items)
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
         found = self.find(view)
@@ -226,7 +226,7 @@ class Looped(Condition):
         return '; '.join(parts)
 
 
-class Found(typing.NamedTuple):
+class LoopResult(typing.NamedTuple):
     """The result of a loop.
 
     ``items`` are all items of the loop, or its missing field. ``decisive``

@@ -68,7 +68,7 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
     """
     name, _inverted = model.split_op(_op_of(condition))
     op = ops.conditions.get(name)
-    is_group = op is not None and isinstance(op.plugin, plugin.Group)
+    is_group = op is not None and isinstance(op.plugin, plugin.ConditionGroup)
     shape = _CONDITION
     if is_group:
         shape = _GROUP

@@ -298,7 +298,7 @@ class Relation(Condition):
         return all(itertools.starmap(self.holds, self.pairs(values)))
 
 
-class Group(Condition):
+class ConditionGroup(Condition):
     """A condition made of conditions, the ``conditions`` of the operation.
 
     ``__call__`` takes an iterator of their results, in order; a condition

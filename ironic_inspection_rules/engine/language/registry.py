@@ -333,7 +333,7 @@ def _register(name: str, loaded: typing.Any, base: typing.Any,
                       'base': f'{base.__module__}.{base.__name__}',
                       'page': PAGE})
         skip += bool(instance.NEEDS_VIEW) + bool(instance.PAYS)
-        skip += isinstance(instance, plugin.Group)
+        skip += isinstance(instance, plugin.ConditionGroup)
         op = Op(name, instance, arguments.Signature(instance, skip))
         if not op.is_ours:
             _check_schemas(op)

@@ -36,7 +36,7 @@ DescribeValue = typing.Callable[[budget.View, typing.Any], str]
 """Takes the data by root name and a value from them."""
 
 
-class Single(condition.Condition):
+class Single(condition.CompiledCondition):
     """A condition that is one call of an op.
 
     :param loop: the loop whose items its arguments may use.

@@ -69,7 +69,7 @@ def explain_match(plan: compiler.CompiledRule, view: budget.View,
     return tuple(traces)
 
 
-def reason(condition: engine_condition.Condition, view: budget.View,
+def reason(condition: engine_condition.CompiledCondition, view: budget.View,
            shown: budget.View) -> str:
     """Return the reason of a condition, or what went wrong with it."""
     try:

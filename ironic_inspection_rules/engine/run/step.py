@@ -146,7 +146,7 @@ class _Asked:
     """The conditions of an action, and their traces so far."""
 
     def __init__(self, plan: compiler.CompiledRule,
-                 action: engine_action.Action,
+                 action: engine_action.CompiledAction,
                  explaining: budget.Budget | None) -> None:
         self._conditions = action.when
         self._explaining = explaining
@@ -200,7 +200,8 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
                            reverted=True), error
 
 
-def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
+def _carry_out(plan: compiler.CompiledRule,
+               action: engine_action.CompiledAction,
                step: collections.abc.Callable[..., reasons.Idle | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
                asked: _Asked | None = None, reverted: bool = False) -> None:

@@ -243,7 +243,7 @@ def _operation(pointer: str, operation: dict[str, typing.Any],
     name, _inverted = model.split_op(operation['op'])
     if name not in known:
         yield from _choice(f'{pointer}/op', name, known)
-    elif not isinstance(known[name].plugin, plugin.Group):
+    elif not isinstance(known[name].plugin, plugin.ConditionGroup):
         yield from _arguments(f'{pointer}/args', operation.get('args'),
                               known[name])
 

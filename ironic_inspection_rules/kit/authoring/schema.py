@@ -280,7 +280,7 @@ def _rule(built_in: bool, tables: table.Tables) -> Schema:
 def _operations(ops: registry.Registry) -> dict[str, Schema]:
     """Return what the schema of rules refers to, by name."""
     singles = {name: op for name, op in ops.conditions.items()
-               if not isinstance(op.plugin, plugin.Group)}
+               if not isinstance(op.plugin, plugin.ConditionGroup)}
     early_actions = {name: op for name, op in ops.actions.items()
                      if op.plugin.SUPPORTS_EARLY}
     condition_calls = [
@@ -372,7 +372,7 @@ def _summary(op: registry.Op) -> str:
 def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
     """Return what a condition inside so many groups may be."""
     groups = [name for name, op in ops.items()
-              if isinstance(op.plugin, plugin.Group)]
+              if isinstance(op.plugin, plugin.ConditionGroup)]
     parts: list[Schema] = [_defined('conditionArgs')]
     fields: dict[str, Schema] = {}
     if groups:

@@ -90,7 +90,7 @@ def translate(written: Written, scope: Scope) -> Truth:
         return _looped(written, scope)
     name, inverted = model.split_op(written['op'])
     op = registry.installed().conditions[name]
-    if isinstance(op.plugin, plugin.Group):
+    if isinstance(op.plugin, plugin.ConditionGroup):
         truth = _group(op, written['conditions'], scope)
         if inverted:
             return truth.inverted()

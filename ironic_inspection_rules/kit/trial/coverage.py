@@ -271,12 +271,12 @@ def _name_of(result: bool) -> str:
     return FALSE
 
 
-class WatchedCondition(condition.Condition):
+class WatchedCondition(condition.CompiledCondition):
     """A condition of a group that notes how it was decided."""
 
     __slots__ = ('_condition', '_noted', '_place')
 
-    def __init__(self, watched: condition.Condition, place: Place,
+    def __init__(self, watched: condition.CompiledCondition, place: Place,
                  noted: set[Place]) -> None:
         super().__init__(watched.op, watched.operation)
         self._condition = watched
@@ -311,11 +311,12 @@ class Watch:
                     self._watch(watched, (uuid, 'actions', index, 'when',
                                           number))
 
-    def _watch(self, watched: condition.Condition, place: Place) -> None:
+    def _watch(self, watched: condition.CompiledCondition,
+               place: Place) -> None:
         """Replace the conditions of a group by those that are watched."""
         if isinstance(watched, condition.Looped):
             watched = watched.condition
-        if isinstance(watched, condition.Group):
+        if isinstance(watched, condition.CompoundCondition):
             for index, part in enumerate(watched.parts):
                 self._watch(part, (*place, index))
             watched.parts = tuple(

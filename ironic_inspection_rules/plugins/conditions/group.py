@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ironic_inspection_rules.engine.language import plugin
 
 
-class AnyOf(plugin.Group):
+class AnyOf(plugin.ConditionGroup):
     """``any-of``: at least one of the conditions holds."""
 
     HOLDS = 'any'
@@ -16,7 +16,7 @@ class AnyOf(plugin.Group):
         return any(results)
 
 
-class AllOf(plugin.Group):
+class AllOf(plugin.ConditionGroup):
     """``all-of``: each of the conditions holds."""
 
     HOLDS = 'all'
@@ -25,7 +25,7 @@ class AllOf(plugin.Group):
         return all(results)
 
 
-class NoneOf(plugin.Group):
+class NoneOf(plugin.ConditionGroup):
     """``none-of``: none of the conditions holds."""
 
     HOLDS = 'none'

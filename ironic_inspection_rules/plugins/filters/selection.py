@@ -134,7 +134,7 @@ def _tests() -> typing.Mapping[str, registry.Op]:
 
 def _is_test(op: registry.Op) -> bool:
     """Return whether a condition needs no more than one or two values."""
-    if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.Group):
+    if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
         return False
     if not op.signature.arguments:
         return False

@@ -139,7 +139,7 @@ def _holds(condition: Operation) -> str:
     :returns: ``all``, ``any`` or ``none``, and ``''`` for no group.
     """
     group = condition.op.plugin
-    if not isinstance(group, plugin.Group):
+    if not isinstance(group, plugin.ConditionGroup):
         return ''
     return group.HOLDS
 

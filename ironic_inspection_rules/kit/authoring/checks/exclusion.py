@@ -128,7 +128,7 @@ def apart(one: Claim, other: Claim) -> bool:
     """Return whether no machine meets both."""
     for this, that in ((one, other), (other, one)):
         group = this.condition.op.plugin
-        if isinstance(group, plugin.Group):
+        if isinstance(group, plugin.ConditionGroup):
             return _group_apart(this, group.HOLDS, that)
     if one.loops or other.loops:
         return False
