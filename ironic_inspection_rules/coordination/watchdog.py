@@ -25,7 +25,11 @@ _MOST_CALLS = 12
 """Calls of a stack that the log shows."""
 
 
-class Loop:
+def _lose_nothing() -> None:
+    """Do nothing for a round that hangs: it has nothing to give up."""
+
+
+class WatchedLoop:
     """A thread that calls a function in rounds until it is told to stop.
 
     A thread that hangs in a round is replaced.
@@ -39,7 +43,7 @@ class Loop:
 
     def __init__(self, name: str, work: Callable[[], None],
                  stop: threading.Event,
-                 give_up: Callable[[], None] = lambda: None) -> None:
+                 give_up: Callable[[], None] = _lose_nothing) -> None:
         self._name = name
         self._work = work
         self._stop = stop
@@ -103,7 +107,8 @@ def watch(look_after_loops: Callable[[], None], period: float,
           stop: threading.Event) -> None:
     """Check for loops that hang, until told to stop.
 
-    :param look_after_loops: calls :meth:`Loop.look_after` of every loop.
+    :param look_after_loops: calls :meth:`WatchedLoop.look_after` of every
+        loop.
     :param period: seconds between two checks.
     """
     while not stop.wait(period):
@@ -165,16 +170,20 @@ class Outage:
                       {'what': self._what, 'count': self._retries,
                        'reason': reason(failure)})
         elif is_new:
+            exc_info = None
+            if traceback:
+                exc_info = failure
             LOG.warning('%(what)s failed and is tried again: %(reason)s',
                         {'what': self._what, 'reason': reason(failure)},
-                        exc_info=failure if traceback else None)
+                        exc_info=exc_info)
 
     def over(self) -> None:
         """End the outage; log that if there was one."""
         with self._lock:
-            failures, self._failures = self._failures, 0
+            was_out = self.lasts
+            self._failures = 0
             self._kinds.clear()
-        if failures:
+        if was_out:
             LOG.info('%s works again', self._what)
 
 

@@ -35,7 +35,7 @@ def of_phase(target: working_copy.WorkingCopy, plugin_data: Difference,
     :param target: has the changes of the phase.
     :param more: further changed attributes of the node.
     :param error: the failure that a rule requested, if any.
-    :param run: see :meth:`.recorder.Run.checkpoint`.
+    :param run: see :meth:`.recorder.RunRecorder.checkpoint`.
     """
     return {'changes': _final_values(target), 'plugin_data': plugin_data,
             'more': more, 'error': str(error) if error else None, 'run': run}

@@ -63,7 +63,7 @@ class Inspection:
 
     is_repeatable = False
 
-    def __init__(self, task: Any, run: recorder.Run,
+    def __init__(self, task: Any, run: recorder.RunRecorder,
                  is_of_ironic: bool = True) -> None:
         self.task = task
         self.run = run
@@ -375,7 +375,7 @@ def of_task(task: Any, inventory: dict | None = None,
     if current is not None:
         yield current
         return
-    current = Inspection(task, recorder.Run(recorder.INSPECTION),
+    current = Inspection(task, recorder.RunRecorder(recorder.INSPECTION),
                          is_of_ironic)
     if inventory is not None:
         current.begin(inventory, plugin_data or {}, _take_early_phase(task))

@@ -66,9 +66,8 @@ class Attempt(inspection.Inspection):
     def __init__(self, task: Any, requests: database_queue.DatabaseQueue,
                  request: queue_request.Request, timeout: float) -> None:
         # All attempts at a request make one run, and share its UUID.
-        super().__init__(task, recorder.Run(
-            _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION),
-            request.uuid))
+        event = _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION)
+        super().__init__(task, recorder.RunRecorder(event, request.uuid))
         self._queue = requests
         self.request = request
         self._timeout = timeout
@@ -78,14 +77,14 @@ class Attempt(inspection.Inspection):
     def check(self) -> queue_node.NodeCheck:
         """Check whether the state of the node allows processing."""
         request = self.request
-        finding = queue_node.check(self.task.node, request)
-        if finding.done and request.event == queue_request.CONTINUE:
+        check = queue_node.check(self.task.node, request)
+        if check.done and request.event == queue_request.CONTINUE:
             # The attempt that finished it may have died before it stored
             # the run.
             self._take_up()
             if not recorder.is_stored(self.run, request.node_uuid):
                 self._run_store = self.prepare(None)
-        return finding
+        return check
 
     def start(self, reached: str) -> None:
         """Save that processing begins, see :meth:`.DatabaseQueue.begin`."""
@@ -148,11 +147,13 @@ class Attempt(inspection.Inspection):
 
         The node is unlocked then.
         """
-        task, request = self.task, self.request
-        if (queue_node.is_left_over(task.node, request)
-                and self._queue.find_open(task.node.uuid) is None):
-            failure.fail_node(task, request,
-                              request.last_error or _('it has ended'))
+        task = self.task
+        request = self.request
+        if queue_node.is_left_over(task.node, request):
+            # An open request will bring the node into a final state itself.
+            if self._queue.find_open(task.node.uuid) is None:
+                failure.fail_node(task, request,
+                                  request.last_error or _('it has ended'))
         task.settle(functools.partial(self._queue.settle, request))
 
     def checkpoint_of(self, phase: str) -> checkpoint.Checkpoint | None:
@@ -165,11 +166,12 @@ class Attempt(inspection.Inspection):
         :returns: raises Abandoned if the request was delivered again.
         """
         def save(transaction: Any) -> None:
+            checkpoints = {**self.request.checkpoints, phase: saved}
             try:
                 self.request = self._queue.save_checkpoints(
-                    self.request, {**self.request.checkpoints, phase: saved},
-                    transaction)
+                    self.request, checkpoints, transaction)
             except exceptions.LeaseLost as exc:
+                # Ironic catches exceptions, and would fail the node.
                 raise surroundings.Abandoned() from exc
         return save
 
@@ -205,7 +207,8 @@ class Attempt(inspection.Inspection):
         """Load the driver, and take the data that the request came with."""
         request = self.request
         self.task.load_driver()
-        if early := request.checkpoints.get(model.EARLY):
+        early = request.checkpoints.get(model.EARLY)
+        if early:
             # Plugin data as the early rules left them.
             checkpoint.apply(early, request.plugin_data)
         if request.event in _WITH_DATA:
@@ -228,17 +231,23 @@ class Attempt(inspection.Inspection):
     def _guard_hooks(self) -> None:
         """Guard the hooks of the task; other tasks share its interface."""
         driver = self.task.driver
-        if hooks := getattr(driver.inspect, 'hooks', None):
+        hooks = getattr(driver.inspect, 'hooks', None)
+        if hooks:
             driver.inspect = copy.copy(driver.inspect)
             driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
 
     def _inspect(self) -> str | None:
-        task, request = self.task, self.request
+        """Process posted data as Ironic's conductor does.
+
+        :returns: why the inspection failed, None if it did not.
+        """
+        task = self.task
+        request = self.request
         event = _EVENTS.get(task.node.provision_state)
         if event:
             task.node.last_error = None
             # Not saved here: continue_inspection saves the node at once.
-            task.node.save = lambda *args: None
+            task.node.save = _save_later
             try:
                 task.process_event(event)
             finally:
@@ -251,12 +260,14 @@ class Attempt(inspection.Inspection):
         return None
 
     def _reapply(self) -> str | None:
-        task, request = self.task, self.request
+        """Run hooks and rules again; the state of the node stays."""
+        task = self.task
         hooks = getattr(task.driver.inspect, 'hooks', None)
         if hooks is None:
             raise ironic_exception.UnsupportedDriverExtension(
                 driver=task.node.driver, extension='reapply')
-        inventory, plugin_data = request.inventory, request.plugin_data
+        inventory = self.request.inventory
+        plugin_data = self.request.plugin_data
         inspect_utils.run_inspection_hooks(task, inventory, plugin_data,
                                            hooks, None)
         engine.apply_rules(task, inventory, plugin_data, model.MAIN)
@@ -268,6 +279,10 @@ class Attempt(inspection.Inspection):
         return None
 
     def _time_out(self) -> str | None:
+        """Fail a node whose ramdisk has not called in time.
+
+        :returns: the reason, None if the node is not overdue any more.
+        """
         task = self.task
         if not queue_node.is_overdue(task.node, self._timeout):
             return None
@@ -279,12 +294,17 @@ class Attempt(inspection.Inspection):
         return reason
 
     def _power_on(self) -> str | None:
+        """Power the machine on, and begin to wait for its ramdisk."""
         task = self.task
         patch.power_on(task)
         # The timeout of the inspection begins here.
         task.node.inspection_started_at = timeutils.utcnow()
         task.node.save()
         return None
+
+
+def _save_later(*_context: Any) -> None:
+    """Stand for the method of a node that saves it."""
 
 
 Lock = Callable[[queue_request.Request],

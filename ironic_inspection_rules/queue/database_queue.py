@@ -10,6 +10,7 @@ its own clock.
 from collections.abc import Callable, Iterable
 import dataclasses
 import datetime
+import functools
 import json
 import typing
 
@@ -29,6 +30,16 @@ from ironic_inspection_rules.queue import state
 LOG = log.getLogger(__name__)
 
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
+"""See ``accept`` of :class:`DatabaseQueue`."""
+
+
+def _accept_without_clock(_session: typing.Any, _node_uuid: str,
+                          _starting: bool) -> None:
+    """Accept a request, and change nothing of its node."""
+
+
+def _wake_nobody() -> None:
+    """Do nothing: workers find a request when they next look for work."""
 
 
 class DatabaseQueue:
@@ -37,18 +48,18 @@ class DatabaseQueue:
     :param lease: seconds without a heartbeat after which a worker counts as
         dead.
     :param accept: called in the transaction that stores a request of an
-        inspection, with the UUID of the node and whether the machine is still
-        to be powered on; see :func:`.node_reservation.stop_clock`.
+        inspection, with the session, the UUID of the node and whether the
+        machine is still to be powered on; returns when the inspection began;
+        see :func:`.node_reservation.stop_clock`.
     :param served: an SQL condition on the requests that a worker of this
         process can process, see :func:`.node_reservation.served_by`; None for
         all.
     :param wake: called when a request has been put; wakes the workers.
     """
 
-    def __init__(self, lease: float,
-                 accept: Accept = lambda session, node_uuid, starting: None,
+    def __init__(self, lease: float, accept: Accept = _accept_without_clock,
                  served: typing.Any = None,
-                 wake: Callable[[], None] = lambda: None) -> None:
+                 wake: Callable[[], None] = _wake_nobody) -> None:
         self._lease = lease
         self._accept = accept
         self._wake = wake
@@ -87,13 +98,14 @@ class DatabaseQueue:
         if data is not None:
             data['posted'] = event == queue_request.CONTINUE
         values = {'checkpoints': checkpoints or {}, 'sender': sender}
-        # Such data are an operator's, who is not the machine, either.
-        trusted = trusted and not (event == queue_request.REAPPLY
-                                   and inventory is not None)
+        if event == queue_request.REAPPLY and inventory is not None:
+            # Such data are an operator's, who is not the machine, either.
+            trusted = False
         stored = None
         while stored is None:
             # None: another process has changed the open request.
             stored = self._try_put(node_uuid, event, data, values, trusted)
+        # Only now that it is committed: a worker would not find it before.
         self._wake()
         return stored
 
@@ -101,22 +113,33 @@ class DatabaseQueue:
                  data: dict[str, typing.Any] | None,
                  values: dict[str, typing.Any],
                  trusted: bool) -> queue_request.Request | None:
-        starting = event == queue_request.POWER_ON
+        """Store a request, or renew the one that is open.
+
+        :returns: the stored request; None if another process was faster, so
+            that the decision has to be made again.
+        """
+        is_power_on = event == queue_request.POWER_ON
 
         def accept(session: typing.Any) -> datetime.datetime | None:
-            if starting or event == queue_request.CONTINUE:
-                return self._accept(session, node_uuid, starting)
+            if is_power_on or event == queue_request.CONTINUE:
+                return self._accept(session, node_uuid, is_power_on)
             return None
+
+        first_state = state.WAITING
+        if is_power_on:
+            first_state = state.STARTING
+        new_row = {
+            **values,
+            'uuid': uuidutils.generate_uuid(),
+            'event': event,
+            'node_uuid': node_uuid,
+            'version': request_object.InspectionRequest.VERSION,
+            'state': first_state,
+        }
         try:
-            row, created = db_request.find_or_create_request({
-                **values, 'uuid': uuidutils.generate_uuid(),
-                'event': event, 'node_uuid': node_uuid,
-                'version': request_object.InspectionRequest.VERSION,
-                'state': state.STARTING if starting else state.WAITING},
-                data, accept, lambda row, began: queue_request.why_over(
-                    event, _request(row), began),
-                state.ERROR,
-                _precedence(event))
+            row, created = db_request.find_or_create_request(
+                new_row, data, accept, functools.partial(_why_over, event),
+                state.ERROR, _precedence(event))
         except exceptions.RequestPending:
             return None
         present = _request(row)
@@ -126,22 +149,22 @@ class DatabaseQueue:
         if not trusted and (displaces or present.state == state.WAITING):
             waiting = unprocessed.get(row.unprocessed_id)
             if waiting is None and row.unprocessed_id is not None:
+                # They were replaced between the two reads.
                 return None
-            if waiting is not None and not _same(waiting, data):
-                LOG.warning('Inspection data of node %(node)s from '
-                            '%(sender)s are refused: other data wait to be '
-                            'processed, which %(present)s posted',
-                            {'node': node_uuid, 'sender': values['sender'],
-                             'present': present.sender})
-                raise exceptions.AnotherSender(node_uuid, present.sender)
-            if waiting is not None and event == queue_request.REAPPLY:
-                return present
+            if waiting is not None:
+                _require_same(waiting, data, present, values['sender'])
+                if event == queue_request.REAPPLY:
+                    return present
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
+        # The token is that which the decision was made on: a worker that has
+        # claimed the request since works on the data that it has read.
         renewed = db_request.renew_request(
             present.uuid, present.token, present.state,
             {**values, 'lock_failures': 0}, data)
-        return _request(renewed) if renewed else None
+        if renewed is None:
+            return None
+        return _request(renewed)
 
     def get(self, worker: str) -> queue_request.Request | None:
         """Lease the request that is due longest, None if none is due."""
@@ -166,12 +189,14 @@ class DatabaseQueue:
         """
         begun = dataclasses.replace(request, state=reached, lock_failures=0,
                                     attempts=request.attempts + 1)
+        values = {'state': begun.state, 'attempts': begun.attempts,
+                  'lock_failures': begun.lock_failures,
+                  'started_at': timeutils.utcnow()}
+        # The change itself asks for the token, as the fence would.
         with fence.suspended():
-            _require(request, db_request.change_request(
-                request.uuid, request.token,
-                {'state': begun.state, 'attempts': begun.attempts,
-                 'lock_failures': begun.lock_failures,
-                 'started_at': timeutils.utcnow()}, self._lease))
+            is_held = db_request.change_request(
+                request.uuid, request.token, values, self._lease)
+        _require(request, is_held)
         return begun
 
     def save_checkpoints(self, request: queue_request.Request,
@@ -186,9 +211,10 @@ class DatabaseQueue:
         :returns: the changed request.
         :raises: LeaseLost if this delivery is not the last one.
         """
-        _require(request, db_request.change_request(
+        is_held = db_request.change_request(
             request.uuid, request.token, {'checkpoints': checkpoints},
-            self._lease, session=transaction))
+            self._lease, session=transaction)
+        _require(request, is_held)
         return dataclasses.replace(request, checkpoints=checkpoints)
 
     def heartbeat(self, requests: Iterable[queue_request.Request]) -> set[str]:
@@ -196,12 +222,13 @@ class DatabaseQueue:
 
         :returns: the names of deliveries that have lost their lease.
         """
-        held = {(request.uuid, request.token): request.delivery
-                for request in requests}
-        if not held:
+        deliveries = {(request.uuid, request.token): request.delivery
+                      for request in requests}
+        if not deliveries:
             return set()
-        kept = leases.prolong_requests(held, self._lease)
-        return {held[key] for key in held.keys() - kept}
+        renewed = leases.prolong_requests(deliveries, self._lease)
+        lost = deliveries.keys() - renewed
+        return {deliveries[key] for key in lost}
 
     def consume(self, request: queue_request.Request,
                 error: str | None = None, transaction: typing.Any = None
@@ -215,11 +242,16 @@ class DatabaseQueue:
         :returns: the ended request.
         :raises: LeaseLost if this delivery is not the last one.
         """
-        reached = state.FINISHED if error is None else state.ERROR
+        reached = state.FINISHED
+        if error is not None:
+            reached = state.ERROR
+        # The fence asks for the node's lock, which this transaction may have
+        # released. The token is asked for by the change itself.
         with fence.suspended():
-            _require(request, db_request.finish_request(
+            is_held = db_request.finish_request(
                 request.uuid, request.token, reached, error,
-                session=transaction))
+                session=transaction)
+        _require(request, is_held)
         return dataclasses.replace(request, state=reached, last_error=error)
 
     def retry(self, request: queue_request.Request, delay: float,
@@ -233,15 +265,21 @@ class DatabaseQueue:
         :param of_surroundings: whether the surroundings caused it.
         :raises: LeaseLost if this delivery is not the last one.
         """
+        lock_failures = request.lock_failures
+        if of_surroundings:
+            lock_failures += 1
+        values = {'worker': None,
+                  # Nothing that this delivery still does is accepted.
+                  'token': request.token + 1,
+                  'lock_failures': lock_failures,
+                  'attempts': request.attempts,
+                  'last_error': error or request.last_error}
         # It ends this delivery, which the fence would take for another's.
         with fence.suspended():
-            _require(request, db_request.change_request(
-                request.uuid, request.token,
-                {'worker': None, 'token': request.token + 1,
-                 'lock_failures': request.lock_failures + of_surroundings,
-                 'attempts': request.attempts,
-                 'last_error': error or request.last_error},
-                due_in=delay + _precedence(request.event)))
+            is_held = db_request.change_request(
+                request.uuid, request.token, values,
+                due_in=delay + _precedence(request.event))
+        _require(request, is_held)
 
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
         """Abort a request that no worker has begun to process.
@@ -250,14 +288,17 @@ class DatabaseQueue:
         :raises: RequestNotFound, RequestNotWaiting
         """
         row = db_request.get_request_by_uuid(uuid)
-        step = state.advance(row.state, state.ABORT)
+        change = state.advance(row.state, state.ABORT)
         # A claimed power-on request remains in the state "starting".
         is_begun = row.state == state.STARTING and row.worker is not None
-        if (step.verdict is not state.Verdict.ALLOWED or is_begun
-                or not db_request.finish_request(
-                    uuid, row.token, step.target, reason, row.state)):
+        if is_begun or change.verdict is not state.Verdict.ALLOWED:
             raise exceptions.RequestNotWaiting(uuid)
-        return dataclasses.replace(_request(row), state=step.target,
+        # Token and state are those that were read: a worker may claim the
+        # request meanwhile.
+        if not db_request.finish_request(uuid, row.token, change.target,
+                                         reason, row.state):
+            raise exceptions.RequestNotWaiting(uuid)
+        return dataclasses.replace(_request(row), state=change.target,
                                    last_error=reason)
 
     def supersede(self, node_uuid: str) -> None:
@@ -316,8 +357,9 @@ class DatabaseQueue:
 
         :param holder: name of a delivery.
         """
-        return any(holder == _request(row).delivery
-                   for row in leases.list_held_requests(node_uuid))
+        deliveries = [_request(row).delivery
+                      for row in leases.list_held_requests(node_uuid)]
+        return holder in deliveries
 
     def find(self, uuid: str) -> queue_request.Request:
         """Return a request, without its data.
@@ -342,17 +384,26 @@ class DatabaseQueue:
         :returns: None if the node has none.
         """
         row = db_request.get_open_request(node_uuid)
-        return _request(row) if row else None
+        if row is None:
+            return None
+        return _request(row)
 
 
 _STORED = tuple(field.name for field in
                 dataclasses.fields(queue_request.Request) if field.repr)
-"""Fields of a request that are always read from its row."""
+"""Fields of a request that are always read from its row: not the data."""
 
 
 def _request(row: typing.Any) -> queue_request.Request:
-    return queue_request.Request(**{name: getattr(row, name)
-                                    for name in _STORED})
+    """Return the request of a row, without its data."""
+    fields = {name: getattr(row, name) for name in _STORED}
+    return queue_request.Request(**fields)
+
+
+def _why_over(event: str, row: typing.Any, began: datetime.datetime | None
+              ) -> str | None:
+    """Return why the request of a row ends, see :func:`.request.why_over`."""
+    return queue_request.why_over(event, _request(row), began)
 
 
 def _precedence(event: str) -> float:
@@ -362,14 +413,38 @@ def _precedence(event: str) -> float:
     return 0.0
 
 
-def _claimed(claimed: typing.Any) -> queue_request.Request | None:
+def _claimed(claimed: leases.Claimed | None
+             ) -> queue_request.Request | None:
+    """Return a claimed request with its checkpoints and its data."""
     if claimed is None:
         return None
+    row: typing.Any
+    data: typing.Any
     row, data = claimed
-    return dataclasses.replace(
-        _request(row), checkpoints=row.checkpoints,
-        inventory=data.inventory if data else {},
-        plugin_data=data.plugin_data if data else {})
+    request = dataclasses.replace(_request(row),
+                                  checkpoints=row.checkpoints)
+    if data is None:
+        return request
+    return dataclasses.replace(request, inventory=data.inventory,
+                               plugin_data=data.plugin_data)
+
+
+def _require_same(waiting: dict[str, typing.Any],
+                  data: dict[str, typing.Any] | None,
+                  present: queue_request.Request, sender: str | None) -> None:
+    """Refuse data of an unknown sender that differ from those that wait.
+
+    :param present: the request whose data wait.
+    :raises: AnotherSender
+    """
+    if _same(waiting, data):
+        return
+    LOG.warning('Inspection data of node %(node)s from %(sender)s are '
+                'refused: other data wait to be processed, which '
+                '%(present)s posted',
+                {'node': present.node_uuid, 'sender': sender,
+                 'present': present.sender})
+    raise exceptions.AnotherSender(present.node_uuid, present.sender)
 
 
 def _same(waiting: dict[str, typing.Any],
@@ -378,11 +453,17 @@ def _same(waiting: dict[str, typing.Any],
     if data is None:
         return False
     # As text: NaN, which a ramdisk may post, does not equal itself.
-    return all(json.dumps(waiting[name], sort_keys=True)
-               == json.dumps(data[name], sort_keys=True)
-               for name in ('inventory', 'plugin_data'))
+    for name in ('inventory', 'plugin_data'):
+        waiting_text = json.dumps(waiting[name], sort_keys=True)
+        if waiting_text != json.dumps(data[name], sort_keys=True):
+            return False
+    return True
 
 
-def _require(request: queue_request.Request, held: bool) -> None:
-    if not held:
+def _require(request: queue_request.Request, is_held: bool) -> None:
+    """Check that a change was made by the last delivery of a request.
+
+    :raises: LeaseLost if it was not, and so was not made.
+    """
+    if not is_held:
         raise exceptions.LeaseLost(request.uuid)

@@ -29,7 +29,7 @@ _FAILURES_FOR_MAX_DELAY = 16
 """Failures in a row after which the delay does not grow any more."""
 
 
-class Decision(typing.NamedTuple):
+class RunDecision(typing.NamedTuple):
     """Decision whether to run a request.
 
     ``state``: that of the request while it runs. ``refusal``: why it is not
@@ -40,7 +40,7 @@ class Decision(typing.NamedTuple):
     refusal: str | None = None
 
 
-def decide(request: queue_request.Request, max_attempts: int) -> Decision:
+def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     """Decide from the state of a request whether to run it.
 
     The worker of a request that is already ``processing`` has died or failed.
@@ -48,20 +48,22 @@ def decide(request: queue_request.Request, max_attempts: int) -> Decision:
     001 "At least once").
     """
     if request.attempts >= max_attempts:
-        end = ('none of the workers lived to finish it'
-               if not request.last_error
-               else f'the last one failed: {request.last_error}')
-        return Decision(state.ERROR, f'given up after {request.attempts} '
-                                     f'attempts; {end}')
-    step = state.advance(request.state, request.transition_event)
-    if step.verdict is state.Verdict.FORBIDDEN:
+        end = 'none of the workers lived to finish it'
+        if request.last_error:
+            end = f'the last one failed: {request.last_error}'
+        refusal = f'given up after {request.attempts} attempts; {end}'
+        return RunDecision(state.ERROR, refusal)
+    change = state.advance(request.state, request.transition_event)
+    if change.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
-            return Decision(request.state)
-        return Decision(step.target, (
-            f'the event {request.transition_event} is not allowed in the '
-            f'state {request.state}'))
-    return Decision(request.state if step.target in state.TERMINAL
-                    else step.target)
+            return RunDecision(request.state)
+        refusal = (f'the event {request.transition_event} is not allowed in '
+                   f'the state {request.state}')
+        return RunDecision(change.target, refusal)
+    if change.target in state.TERMINAL:
+        # It is reached when the request ends, not when it begins to run.
+        return RunDecision(request.state)
+    return RunDecision(change.target)
 
 
 def retry_delay(failures: int, interval: float) -> float:
@@ -112,22 +114,28 @@ class Delivery:
 
     def carry_out(self) -> Outcome:
         """Lock the node, process the request, end or return it."""
+        try:
+            return self._lock_and_process()
+        # Also where a request is ended or returned after an error.
+        except exceptions.LeaseLost as exc:
+            log_request(LOG.warning, self.request, str(exc))
+            return Outcome.LOST
+
+    def _lock_and_process(self) -> Outcome:
         request = self.request
         try:
-            try:
-                with self._lock(request) as attempt:
-                    return self._process(attempt)
-            except exceptions.NodeGone as exc:
-                return self._end(request, str(exc))
-            except exceptions.LeaseLost:
-                raise
-            # Whatever went wrong, the request is tried again or ends.
-            except Exception as exc:
-                return self._give_back(dataclasses.replace(
-                    request, attempts=request.attempts + 1), exc)
-        except exceptions.LeaseLost as exc:
-            log_request(LOG.warning, request, str(exc))
-            return Outcome.LOST
+            with self._lock(request) as attempt:
+                return self._process(attempt)
+        except exceptions.NodeGone as exc:
+            return self._end(request, str(exc))
+        except exceptions.LeaseLost:
+            raise
+        # Whatever went wrong, the request is tried again or ends.
+        except Exception as exc:
+            # It broke off before the attempt was counted.
+            counted = dataclasses.replace(request,
+                                          attempts=request.attempts + 1)
+            return self._give_back(counted, exc)
 
     def _process(self, attempt: attempts.Attempt) -> Outcome:
         """Process the request, or refuse it; its node is locked."""
@@ -138,11 +146,11 @@ class Delivery:
             return self._end(self.request, None, attempt)
         if check.superseded:
             return self._end(self.request, queue_request.OVERTAKEN, attempt)
-        decided = decide(self.request, self._max_attempts)
-        refusal = check.obstacle or decided.refusal
+        decision = decide(self.request, self._max_attempts)
+        refusal = check.obstacle or decision.refusal
         if refusal:
             return self._refuse(attempt, refusal)
-        attempt.start(decided.state)
+        attempt.start(decision.state)
         begun = attempt.request
         log_request(LOG.info, begun, 'processing begins')
         try:
@@ -157,6 +165,8 @@ class Delivery:
     def _refuse(self, attempt: attempts.Attempt, refusal: str) -> Outcome:
         """End the request, and fail its node."""
         request = self.request
+        # Failing the node takes time. Where the lease is lost already,
+        # another worker may be processing the request.
         if self._queue.heartbeat([request]):
             raise exceptions.LeaseLost(request.uuid)
         try:
@@ -223,17 +233,22 @@ class Delivery:
                 raise
             # Another worker gets it when its lease ends.
             except Exception as exc:
-                is_of_us = not surroundings.are_to_blame(exc)
-                if is_of_us or self._pause(self._retry_interval):
-                    log_request(LOG.exception if is_of_us else LOG.warning,
-                                request,
-                                f'left to the end of its lease: {exc}')
+                text = f'left to the end of its lease: {exc}'
+                if not surroundings.are_to_blame(exc):
+                    log_request(LOG.exception, request, text)
                     return Outcome.LOST
-            else:
-                log_request(LOG.info if of_surroundings else LOG.warning,
-                            request, f'will be tried again in {delay:.0f} '
-                                     f'seconds: {reason}')
-                return Outcome.RETRIED
+                is_stopping = self._pause(self._retry_interval)
+                if is_stopping:
+                    log_request(LOG.warning, request, text)
+                    return Outcome.LOST
+                continue
+            log_method = LOG.warning
+            if of_surroundings:
+                log_method = LOG.info
+            log_request(log_method, request,
+                        f'will be tried again in {delay:.0f} seconds: '
+                        f'{reason}')
+            return Outcome.RETRIED
 
 
 def log_request(method: Callable[..., None], request: queue_request.Request,

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 import dataclasses
+import functools
 import threading
 from typing import Any
 
@@ -110,10 +111,11 @@ class QueueMaintenance:
                 self._settle(request)
             # Go on with the others.
             except Exception as exc:
-                delivery.log_request(
-                    LOG.info if surroundings.are_to_blame(exc)
-                    else LOG.exception, request,
-                    f'its node is seen to later: {exc}')
+                log_method = LOG.exception
+                if surroundings.are_to_blame(exc):
+                    log_method = LOG.info
+                delivery.log_request(log_method, request,
+                                     f'its node is seen to later: {exc}')
 
     def put_timeouts(self) -> None:
         """Store a timeout request for each overdue node without a request.
@@ -153,18 +155,26 @@ class QueueMaintenance:
         """
         for records in self._records:
             known = records.list_nodes(records.looked_at, _CHUNK)
-            records.looked_at = known[-1] if len(known) == _CHUNK else ''
-            gone = set(known)
-            if known:
-                gone -= {node.uuid for node in objects.Node.list(
-                    ironic_context.get_admin_context(), fields=['uuid'],
-                    filters={'uuid_in': known, 'include_children': True})}
+            records.looked_at = ''
+            if len(known) == _CHUNK:
+                records.looked_at = known[-1]
+            gone = _without_present(known)
             if gone:
                 records.remove(gone)
                 LOG.info('Removed the %(records)s of %(count)d deleted '
                          'nodes: %(nodes)s',
                          {'records': records.name, 'count': len(gone),
                           'nodes': ', '.join(sorted(gone))})
+
+
+def _without_present(uuids: Collection[str]) -> set[str]:
+    """Return those of some UUIDs of nodes that Ironic does not have."""
+    if not uuids:
+        return set()
+    nodes = objects.Node.list(
+        ironic_context.get_admin_context(), fields=['uuid'],
+        filters={'uuid_in': uuids, 'include_children': True})
+    return set(uuids) - {node.uuid for node in nodes}
 
 
 _RETRIES = 10
@@ -185,9 +195,11 @@ class UnservedRequests:
 
     def check(self) -> None:
         """Log each driver and conductor group whose requests wait, once."""
-        found = {(kind.driver, kind.conductor_group): kind for kind in
-                 backlog.read_unserved(self._served, self._patience)}
-        for key, kind in found.items():
+        unserved = backlog.read_unserved(self._served, self._patience)
+        present = set()
+        for kind in unserved:
+            key = (kind.driver, kind.conductor_group)
+            present.add(key)
             if key not in self._known:
                 LOG.warning(
                     'Inspection requests of nodes with the driver %(driver)s '
@@ -196,7 +208,8 @@ class UnservedRequests:
                     ': is there an ironic-inspection-worker with this driver '
                     'in [DEFAULT]enabled_hardware_types and this group in '
                     '[inspection_queue]conductor_groups?', kind._asdict())
-        self._known = set(found)
+        # One that is served in between is warned of again.
+        self._known = present
 
 
 class LeaderTasks:
@@ -219,7 +232,7 @@ class LeaderTasks:
                  period: float, limit: float = 600.0) -> None:
         self._reset = threading.Event()
         self._election = make_election(on_gained=self._begin,
-                                       on_lost=lambda: self._reset.set())
+                                       on_lost=self._end)
         self._tasks = tuple(tasks)
         self._period = period
         self._limit = limit
@@ -231,14 +244,25 @@ class LeaderTasks:
         self._election.run(stop)
 
     def _begin(self) -> None:
-        self._reset = reset = threading.Event()
-        loop = watchdog.Loop('leader tasks', lambda: self._work(reset), reset)
+        """Begin to run the tasks, in threads that end with the leadership."""
+        # A new one for each leadership: a thread of an earlier one that wakes
+        # up late finds that its own has ended.
+        reset = threading.Event()
+        self._reset = reset
+        loop = watchdog.WatchedLoop(
+            'leader tasks', functools.partial(self._work, reset), reset)
         loop.start()
+        # A round with nothing to do waits for a period.
         limit = max(self._limit, 2 * self._period)
+        look_after = functools.partial(loop.look_after, limit)
         threading.Thread(
             target=watchdog.watch,
-            args=(lambda: loop.look_after(limit), min(limit / 4, 10.0), reset),
+            args=(look_after, min(limit / 4, 10.0), reset),
             name='watchdog', daemon=True).start()
+
+    def _end(self) -> None:
+        """Have the threads of the present leadership end."""
+        self._reset.set()
 
     def _work(self, reset: threading.Event) -> None:
         """Run the tasks of a round until leadership ends."""
@@ -252,8 +276,9 @@ class LeaderTasks:
             # The next round tries again.
             except Exception as exc:
                 has_failed = True
-                self._trouble.failed(
-                    exc, traceback=not isinstance(exc, db_exc.DBError))
+                # Of an outage of the database, a traceback says nothing.
+                is_of_database = isinstance(exc, db_exc.DBError)
+                self._trouble.failed(exc, traceback=not is_of_database)
         if not has_failed:
             self._trouble.over()
         reset.wait(self._period)

@@ -212,8 +212,9 @@ def _unlock_dead_holder(context, requests: database_queue.DatabaseQueue,
     :returns: whether the node may be free now.
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
-    return (node.reservation is None
-            or unlock_if_over(requests, node.uuid, node.reservation))
+    if node.reservation is None:
+        return True
+    return unlock_if_over(requests, node.uuid, node.reservation)
 
 
 def unlock_if_over(requests: database_queue.DatabaseQueue, node_uuid: str,
@@ -238,30 +239,31 @@ def check(node, request: queue_request.Request) -> NodeCheck:
     present = node.provision_state
     if request.event == queue_request.TIMEOUT:
         return NodeCheck(done=present != states.INSPECTWAIT)
-    begun = request.state == state.PROCESSING
     if request.event == queue_request.REAPPLY:
         # An inspection that has begun since brings data of its own.
         if present in IN_INSPECTION:
             return NodeCheck(superseded=True)
-        allowed = REAPPLICABLE
-    elif present == states.INSPECTWAIT and not _is_of_inspection(node,
-                                                                 request):
+        return _check_state(present, REAPPLICABLE)
+    is_waiting = present == states.INSPECTWAIT
+    if is_waiting and not _is_of_inspection(node, request):
         return NodeCheck(superseded=True)
-    elif request.event == queue_request.POWER_ON:
-        allowed = frozenset({states.INSPECTWAIT})
-    elif begun:
+    if request.event == queue_request.POWER_ON:
+        return _check_state(present, frozenset({states.INSPECTWAIT}))
+    if request.state == state.PROCESSING:
         # Only a finished inspection leads from inspecting to manageable.
         if present == states.MANAGEABLE:
             return NodeCheck(done=True)
-        allowed = _BEGUN
-    elif (present == states.INSPECTFAIL
-          and request.inspection_began_at is not None
-          and has_timed_out(node)):
+        return _check_state(present, _BEGUN)
+    has_failed = (present == states.INSPECTFAIL
+                  and request.inspection_began_at is not None)
+    if has_failed and has_timed_out(node):
         # The data were accepted after a conductor had listed the node as
         # overdue, and before it failed the node.
-        allowed = _BEGUN
-    else:
-        allowed = _FRESH
+        return NodeCheck()
+    return _check_state(present, _FRESH)
+
+
+def _check_state(present: str | None, allowed: frozenset[str]) -> NodeCheck:
     if present in allowed:
         return NodeCheck()
     return NodeCheck(obstacle=_('the node is in state "%s"') % present)
@@ -278,18 +280,23 @@ def _is_of_inspection(node, request: queue_request.Request) -> bool:
     Accepting the request has removed ``inspection_started_at``. If there is
     another time, it is that of a newer inspection.
     """
-    started, began = node.inspection_started_at, request.inspection_began_at
-    return (started is None or began is None
-            or timeutils.normalize_time(started) == began)
+    started = node.inspection_started_at
+    began = request.inspection_began_at
+    if started is None or began is None:
+        return True
+    return bool(timeutils.normalize_time(started) == began)
 
 
 def is_left_over(node, request: queue_request.Request) -> bool:
     """Return whether an ended request has left its node in inspection."""
-    if node.provision_state == states.INSPECTWAIT:
-        return node.inspection_started_at is None or (
-            request.inspection_began_at is not None
-            and _is_of_inspection(node, request))
-    return node.provision_state == states.INSPECTING
+    if node.provision_state != states.INSPECTWAIT:
+        return node.provision_state == states.INSPECTING
+    if node.inspection_started_at is None:
+        # Accepting the request has stopped the clock of the node.
+        return True
+    if request.inspection_began_at is None:
+        return False
+    return _is_of_inspection(node, request)
 
 
 def list_overdue(context, timeout: float) -> list[str]:
@@ -297,12 +304,15 @@ def list_overdue(context, timeout: float) -> list[str]:
 
     :param timeout: seconds that a node may wait.
     """
-    return [node.uuid for node in objects.Node.list(
-        context, fields=['uuid'],
-        filters={'provision_state': states.INSPECTWAIT,
-                 'inspection_started_before': timeout,
-                 'include_children': True},
-        limit=_MOST_OVERDUE, sort_key='inspection_started_at')]
+    filters = {
+        'provision_state': states.INSPECTWAIT,
+        'inspection_started_before': timeout,
+        'include_children': True,
+    }
+    nodes = objects.Node.list(
+        context, fields=['uuid'], filters=filters, limit=_MOST_OVERDUE,
+        sort_key='inspection_started_at')
+    return [node.uuid for node in nodes]
 
 
 def is_overdue(node, timeout: float) -> bool:
@@ -313,5 +323,6 @@ def is_overdue(node, timeout: float) -> bool:
     started = node.inspection_started_at
     if started is None:
         return False
-    return (timeutils.normalize_time(started)
-            + datetime.timedelta(seconds=timeout) < timeutils.utcnow())
+    end = (timeutils.normalize_time(started)
+           + datetime.timedelta(seconds=timeout))
+    return bool(end < timeutils.utcnow())

@@ -49,8 +49,11 @@ def install() -> None:
     transaction.bound(enginefacade.writer.get_engine(), options.lease)
     requests = database_queue.DatabaseQueue(
         options.lease, node_reservation.stop_clock)
-    inspection.before_inspection(
-        lambda task: requests.supersede(task.node.uuid))
+
+    def end_earlier_request(task: Any) -> None:
+        requests.supersede(task.node.uuid)
+
+    inspection.before_inspection(end_earlier_request)
     if options.reboot_throttle:
         coordinator.check(CONF)
         inspection.replace_power_on(functools.partial(
@@ -92,6 +95,8 @@ class Throttle:
         :raises: Stopping when the process stops.
         :raises: TemporaryFailure when the coordinator stays out of reach.
         """
+        # The coordinator tells apart hosts, not threads of a process. Another
+        # thread can have the turn where the watchdog has replaced one.
         while not self._of_process.acquire(timeout=HEARTBEAT):
             self._sleep(0)
         try:
@@ -119,9 +124,13 @@ class Throttle:
                 while not lock.hold():
                     self._sleep(HEARTBEAT)
                 end = time.monotonic() + self._interval
-                while (remaining := end - time.monotonic()) > 0:
+                remaining = end - time.monotonic()
+                while remaining > 0:
                     self._sleep(min(HEARTBEAT, remaining))
+                    # Again and again, as the lock has a lease.
                     lock.hold()
+                    remaining = end - time.monotonic()
+                # The caller releases the lock, when a request is claimed.
                 return stack.pop_all()
         except exceptions.Stopping:
             raise
@@ -158,9 +167,10 @@ def make_throttle(wait: Callable[[float], bool]) -> Throttle:
 
     :param wait: see :class:`.Throttle`.
     """
-    return Throttle(
-        lambda: coordinator.LeasedLock(
-            CONF.coordination.backend_url, CONF.host, LOCK, election.LEASE),
-        CONF.inspection_queue.reboot_throttle, wait,
-        CONF.inspection_queue.connection_retries,
-        CONF.inspection_queue.connection_retry_interval)
+    make_lock = functools.partial(
+        coordinator.LeasedLock, CONF.coordination.backend_url, CONF.host,
+        LOCK, election.LEASE)
+    options = CONF.inspection_queue
+    return Throttle(make_lock, options.reboot_throttle, wait,
+                    options.connection_retries,
+                    options.connection_retry_interval)

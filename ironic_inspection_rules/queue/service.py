@@ -44,15 +44,18 @@ _RESTART_DELAY = 1.0
 
 
 def make_queue(served: typing.Any = None,
-               wake: Callable[[], None] = lambda: None
+               wake: Callable[[], None] | None = None
                ) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
     :param served: see :class:`.DatabaseQueue`.
-    :param wake: see :class:`.DatabaseQueue`.
+    :param wake: see :class:`.DatabaseQueue`; None where nobody is woken.
     """
     lease = CONF.inspection_queue.lease
     transaction.bound(enginefacade.writer.get_engine(), lease)
+    if wake is None:
+        return database_queue.DatabaseQueue(
+            lease, node_reservation.stop_clock, served)
     return database_queue.DatabaseQueue(
         lease, node_reservation.stop_clock, served, wake)
 
@@ -74,7 +77,7 @@ class WorkerService:
         self._stop = threading.Event()
         lock = functools.partial(attempt.locked, requests,
                                  options.inspection_timeout)
-        settings = worker.Settings(
+        settings = worker.WorkerSettings(
             threads=options.workers or processutils.get_worker_count(),
             get_timeout=options.get_timeout,
             lease=options.lease,
@@ -84,30 +87,41 @@ class WorkerService:
             time_limit=options.processing_time_limit)
         self._worker = worker.Worker(name, requests, lock, settings,
                                      count_delivery)
-        throttle = power_on.make_throttle(
-            lambda seconds: self._starter.pause(seconds))
+        throttle = power_on.make_throttle(self._pause_starter)
         self._starter = worker.Worker(
             f'{name}:power-on', requests, lock,
+            # The throttle has one turn at a time.
             dataclasses.replace(settings, threads=1),
             claim=functools.partial(power_on.claim, requests, throttle.turn))
+        queue_maintenance = maintenance.QueueMaintenance(
+            requests, options.inspection_timeout, options.report_expiration,
+            self.wake, functools.partial(attempt.settle, requests, lock))
+        unserved = maintenance.UnservedRequests(served, options.lease)
         self._leader_tasks = maintenance.LeaderTasks(
             functools.partial(election.make, CONF, ELECTION_NAME, name),
-            (*maintenance.QueueMaintenance(
-                requests, options.inspection_timeout,
-                options.report_expiration, self.wake,
-                functools.partial(attempt.settle, requests, lock)).tasks,
-             maintenance.UnservedRequests(served, options.lease).check,
-             report_backlog),
+            (*queue_maintenance.tasks, unserved.check, report_backlog),
             options.clean_up_period, options.processing_time_limit)
-        self._listener = (wakeup.Listener(name, self.wake)
-                          if wakeup.is_available() else None)
+        self._listener: wakeup.Listener | None = None
+        if wakeup.is_available():
+            self._listener = wakeup.Listener(name, self.wake)
+        self._worker_thread = self._make_thread('worker', self._worker.run)
         self._threads = [
-            threading.Thread(target=self._supervise, args=(run,), name=name,
-                             daemon=True)
-            for run, name in ((self._worker.run, 'worker'),
-                              (lambda: self._leader_tasks.run(self._stop),
-                               'leader tasks'),
-                              (self._starter.run, 'power-on'))]
+            self._worker_thread,
+            self._make_thread('leader tasks', self._run_leader_tasks),
+            self._make_thread('power-on', self._starter.run),
+        ]
+
+    def _make_thread(self, name: str, run: Callable[[], None]
+                     ) -> threading.Thread:
+        return threading.Thread(target=self._supervise, args=(run,),
+                                name=name, daemon=True)
+
+    def _pause_starter(self, seconds: float) -> bool:
+        """Wait for the throttle, see :meth:`.Worker.pause`."""
+        return self._starter.pause(seconds)
+
+    def _run_leader_tasks(self) -> None:
+        self._leader_tasks.run(self._stop)
 
     def start(self) -> None:
         """Start the threads of the worker.
@@ -133,7 +147,7 @@ class WorkerService:
 
     def is_working(self) -> bool:
         """Return whether a delivery may be in progress."""
-        return self._threads[0].is_alive()
+        return self._worker_thread.is_alive()
 
     def wait(self) -> None:
         """Wait until all deliveries are done."""
@@ -158,14 +172,14 @@ class WorkerService:
 
 def count_delivery(outcome: delivery.Outcome) -> None:
     """Count a delivery in the metrics, by its outcome."""
-    metrics.Group('InspectionWorker').count(outcome.value)
+    metrics.MetricsGroup('InspectionWorker').count(outcome.value)
 
 
 def report_backlog() -> None:
     """Send the backlog to the metrics; a task of the leader."""
-    group = metrics.Group('InspectionQueue')
+    group = metrics.MetricsGroup('InspectionQueue')
     for name, value in backlog.read()._asdict().items():
-        group.tell(name, value)
+        group.send(name, value)
 
 
 def is_embedded_wanted() -> bool:

@@ -89,7 +89,7 @@ class Verdict(enum.Enum):
     FORBIDDEN = 'forbidden'
 
 
-class Step(typing.NamedTuple):
+class StateChange(typing.NamedTuple):
     """The answer to an event: the verdict and the state that follows."""
 
     verdict: Verdict
@@ -104,7 +104,12 @@ for _row in TRANSITIONS:
 _MACHINE.freeze()
 
 
-def advance(state: str, event: str) -> Step:
+def _leads_to(event: str, state: str) -> bool:
+    return any(row.event == event and row.target == state
+               for row in TRANSITIONS)
+
+
+def advance(state: str, event: str) -> StateChange:
     """Return where an event leads.
 
     :param state: one of STATES, or ABSENT.
@@ -116,12 +121,11 @@ def advance(state: str, event: str) -> Step:
     machine = _MACHINE.copy()
     machine.initialize(state)
     if not machine.is_actionable_event(event):
-        return Step(Verdict.FORBIDDEN, state)
+        return StateChange(Verdict.FORBIDDEN, state)
     machine.process_event(event)
     target = typing.cast(str, machine.current_state)
     if target == state:
-        return Step(Verdict.IGNORED, target)
-    if event in STRICT and (event, state) in {
-            (row.event, row.target) for row in TRANSITIONS}:
-        return Step(Verdict.FORBIDDEN, target)
-    return Step(Verdict.ALLOWED, target)
+        return StateChange(Verdict.IGNORED, target)
+    if event in STRICT and _leads_to(event, state):
+        return StateChange(Verdict.FORBIDDEN, target)
+    return StateChange(Verdict.ALLOWED, target)

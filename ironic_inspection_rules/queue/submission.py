@@ -19,6 +19,10 @@ from ironic_inspection_rules.queue import request as queue_request
 LOG = log.getLogger(__name__)
 
 
+def _has_proved_nothing(_node_uuid: str) -> bool:
+    return False
+
+
 class QueueingConductorAPI:
     """Ironic's conductor API, except that inspection data go to the queue.
 
@@ -34,7 +38,7 @@ class QueueingConductorAPI:
     def __init__(self, rpcapi: Any, requests: database_queue.DatabaseQueue,
                  posted: dict, kept: early_phase.Kept | None = None,
                  sender: str | None = None,
-                 is_machine: Callable[[str], bool] = lambda node_uuid: False
+                 is_machine: Callable[[str], bool] = _has_proved_nothing
                  ) -> None:
         self._rpcapi = rpcapi
         self._queue = requests
@@ -50,10 +54,14 @@ class QueueingConductorAPI:
                             inventory: dict, plugin_data: dict,
                             topic: str | None = None) -> None:
         """Store a request instead of calling a conductor."""
+        # The data are stored as they came. What early rules made of them is
+        # a checkpoint, so that each attempt begins with the same.
+        checkpoints = checkpoint.of_early_phase(self._posted, plugin_data,
+                                                self._kept)
         self._queue.put(
             node_id, queue_request.CONTINUE, inventory, self._posted,
-            checkpoint.of_early_phase(self._posted, plugin_data, self._kept),
-            sender=self._sender, trusted=self._is_machine(node_id))
+            checkpoints, sender=self._sender,
+            trusted=self._is_machine(node_id))
 
 
 class WorkerAbsence:
@@ -84,15 +92,15 @@ class WorkerAbsence:
                 return
             self._next = self._clock() + self._patience
         try:
-            found = self._read(self._patience)
+            neglected = self._read(self._patience)
         except db_exc.DBError as exc:
             LOG.debug('The backlog cannot be read: %s', exc)
             return
-        if found is not None and not self._warned:
+        if neglected is not None and not self._warned:
             LOG.warning(
                 '%(waiting)d inspection requests wait, the first for '
                 '%(delay).0f seconds, and no worker takes them: is '
-                'ironic-inspection-worker running?', found._asdict())
-        elif self._warned and found is None:
+                'ironic-inspection-worker running?', neglected._asdict())
+        elif neglected is None and self._warned:
             LOG.info('Workers take inspection requests again')
-        self._warned = found is not None
+        self._warned = neglected is not None

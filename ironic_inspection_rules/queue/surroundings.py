@@ -89,12 +89,20 @@ def failure(exc: BaseException) -> exceptions.TemporaryFailure:
 def _is_of_surroundings(exc: BaseException) -> bool:
     if isinstance(exc, _TROUBLE) or _code(exc) in _CODES:
         return True
-    if isinstance(exc, (RuntimeError, *_OF_DATABASE)) and _TEXT.search(
-            str(exc)):
-        return True
-    names = {(each.__module__.partition('.')[0], each.__name__)
-             for each in type(exc).__mro__}
-    return bool(_OF_SERVICES & names) or _broke_session(exc)
+    # SQLite has no codes for these, and Python none for threads.
+    if isinstance(exc, (RuntimeError, *_OF_DATABASE)):
+        if _TEXT.search(str(exc)):
+            return True
+    return _is_of_service(exc) or _broke_session(exc)
+
+
+def _is_of_service(exc: BaseException) -> bool:
+    """Return whether an error is one of the libraries of services."""
+    for kind in type(exc).__mro__:
+        library = kind.__module__.partition('.')[0]
+        if (library, kind.__name__) in _OF_SERVICES:
+            return True
+    return False
 
 
 def _broke_session(exc: BaseException) -> bool:
@@ -106,18 +114,27 @@ def _broke_session(exc: BaseException) -> bool:
     """
     if not isinstance(exc, sa.exc.PendingRollbackError):
         return False
-    found = _EARLIER.search(str(exc))
-    return found is not None and (
-        found[2] in _OF_POSTGRESQL or int(found[1] or 0) in _CODES)
+    earlier = _EARLIER.search(str(exc))
+    if earlier is None:
+        return False
+    code, name = earlier.groups()
+    if name is not None:
+        return name in _OF_POSTGRESQL
+    return int(code) in _CODES
 
 
 def _code(exc: typing.Any) -> typing.Any:
-    """Return the code of a database error: of MySQL, or SQLSTATE."""
+    """Return the code of a database error: of MySQL, or SQLSTATE.
+
+    :returns: None if the error is none of a database.
+    """
+    # What oslo.db wraps is SQLAlchemy's, and in that is the driver's.
     for attribute in ('inner_exception', 'orig'):
         exc = getattr(exc, attribute, None) or exc
     state = getattr(exc, 'pgcode', None)
     if state is not None:
         return state
-    is_of_driver = type(exc).__module__.split('.')[0] in (
-        'pymysql', 'MySQLdb', 'mysql')
-    return exc.args[0] if is_of_driver and exc.args else None
+    library = type(exc).__module__.split('.')[0]
+    if library in ('pymysql', 'MySQLdb', 'mysql') and exc.args:
+        return exc.args[0]
+    return None

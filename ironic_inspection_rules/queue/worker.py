@@ -28,6 +28,9 @@ _PAUSE = 0.5
 _MAX_RETRY_INTERVAL = 10.0
 """Most seconds between two tries to reach the queue."""
 
+_MOST_DOUBLINGS = 16
+"""Doublings of the interval between two tries, which are more than enough."""
+
 
 def make_name(host: str) -> str:
     """Return a new unique name for a worker.
@@ -38,7 +41,7 @@ def make_name(host: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class WorkerSettings:
     """Settings of a worker; times in seconds.
 
     ``threads`` requests are processed at once. An idle worker polls the queue
@@ -66,6 +69,10 @@ class _InHand:
         self.thread: threading.Thread | None = None
 
 
+def _observe_nothing(_outcome: delivery.Outcome) -> None:
+    """Ignore the outcome of a delivery."""
+
+
 class Worker:
     """Processes requests until it is stopped.
 
@@ -82,9 +89,9 @@ class Worker:
     """
 
     def __init__(self, name: str, requests: database_queue.DatabaseQueue,
-                 lock: attempt.Lock, settings: Settings,
-                 observe: Callable[[delivery.Outcome], None] = (
-                     lambda outcome: None),
+                 lock: attempt.Lock, settings: WorkerSettings,
+                 observe: Callable[[delivery.Outcome], None]
+                 = _observe_nothing,
                  claim: Callable[[str], queue_request.Request | None] | None
                  = None) -> None:
         self.name = name
@@ -94,10 +101,16 @@ class Worker:
         self._settings = settings
         self._observe = observe
         self._claim = claim
+        # Set when there may be something new in the queue.
         self._bell = threading.Event()
+        # Set when all deliveries are done: until then, leases are renewed.
         self._drained = threading.Event()
+        # By the name of the delivery. Who takes an entry out of it, the
+        # thread that has done the delivery or the watchdog, frees its slot.
         self._in_hand: dict[str, _InHand] = {}
         self._free = threading.Semaphore(settings.threads)
+        # Whether the dispatcher has taken a slot and asks for a request: the
+        # slot is freed if the thread hangs there.
         self._asks = False
         self._outage = watchdog.Outage(
             f'The queue of inspection worker {name}',
@@ -105,10 +118,10 @@ class Worker:
         self._heart_trouble = watchdog.Outage(
             f'Keeping the leases of inspection worker {name}',
             settings.connection_retries)
-        self._dispatcher = watchdog.Loop(
+        self._dispatcher = watchdog.WatchedLoop(
             'dispatcher', self._dispatch, self._stop, self._lose_dispatcher)
         self._heart_failed_at = -math.inf
-        self._heart = watchdog.Loop(
+        self._heart = watchdog.WatchedLoop(
             'heartbeat', self._send_heartbeat, self._drained)
 
     def wake(self) -> None:
@@ -155,6 +168,7 @@ class Worker:
     def _look_after_all(self) -> None:
         limit = self._settings.time_limit
         now = time.monotonic()
+        # A copy: deliveries end meanwhile.
         for held in list(self._in_hand.values()):
             if now - held.since > limit:
                 self._give_up(held)
@@ -164,7 +178,9 @@ class Worker:
 
     def _give_up(self, held: _InHand) -> None:
         """Stop renewing the lease of a delivery, and free its slot."""
-        place = watchdog.place(held.thread) if held.thread else 'its start'
+        place = 'its start'
+        if held.thread is not None:
+            place = watchdog.place(held.thread)
         if self._let_go(held):
             delivery.log_request(
                 LOG.error, held.request,
@@ -179,6 +195,7 @@ class Worker:
         return True
 
     def _lose_dispatcher(self) -> None:
+        """Free the slot that a thread which hangs has taken for a request."""
         if self._asks:
             self._asks = False
             self._free.release()
@@ -187,6 +204,7 @@ class Worker:
         """Claim a request and start a thread for it, or wait."""
         if not self._free.acquire(timeout=self._settings.get_timeout):
             return
+        # Before the queue is asked: a request that comes later rings again.
         self._bell.clear()
         generation = self._dispatcher.generation
         self._asks = True
@@ -205,12 +223,14 @@ class Worker:
         self._begin(request)
 
     def _begin(self, request: queue_request.Request) -> None:
-        held = self._in_hand[request.delivery] = _InHand(request)
+        """Start the thread of a delivery, which has a slot already."""
+        held = _InHand(request)
+        self._in_hand[request.delivery] = held
         # It may have ended the processes of its earlier attempts: it must not
-        # use up the attempts of others too.
+        # use up the attempts of others too. So it is alone in this process.
         is_last = 0 < request.attempts == self._settings.max_attempts - 1
         if is_last:
-            self._hold_until(lambda: len(self._in_hand) == 1)
+            self._hold_until(self._has_one_delivery)
             held.since = time.monotonic()
             if self._stop.is_set():
                 self._give_back(held, 0.0)
@@ -227,7 +247,13 @@ class Worker:
             self._stop.wait(self._settings.retry_interval)
             return
         if is_last:
-            self._hold_until(lambda: request.delivery not in self._in_hand)
+            def is_done() -> bool:
+                return request.delivery not in self._in_hand
+
+            self._hold_until(is_done)
+
+    def _has_one_delivery(self) -> bool:
+        return len(self._in_hand) == 1
 
     def _give_back(self, held: _InHand, delay: float,
                    error: str | None = None, of_surroundings: bool = False
@@ -258,10 +284,12 @@ class Worker:
         :returns: None if no request is due, or the worker stops.
         """
         def seconds_to_wait(retry_state: tenacity.RetryCallState) -> float:
+            # The interval grows only after the first tries.
             excess = (retry_state.attempt_number
                       - self._settings.connection_retries)
-            return min(self._settings.retry_interval
-                       * 2 ** min(max(excess, 0), 16), _MAX_RETRY_INTERVAL)
+            doublings = min(max(excess, 0), _MOST_DOUBLINGS)
+            interval = self._settings.retry_interval * 2 ** doublings
+            return min(interval, _MAX_RETRY_INTERVAL)
 
         def note_outage(retry_state: tenacity.RetryCallState) -> None:
             assert retry_state.outcome is not None
@@ -276,25 +304,32 @@ class Worker:
             self._outage.over()
             return request
 
+        def give_up(_retry_state: tenacity.RetryCallState) -> None:
+            """Return no request, as the worker stops; tenacity would raise."""
+
+        if self._stop.is_set():
+            return None
         retrying = tenacity.Retrying(
             sleep=tenacity.sleep_using_event(self._stop),
             stop=tenacity.stop_when_event_set(self._stop),
             wait=seconds_to_wait, before_sleep=note_outage,
-            retry_error_callback=lambda retry_state: None)
-        return None if self._stop.is_set() else retrying(ask)
+            retry_error_callback=give_up)
+        return retrying(ask)
 
     def _take(self, held: _InHand) -> None:
+        """Carry a delivery out, in a thread of its own."""
         request = held.request
         try:
-            outcome = delivery.Delivery(
+            current = delivery.Delivery(
                 self._queue, request, self._lock,
                 self._settings.max_attempts, self._settings.retry_interval,
-                self._stop.wait).carry_out()
+                self._stop.wait)
+            outcome = current.carry_out()
             self._observe(outcome)
             # No lease could be renewed, so the attempt does not count. If
             # only this process stalled, the work may be the reason.
-            if (outcome is delivery.Outcome.LOST
-                    and self._heart_failed_at > held.since):
+            is_lost = outcome is delivery.Outcome.LOST
+            if is_lost and self._heart_failed_at > held.since:
                 self._queue.forgive(request)
         # The thread goes on with other requests.
         except Exception:
@@ -305,21 +340,23 @@ class Worker:
 
     def _send_heartbeat(self) -> None:
         """Renew the leases of all deliveries in progress."""
+        # Two heartbeats may fail before a lease expires.
         if self._drained.wait(self._settings.lease / 3):
             return
-        held = [each.request for each in list(self._in_hand.values())]
-        if not held:
+        requests = [held.request for held in list(self._in_hand.values())]
+        if not requests:
             return
         try:
-            lost = self._queue.heartbeat(held)
+            lost = self._queue.heartbeat(requests)
         # The next heartbeat tries again.
         except Exception as exc:
             self._heart_failed_at = time.monotonic()
             self._heart_trouble.failed(exc)
             return
         self._heart_trouble.over()
-        for request in held:
-            if (request.delivery in lost
-                    and request.delivery in self._in_hand):
+        for request in requests:
+            # A delivery that has ended meanwhile has no lease to lose.
+            is_in_hand = request.delivery in self._in_hand
+            if request.delivery in lost and is_in_hand:
                 delivery.log_request(LOG.warning, request,
                                      'the lease was lost')

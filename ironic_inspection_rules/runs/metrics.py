@@ -18,7 +18,7 @@ _LONGEST = 80
 """Characters of a description in the name of a metric."""
 
 
-class Group:
+class MetricsGroup:
     """Metrics whose names begin with the same word.
 
     :param word: the word. For the Prometheus exporter it is put into the
@@ -27,30 +27,35 @@ class Group:
 
     def __init__(self, word: str) -> None:
         self._is_exported = CONF.metrics.backend == 'collector'
-        self._logger = metrics_utils.get_metrics_logger(
-            f'{_FOR_EXPORTER}{word}' if self._is_exported else word)
+        prefix = word
+        if self._is_exported:
+            prefix = f'{_FOR_EXPORTER}{word}'
+        self._logger = metrics_utils.get_metrics_logger(prefix)
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
-        if self._is_exported:
-            # Ironic's collector adds one, whatever the number.
-            for _each in range(number):
-                self._logger.send_counter(self._full(name), 1)
-        else:
-            self._logger.send_counter(self._full(name), number)
+        full_name = self._full(name)
+        if not self._is_exported:
+            self._logger.send_counter(full_name, number)
+            return
+        # Ironic's collector adds one, whatever the number.
+        for _time in range(number):
+            self._logger.send_counter(full_name, 1)
 
     def time(self, name: str, seconds: float) -> None:
         """Record how long something took."""
         self._logger.send_timer(self._full(name), seconds * 1000)
 
-    def tell(self, name: str, value: float) -> None:
-        """Record how much there is now."""
+    def send(self, name: str, value: float) -> None:
+        """Set a gauge."""
         self._logger.send_gauge(self._full(name), value)
 
     def _full(self, name: str) -> str:
+        """Return a name as the backend takes it."""
+        if self._is_exported:
+            name = name.replace('-', '_')
         # Only the decorators of Ironic's logger add its prefix themselves.
-        return str(self._logger.get_metric_name(
-            name.replace('-', '_') if self._is_exported else name))
+        return str(self._logger.get_metric_name(name))
 
 
 def send_phase(phase: str, ok: bool, seconds: float) -> None:
@@ -59,8 +64,11 @@ def send_phase(phase: str, ok: bool, seconds: float) -> None:
     ``InspectionRules.<phase>.ok`` or ``….failed``, and the timer
     ``InspectionRules.<phase>.time`` in milliseconds, as statsd has them.
     """
-    metrics = Group(PREFIX)
-    metrics.count(f'{phase}.{"ok" if ok else "failed"}')
+    result = 'failed'
+    if ok:
+        result = 'ok'
+    metrics = MetricsGroup(PREFIX)
+    metrics.count(f'{phase}.{result}')
     metrics.time(f'{phase}.time', seconds)
 
 
@@ -75,15 +83,26 @@ def send_rules(rows: collections.abc.Iterable[
     :param rows: what was counted of each rule, as for
         :class:`.statistics.RuleCounter`.
     """
-    metrics = Group(PREFIX)
+    metrics = MetricsGroup(PREFIX)
     for row in rows:
-        uuid = row['rule_uuid']
-        words = '_'.join(re.findall('[a-z0-9]+', row['label'].removeprefix(
-            uuid).lower()))[:_LONGEST]
-        rule = f'{words}.{uuid}' if words else uuid
-        for name, number in (
-                ('matched', row['matched']),
-                ('failed', row['failed'] - row['would_fail']),
-                ('would_fail', row['would_fail'])):
+        name = _name_of_rule(row)
+        numbers = {
+            'matched': row['matched'],
+            # What would have failed counts among the failures of a row.
+            'failed': row['failed'] - row['would_fail'],
+            'would_fail': row['would_fail'],
+        }
+        for result, number in numbers.items():
             if number:
-                metrics.count(f'rule.{rule}.{name}', number)
+                metrics.count(f'rule.{name}.{result}', number)
+
+
+def _name_of_rule(row: collections.abc.Mapping[str, typing.Any]) -> str:
+    """Return a rule's part of the name of a metric."""
+    uuid: str = row['rule_uuid']
+    # The label is the UUID alone where the description must not be told.
+    description = row['label'].removeprefix(uuid).lower()
+    words = '_'.join(re.findall('[a-z0-9]+', description))[:_LONGEST]
+    if not words:
+        return uuid
+    return f'{words}.{uuid}'

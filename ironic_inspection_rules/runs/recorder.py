@@ -38,8 +38,8 @@ Store = Callable[..., None]
 
 
 @dataclasses.dataclass
-class Run:
-    """One run, as far as it has come.
+class RunRecorder:
+    """Notes one run, as far as it has come.
 
     ``event`` is :data:`INSPECTION` or :data:`REAPPLY`, ``uuid`` that of the
     request that is being processed, so that its attempts make one run.
@@ -78,10 +78,10 @@ class Run:
 
     def checkpoint(self, phase: str) -> record.Record:
         """Return what a later attempt needs to know of a phase."""
-        return {'revision': self.revision, 'record': self.phases.get(phase),
-                'places': self.places, 'earlier': {
-                    name: kept for name, kept in self.phases.items()
-                    if name != phase}}
+        earlier = dict(self.phases)
+        this_record = earlier.pop(phase, None)
+        return {'revision': self.revision, 'record': this_record,
+                'places': self.places, 'earlier': earlier}
 
     def take_up(self, phase: str, saved: record.Record | None) -> None:
         """Note a phase that an earlier attempt has done.
@@ -95,31 +95,43 @@ class Run:
             self.places.update(saved['places'])
 
 
-def prepare(run: Run, findings: history.Findings | None, node: typing.Any,
-            error: str | None, keep: int, mask: bool, days: int = 0) -> Store:
+def prepare(run: RunRecorder, findings: history.Findings | None,
+            node: typing.Any, error: str | None, keep: int, mask: bool,
+            days: int = 0) -> Store:
     """Prepare to store a run that has ended.
 
     The data of the machine are stored at once, and are swept away later if
     the run is not.
 
     :param findings: None if the machine has sent no data.
+    :param error: why the inspection failed, None if it did not.
+    :param keep: the number of runs of each event that are kept of a node.
     :param mask: whether to hide secrets of the machine's data.
     :param days: how long to keep what the inspection found; 0 for not at all.
     """
+    result = history.OK
+    if error is not None:
+        result = history.FAILED
     values = {
-        'uuid': run.uuid, 'node_uuid': node.uuid, 'event': run.event,
+        'uuid': run.uuid,
+        'node_uuid': node.uuid,
+        'event': run.event,
         'inspect_interface': node.inspect_interface,
-        'result': history.OK if error is None else history.FAILED,
+        'result': result,
         'error': error,
-        'revision': run.revision, 'started_at': run.started_at,
-        'phases': run.phases, 'places': run.places or None}
+        'revision': run.revision,
+        'started_at': run.started_at,
+        'phases': run.phases,
+        'places': run.places or None,
+    }
     kept = None
     try:
+        # Ironic stores the data of an inspection that passes.
         if findings is not None and error is not None and keep:
             values['content'] = content.store(findings.data(mask))
         if findings is not None and days:
-            kept = history.prepare(run.uuid, node, history.document(
-                findings, values, run.errors, mask))
+            document = history.document(findings, values, run.errors, mask)
+            kept = history.prepare(run.uuid, node, document)
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
 
@@ -129,7 +141,10 @@ def prepare(run: Run, findings: history.Findings | None, node: typing.Any,
         if kept is not None:
             db_history.record(connection, **kept)
 
-    return lambda session=None: transaction.within(session, insert)
+    def store(session: typing.Any = None) -> None:
+        transaction.within(session, insert)
+
+    return store
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:
@@ -138,7 +153,7 @@ def warn_of_loss(node: typing.Any, exc: Exception) -> None:
                 {'node': node.uuid, 'error': exc})
 
 
-def is_stored(run: Run, node_uuid: str) -> bool:
+def is_stored(run: RunRecorder, node_uuid: str) -> bool:
     """Return whether an earlier attempt has stored the run."""
     try:
         db_run.get_run(node_uuid, run.uuid)

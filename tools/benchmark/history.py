@@ -72,7 +72,7 @@ def inspect(turn: int, size: int, days: int) -> float:
     facts = working_copy.Facts(inventory, plugin_data, {
         'uuid': NODE.uuid, 'updated_at': f'2026-01-01T00:01:{turn:02d}'})
     started = time.process_time()
-    run = recorder.Run(recorder.INSPECTION)
+    run = recorder.RunRecorder(recorder.INSPECTION)
     run.revision = 1
     found = {}
     if days:

@@ -42,7 +42,7 @@ def keep_run(plans: list[compiler.CompiledRule],
              counter: statistics.RuleCounter) -> None:
     """Run the rules and keep what they did."""
     outcome = run_phase(plans, keep=True)
-    run = recorder.Run(recorder.INSPECTION)
+    run = recorder.RunRecorder(recorder.INSPECTION)
     run.revision = 1
     run.add('main', outcome, 0.0)
     counter.count(outcome, NODE.uuid)

@@ -39,7 +39,7 @@ LEASE = 10.0
 INSPECTION_TIMEOUT = 60.0
 LEADER_PERIOD = 5.0
 TIME_LIMIT = 30.0
-SETTINGS = worker.Settings(
+SETTINGS = worker.WorkerSettings(
     threads=2, get_timeout=4.0, lease=LEASE, max_attempts=3,
     connection_retries=3, retry_interval=1.0, time_limit=TIME_LIMIT)
 NODES = ('3c1d8f5e-24b7-4a0e-9a65-7be1f3a0c2d4',

@@ -20,7 +20,7 @@ class InspectionTestCase(base.GlueTestCase):
     def setUp(self):
         super().setUp()
         self.inspection = inspection.Inspection(
-            self.task, recorder.Run(recorder.INSPECTION))
+            self.task, recorder.RunRecorder(recorder.INSPECTION))
 
     def test_no_phase_is_repeated(self):
         self.assertFalse(self.inspection.is_repeatable)

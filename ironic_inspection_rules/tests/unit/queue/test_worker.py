@@ -18,7 +18,7 @@ from ironic_inspection_rules.tests.unit import clock
 from ironic_inspection_rules.tests.unit.queue import base
 from ironic_inspection_rules.tests.unit.queue import test_delivery
 
-SETTINGS = worker.Settings(
+SETTINGS = worker.WorkerSettings(
     threads=2, get_timeout=0.05, lease=base.LEASE, max_attempts=3,
     connection_retries=2, retry_interval=0.01)
 

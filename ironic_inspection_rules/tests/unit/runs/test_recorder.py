@@ -21,7 +21,7 @@ class RecorderTestCase(base.IronicTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())
-        self.run_ = recorder.Run(recorder.INSPECTION)
+        self.run_ = recorder.RunRecorder(recorder.INSPECTION)
 
     def store(self, error=None, findings=None):
         recorder.prepare(self.run_, findings, NODE, error, 5, True)()
@@ -43,7 +43,7 @@ class RecorderTestCase(base.IronicTestCase):
         self.run_.phases = {'preprocess': withheld, 'main': told}
         second = self.run_.checkpoint('main')
 
-        again = recorder.Run(recorder.INSPECTION)
+        again = recorder.RunRecorder(recorder.INSPECTION)
         again.take_up('preprocess', first)
         self.assertEqual({'preprocess': withheld}, again.phases)
         self.assertEqual({'preprocess': places}, again.places)
