@@ -71,13 +71,15 @@ def of_phase(outcome: runner.Outcome, seconds: float,
     :param outcome: with the conditions of the rules that matched.
     """
     room = _Rooms(Room(), Room())
+    # In this order, as each takes room from those after it.
+    rules = [_rule(rule, room) for rule in outcome.traces if rule.matched]
+    reverted = [_rule(rule, room) for rule in outcome.traces if rule.reverted]
+    audit = [{**_rule(rule, room), MATCHED: rule.matched}
+             for rule in outcome.audited]
     record: Record = {
-        'rules': [_rule(each, room) for each in outcome.traces
-                  if each.matched],
-        'reverted': [_rule(each, room) for each in outcome.traces
-                     if each.reverted],
-        'audit': [{**_rule(each, room), MATCHED: each.matched}
-                  for each in outcome.audited],
+        'rules': rules,
+        'reverted': reverted,
+        'audit': audit,
         'saved': saved and outcome.keeps_changes,
         'seconds': round(seconds, 6),
     }
@@ -119,37 +121,43 @@ class _Rooms(typing.NamedTuple):
     confirmed: Room
 
 
-def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
-    return each.described(functools.partial(_described, room))
+def _rule(rule_trace: trace.RuleTrace, room: _Rooms) -> Record:
+    """Build the record of a rule; of a sensitive one, what may be told."""
+    return rule_trace.described(functools.partial(_describe, room))
 
 
-def _described(room: _Rooms, each: trace.RuleTrace) -> Record:
-    rule = each.rule
-    changes, confirmed = _changes(each, room)
+def _describe(room: _Rooms, rule_trace: trace.RuleTrace) -> Record:
+    """Build the whole record of a rule, and take room for it."""
+    rule = rule_trace.rule
+    changes, confirmed = _changes(rule_trace, room)
+    conditions = [
+        {'op': op, 'result': result,
+         'reason': shortening.shorten_text(reason)}
+        for op, result, reason in rule_trace.conditions]
     record: Record = {
         'uuid': rule.uuid,
         'description': rule.description,
         'revision': rule.revision,
-        'conditions': [{'op': op, 'result': result,
-                        'reason': shortening.shorten_text(reason)}
-                       for op, result, reason in each.conditions],
-        'actions': [action.op for action in each.actions if action.ran],
+        'conditions': conditions,
+        'actions': [action.op for action in rule_trace.actions if action.ran],
         'changes': changes,
     }
     if confirmed:
         record['confirmed'] = confirmed
-    told = [_asked(action) for action in each.actions
-            if action.when or action.idle]
-    if told:
-        record['when'] = told
+    decided = [_decided_action(action) for action in rule_trace.actions
+               if action.when or action.idle]
+    if decided:
+        record['when'] = decided
     if rule.mode == model.AUDIT:
-        record['error'] = shortening.shorten_text(each.error)
+        record['error'] = shortening.shorten_text(rule_trace.error)
     return record
 
 
 def object_of(change: engine_change.Change) -> str:
     """Return the object of a change; a port by its UUID."""
-    return f'port {change.port}' if change.port else change.object
+    if change.port:
+        return f'port {change.port}'
+    return change.object
 
 
 def moved(change: engine_change.Change) -> data_path.Path:
@@ -159,40 +167,44 @@ def moved(change: engine_change.Change) -> data_path.Path:
     return (*change.place[:-1], data_path.APPEND)
 
 
-def _changes(each: trace.RuleTrace, room: _Rooms
+def _changes(rule_trace: trace.RuleTrace, room: _Rooms
              ) -> tuple[list[Record], list[Record]]:
     """Return the changes of a rule, and what was there already."""
     changes = []
     # By the number of changes that were made, how many of them are recorded.
     recorded = [0]
-    for action in each.actions:
+    for action in rule_trace.actions:
         for change in action.changes:
             if room.changes.take(change.path):
                 changes.append(_change(change, action.op, room.changes))
             recorded.append(len(changes))
     confirmed = []
-    moves = any('left' in change for change in changes)
-    for action in each.actions:
+    # Only then has a value a place that depends on when it was looked at.
+    moves_items = any('left' in change for change in changes)
+    for action in rule_trace.actions:
         for change in action.confirmed:
             if not room.confirmed.take(change.path):
                 continue
-            known = _change(change, action.op, room.confirmed)
-            if moves:
-                earlier = change.earlier - each.actions[0].earlier
-                known['earlier'] = recorded[earlier]
-            confirmed.append(known)
+            confirmation = _change(change, action.op, room.confirmed)
+            if moves_items:
+                # Counted from the first change of the rule, not of the phase.
+                earlier = change.earlier - rule_trace.actions[0].earlier
+                confirmation['earlier'] = recorded[earlier]
+            confirmed.append(confirmation)
     return changes, confirmed
 
 
-def _asked(action: trace.ActionTrace) -> Record:
-    conditions = [
-        {**each._asdict(), 'reason': shortening.shorten_text(each.reason)}
-        for each in action.when]
-    asked: Record = {'action': action.op, 'ran': action.ran,
-                     'conditions': conditions}
+def _decided_action(action: trace.ActionTrace) -> Record:
+    """Build the record of an action with conditions, or that did not run."""
+    conditions = []
+    for condition in action.when:
+        reason = shortening.shorten_text(condition.reason)
+        conditions.append({**condition._asdict(), 'reason': reason})
+    decided: Record = {'action': action.op, 'ran': action.ran,
+                       'conditions': conditions}
     if action.idle:
-        asked['reason'] = shortening.shorten_text(action.idle.reason)
-    return asked
+        decided['reason'] = shortening.shorten_text(action.idle.reason)
+    return decided
 
 
 def was_matched(kind: str, rule: Record) -> bool:
@@ -206,15 +218,24 @@ def was_matched(kind: str, rule: Record) -> bool:
 
 
 def _change(change: engine_change.Change, op: str, room: Room) -> Record:
+    """Build the record of a change.
+
+    :param op: of the action that made it.
+    """
     path = data_path.parse(change.path)
-    made = {'object': change.object, 'op': change.op, 'path': change.path,
-            'before': room.fit(path, change.before),
-            'after': room.fit(path, change.value), 'action': op}
+    recorded = {
+        'object': change.object,
+        'op': change.op,
+        'path': change.path,
+        'before': room.fit(path, change.before),
+        'after': room.fit(path, change.value),
+        'action': op,
+    }
     if data_path.APPEND in path:
-        made['at'] = data_path.pointer(change.place)
+        recorded['at'] = data_path.pointer(change.place)
     # Where the path is masked there is no index.
     if change.left is not None and data_path.index(path[-1]) is not None:
-        made['left'] = change.left
+        recorded['left'] = change.left
     if change.port:
-        made['port'] = change.port
-    return made
+        recorded['port'] = change.port
+    return recorded

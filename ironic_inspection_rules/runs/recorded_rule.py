@@ -103,7 +103,7 @@ def read(fields: record.Record, places: Places | None = None) -> RecordedRule:
 
 def places_of(outcome: runner.Outcome) -> Places:
     """Return the places that the sensitive rules of a phase set."""
-    found: Places = {}
+    places: Places = {}
     room = collections.defaultdict[str, record.Room](record.Room)
     for change in outcome.journal.withheld:
         assert change.rule is not None
@@ -111,11 +111,11 @@ def places_of(outcome: runner.Outcome) -> Places:
         path = data_path.pointer(record.moved(change))
         # All or none: what is left out would pass for another rule's.
         if not room[uuid].take(path):
-            found[uuid] = None
-        kept = found.setdefault(uuid, [])
-        if kept is not None:
-            kept.append([record.object_of(change), path])
-    return found
+            places[uuid] = None
+        of_rule = places.setdefault(uuid, [])
+        if of_rule is not None:
+            of_rule.append([record.object_of(change), path])
+    return places
 
 
 def for_readers(phases: Mapping[str, record.Record],
@@ -130,27 +130,40 @@ def for_readers(phases: Mapping[str, record.Record],
     :param open_rules: the UUIDs of rules that are known and not sensitive.
     :returns: the records and the places of all rules that are withheld.
     """
-    shown: dict[str, record.Record] = {}
+    disclosed: dict[str, record.Record] = {}
     all_places = dict(places)
     for phase, kept in phases.items():
-        of_phase = dict(places.get(phase, {}))
-        shown[phase] = {**kept}
+        places_of_phase = dict(places.get(phase, {}))
+        disclosed[phase] = dict(kept)
         for kind in record.KINDS:
-            rules = shown[phase][kind] = []
+            rules = []
             for rule in kept[kind]:
-                if not rule.get(disclosure.WITHHELD) and (
-                        rule.get('revision') is not None
-                        and rule['uuid'] not in open_rules):
-                    of_phase[rule['uuid']] = [
-                        _place(change) for change in (
-                            *rule['changes'], *rule.get('confirmed', ()))]
+                if _is_to_be_withheld(rule, open_rules):
+                    # Who looks for the rule that set a value still finds it.
+                    places_of_phase[rule['uuid']] = _places(rule)
                     rule = {'uuid': rule['uuid'],
                             record.MATCHED: record.was_matched(kind, rule),
                             disclosure.WITHHELD: True}
                 rules.append(rule)
-        if of_phase:
-            all_places[phase] = of_phase
-    return shown, all_places
+            disclosed[phase][kind] = rules
+        if places_of_phase:
+            all_places[phase] = places_of_phase
+    return disclosed, all_places
+
+
+def _is_to_be_withheld(rule: record.Record, open_rules: Container[str]
+                       ) -> bool:
+    """Return whether a rule is to be withheld that was not when it ran."""
+    if rule.get(disclosure.WITHHELD):
+        return False
+    is_built_in = rule.get('revision') is None
+    return not is_built_in and rule['uuid'] not in open_rules
+
+
+def _places(rule: record.Record) -> list[list[str]]:
+    """Return the places of all that a rule has set."""
+    changes = [*rule['changes'], *rule.get('confirmed', ())]
+    return [_place(change) for change in changes]
 
 
 def _place(change: record.Record) -> list[str]:
@@ -160,8 +173,9 @@ def _place(change: record.Record) -> list[str]:
         name = f'port {change["port"]}'
     path: str = change['path']
     if 'left' in change:
-        path = data_path.pointer((*data_path.parse(path)[:-1],
-                                  data_path.APPEND))
+        # Any item of the list, as the change has moved them.
+        parents = data_path.parse(path)[:-1]
+        path = data_path.pointer((*parents, data_path.APPEND))
     elif 'at' in change:
         path = change['at']
     return [name, path]

@@ -65,10 +65,12 @@ class Past:
         self._find_previous = find_previous
         if not document.get('options'):
             raise Incomparable(_('what its rules went by is not kept'))
-        for phase in sorted(document['phases'].keys()
-                            ^ document['facts'].keys()):
+        # A phase that is in one of both only.
+        incomplete = document['phases'].keys() ^ document['facts'].keys()
+        if incomplete:
             raise Incomparable(
-                _('what the phase "%s" found or did is not kept') % phase)
+                _('what the phase "%s" found or did is not kept')
+                % min(incomplete))
         self.options: str = document['options']
         self.phases = [phase for phase in model.PHASES
                        if phase in document['facts']]
@@ -85,16 +87,19 @@ class Past:
         :raises: Incomparable where rules read what is not known.
         """
         kept = self._document['facts'][phase]
-        if 'previous' not in self._document and any(
-                plan.reads_previous for plan in plans.get(phase, ())):
+        reads_previous = any(plan.reads_previous
+                             for plan in plans.get(phase, ()))
+        if reads_previous and 'previous' not in self._document:
             previous = self._find_previous()
             if previous is None:
                 raise Incomparable(
                     _('what had been stored before it is not known'))
             self._document['previous'] = previous
-        inventory, plugin_data = (
-            document_patch.apply(self._document[name], kept[name])
-            for name in ('inventory', 'plugin_data'))
+        # What each phase found is kept as a patch of what was posted.
+        inventory = document_patch.apply(self._document['inventory'],
+                                         kept['inventory'])
+        plugin_data = document_patch.apply(self._document['plugin_data'],
+                                           kept['plugin_data'])
         return working_copy.Facts(
             inventory, plugin_data, kept['node'], tuple(kept['ports']),
             tuple(kept['port_groups']), self._document.get('previous'))
@@ -107,11 +112,12 @@ class Past:
     @property
     def ending(self) -> Data:
         """``result``, ``error`` and ``matched`` of the run."""
+        matched = []
+        for phase in model.PHASES:
+            phase_record = self._document['phases'].get(phase, {})
+            matched += [rule['uuid'] for rule in phase_record.get('rules', ())]
         return {'result': self._document['result'],
-                'error': self._document['error'],
-                'matched': [rule['uuid'] for phase in model.PHASES
-                            for rule in self._document['phases'].get(
-                                phase, {}).get('rules', ())]}
+                'error': self._document['error'], 'matched': matched}
 
     def again(self, plans: Plans, limits: Mapping[str, budget.Limits]
               ) -> tuple[Ends, str | None]:
@@ -126,37 +132,58 @@ class Past:
             _run(ends, plans, phase, self.facts(phase, plans), limits)
             if ends[phase].outcome.error:
                 break
-        found = (self._deviation(phase, end) for phase, end in ends.items())
-        return ends, next(filter(None, found), None)
+        for phase, end in ends.items():
+            deviation = self._deviation(phase, end)
+            if deviation is not None:
+                return ends, deviation
+        return ends, None
 
     def _deviation(self, phase: str, end: PhaseEnd) -> str | None:
-        kept, error = self._document['phases'][phase], self.error(phase)
-        text = error['text'] if error and not error['saving'] else None
-        made = str(end.outcome.error) if end.outcome.error else None
+        """Return how a phase ends otherwise than it did, None if it does not.
+
+        :raises: Incomparable where the difference may have other reasons.
+        """
+        kept = self._document['phases'][phase]
+        error = self.error(phase)
+        # An error of saving does not come from the rules alone.
+        then = None
+        if error and not error['saving']:
+            then = error['text']
+        now = None
+        if end.outcome.error:
+            now = str(end.outcome.error)
         again = record.of_phase(end.outcome, 0.0)
-        if text == made and _essence(kept) == _essence(again):
+        if then == now and _essence(kept) == _essence(again):
             return None
-        if error and text != made and error['limit']:
+        if error and then != now and error['limit']:
             raise Incomparable(_('it took as long as it may'))
-        if error and text != made and error['op'] == 'api-call':
+        if error and then != now and error['op'] == 'api-call':
             raise Incomparable(_('it ended with what was called then'))
         option = json.loads(self.options)['mask_secrets']
-        if disclosure.may_show_secrets(option) and (
-                disclosure.is_masked(self._document)):
+        saw_secrets = disclosure.may_show_secrets(option)
+        if saw_secrets and disclosure.is_masked(self._document):
             raise Incomparable(_('its rules saw secrets, which are not kept'))
-        matched = {rule['uuid'] for rule in kept['rules']}
-        now = {each.rule.uuid for each in end.outcome.traces if each.matched}
-        found = [_('rule %s matched, and does not') % uuid
-                 for uuid in sorted(matched - now)]
-        found += [_('rule %s did not match, and does') % uuid
-                  for uuid in sorted(now - matched)]
-        if text != made:
-            found.append(
+        differences = _differences_of_matches(kept, end.outcome)
+        if then != now:
+            differences.append(
                 _('it ended with "%(then)s", and ends with "%(now)s"')
-                % {'then': text or 'ok', 'now': made or 'ok'})
+                % {'then': then or 'ok', 'now': now or 'ok'})
+        if not differences:
+            differences.append(_('its rules do not do the same'))
         return _('phase "%(phase)s": %(what)s') % {
-            'phase': phase, 'what': '; '.join(found) or _(
-                'its rules do not do the same')}
+            'phase': phase, 'what': '; '.join(differences)}
+
+
+def _differences_of_matches(kept: record.Record, outcome: runner.Outcome
+                            ) -> list[str]:
+    """Return a sentence for each rule that matched only then, or only now."""
+    then = {rule['uuid'] for rule in kept['rules']}
+    now = {rule.rule.uuid for rule in outcome.traces if rule.matched}
+    differences = [_('rule %s matched, and does not') % uuid
+                   for uuid in sorted(then - now)]
+    differences += [_('rule %s did not match, and does') % uuid
+                    for uuid in sorted(now - then)]
+    return differences
 
 
 def compare(past: Past, base: Ends, plans: Plans,
@@ -170,34 +197,58 @@ def compare(past: Past, base: Ends, plans: Plans,
     :raises: Incomparable where that depends on what is not known.
     """
     ends: Ends = {}
-    before: str | None = None
+    last: str | None = None
     for phase in base:
         facts = past.facts(phase, plans)
-        if before is not None:
-            facts = _rebased(facts, base[before].facts, ends[before].facts)
+        if last is not None:
+            facts = _rebased(facts, base[last].facts, ends[last].facts)
         _run(ends, plans, phase, facts, limits)
-        before = phase
+        last = phase
         if ends[phase].outcome.error:
             break
-    assert before is not None
-    one, other = base[before], ends[before]
-    changed = difference.between(one.facts, other.facts, one.facts.ports)
-    kept = past.error(before)
-    result, error = past.ending['result'], past.ending['error']
-    failed = other.outcome.error
-    if failed:
-        result, error = history.FAILED, str(failed)
-    elif one.outcome.error:
-        result = history.OK if before == model.MAIN else UNKNOWN
-        error = None
-    elif kept and kept['saving'] and changed:
-        result, error = UNKNOWN, None
-    return {'result': result, 'error': error,
-            'matched': [each.rule.uuid for end in ends.values()
-                        for each in end.outcome.traces if each.matched],
-            'changes': [each.with_before() for each in changed.changes],
-            'differs': bool(changed) or (
-                nature(one.outcome.error) != nature(failed))}
+    assert last is not None
+    then = base[last]
+    now = ends[last]
+    differences = difference.between(then.facts, now.facts, then.facts.ports)
+    differs = bool(differences)
+    if nature(then.outcome.error) != nature(now.outcome.error):
+        differs = True
+    result, error = _result(past, last, then, now, bool(differences))
+    matched = []
+    for end in ends.values():
+        matched += [rule.rule.uuid for rule in end.outcome.traces
+                    if rule.matched]
+    return {
+        'result': result,
+        'error': error,
+        'matched': matched,
+        'changes': [change.with_before() for change in differences.changes],
+        'differs': differs,
+    }
+
+
+def _result(past: Past, phase: str, then: PhaseEnd, now: PhaseEnd,
+            is_changed: bool) -> tuple[str, str | None]:
+    """Return how an inspection would end with other rules, and its error.
+
+    :param phase: the last one that ran.
+    :param then: how it went by the rules of its time.
+    :param now: how it goes by the others.
+    :param is_changed: whether they leave the machine differently.
+    """
+    if now.outcome.error:
+        return history.FAILED, str(now.outcome.error)
+    if then.outcome.error:
+        # It goes on where it ended; only after the last phase is it known
+        # how.
+        if phase == model.MAIN:
+            return history.OK, None
+        return UNKNOWN, None
+    kept = past.error(phase)
+    if kept and kept['saving'] and is_changed:
+        # Whether Ironic would save the other changes is not known.
+        return UNKNOWN, None
+    return past.ending['result'], past.ending['error']
 
 
 def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
@@ -206,8 +257,9 @@ def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
 
     :param facts: as the phase found them.
     """
-    closed = frozenset[views.Place]().union(
-        *(end.facts.closed for end in ends.values()))
+    closed: frozenset[views.Place] = frozenset()
+    for end in ends.values():
+        closed |= end.facts.closed
     facts = dataclasses.replace(facts, closed=closed)
     target = working_copy.WorkingCopy(facts)
     outcome = runner.run(plans.get(phase, ()), target, facts.scope,
@@ -224,9 +276,11 @@ def nature(error: exceptions.RuleError | None) -> typing.Any:
 
 def _essence(phase: record.Record) -> typing.Any:
     """Return what the rules of a phase did, without times and reasons."""
-    return json.loads(json.dumps(
-        {kind: [_without_reasons(rule) for rule in phase[kind]]
-         for kind in record.KINDS}, default=str))
+    essence = {}
+    for kind in record.KINDS:
+        essence[kind] = [_without_reasons(rule) for rule in phase[kind]]
+    # As it comes back from the database: a tuple is a list there.
+    return json.loads(json.dumps(essence, default=str))
 
 
 def _without_reasons(rule: record.Record) -> record.Record:
@@ -234,11 +288,11 @@ def _without_reasons(rule: record.Record) -> record.Record:
     conditions = [
         (condition['op'], condition['result'])
         for condition in rule.get('conditions', ())]
-    actions = [
-        {**action, 'reason': None, 'conditions': [
-            {**condition, 'reason': None}
-            for condition in action['conditions']]}
-        for action in rule.get('when', ())]
+    actions = []
+    for action in rule.get('when', ()):
+        of_action = [{**condition, 'reason': None}
+                     for condition in action['conditions']]
+        actions.append({**action, 'reason': None, 'conditions': of_action})
     return {**rule, 'conditions': conditions, 'when': actions}
 
 
@@ -248,23 +302,37 @@ def _rebased(facts: working_copy.Facts, one: working_copy.Facts,
 
     :param facts: those of the phase where the one before left ``one``.
     """
+    plugin_data = _merged(facts.plugin_data, one.plugin_data,
+                          other.plugin_data)
     if one.node is None:
-        return dataclasses.replace(facts, plugin_data=_merged(
-            facts.plugin_data, one.plugin_data, other.plugin_data))
-    ports = [{port['uuid']: port for port in each.ports}
-             for each in (facts, one, other)]
-    merged = _merged(*ports)
+        # The early phase knows no node.
+        return dataclasses.replace(facts, plugin_data=plugin_data)
+    ports = _ports_by_uuid(facts)
+    merged_ports = _merged(ports, _ports_by_uuid(one), _ports_by_uuid(other))
     node = _merged(facts.node, one.node, other.node)
-    traits = [(each.node or {}).get(working_copy.TRAITS) or ()
-              for each in (facts, one, other)]
-    node[working_copy.TRAITS] = [
-        *(name for name in traits[0] if name not in traits[1]
-          or name in traits[2]),
-        *(name for name in traits[2] if name not in (*traits[1], *traits[0]))]
+    node[working_copy.TRAITS] = _merged_traits(
+        _traits(facts), _traits(one), _traits(other))
     return dataclasses.replace(
-        facts, node=node, ports=tuple(merged[uuid] for uuid in ports[0]),
-        plugin_data=_merged(facts.plugin_data, one.plugin_data,
-                            other.plugin_data))
+        facts, node=node, ports=tuple(merged_ports[uuid] for uuid in ports),
+        plugin_data=plugin_data)
+
+
+def _ports_by_uuid(facts: working_copy.Facts) -> Data:
+    return {port['uuid']: port for port in facts.ports}
+
+
+def _traits(facts: working_copy.Facts) -> Sequence[str]:
+    node = facts.node or {}
+    return node.get(working_copy.TRAITS) or ()
+
+
+def _merged_traits(traits: Sequence[str], one: Sequence[str],
+                   other: Sequence[str]) -> list[str]:
+    """Return traits with the difference of ``other`` from ``one`` applied."""
+    merged = [name for name in traits if name not in one or name in other]
+    known = {*one, *traits}
+    merged += [name for name in other if name not in known]
+    return merged
 
 
 def _merged(value: typing.Any, one: typing.Any, other: typing.Any
@@ -272,14 +340,15 @@ def _merged(value: typing.Any, one: typing.Any, other: typing.Any
     """Return a value with the difference of ``other`` from ``one`` applied."""
     if data_path.same(one, other):
         return value
-    if not all(isinstance(each, dict) for each in (value, one, other)):
+    if not all(isinstance(side, dict) for side in (value, one, other)):
         return other
     merged = dict(value)
     for name in {**one, **other}:
-        made = _merged(*(each.get(name, data_path.ABSENT)
-                         for each in (value, one, other)))
-        if made is data_path.ABSENT:
+        item = _merged(value.get(name, data_path.ABSENT),
+                       one.get(name, data_path.ABSENT),
+                       other.get(name, data_path.ABSENT))
+        if item is data_path.ABSENT:
             merged.pop(name, None)
         else:
-            merged[name] = made
+            merged[name] = item
     return merged

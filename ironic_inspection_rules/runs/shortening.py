@@ -30,16 +30,24 @@ def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
     :param path: where it is; secrets are known by their names.
     :returns: the value, or the beginning of its text; and its characters.
     """
-    if value is None or isinstance(value, float) or (
-            isinstance(value, int) and value.bit_length() < _SHORT_NUMBER):
+    if _is_short(value):
         return disclosure.value_at(path, value), 8
     clip = _Clip(longest)
     beginning = disclosure.value_at(path, clip.take(value))
-    text = beginning if isinstance(beginning, str) else json.dumps(
-        beginning, ensure_ascii=False)
+    if isinstance(beginning, str):
+        text = beginning
+    else:
+        text = json.dumps(beginning, ensure_ascii=False)
     if clip.is_whole and len(text) <= longest:
         return beginning, len(text)
     return text[:longest] + ELLIPSIS, longest
+
+
+def _is_short(value: typing.Any) -> bool:
+    """Return whether the text of a value is known to be short."""
+    if isinstance(value, int):
+        return value.bit_length() < _SHORT_NUMBER
+    return value is None or isinstance(value, float)
 
 
 class _Clip:
