@@ -2,24 +2,24 @@
 
 """Machines before, between and after rules, and what rules write there."""
 
+from collections.abc import Iterator, Mapping
 import dataclasses
 import typing
 
 import z3
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import call as engine_call
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.plugins.actions import schema
-from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value
 
@@ -28,11 +28,11 @@ EVERYWHERE: tuple[data_path.Path, ...] = (
 """All places that rules may change."""
 
 ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
-MOST = 16  # Each rule that extends a list may double what it can be.
 ERROR = -1  # The result of an inspection that met an error.
 
-_TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
-"""The value of a capability, without white space around it."""
+
+def _goes_on() -> typing.Any:
+    return z3.IntVal(0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,10 +44,9 @@ class State:
     message that it failed with.
     """
 
-    roots: typing.Mapping[str, values.Value]
+    roots: Mapping[str, values.Value]
     going: logic.Formula = logic.TRUE
-    result: typing.Any = dataclasses.field(
-        default_factory=lambda: z3.IntVal(0))
+    result: typing.Any = dataclasses.field(default_factory=_goes_on)
 
     def ended(self, ends: logic.Formula, result: int = ERROR) -> 'State':
         """Return the state after some inspections have ended."""
@@ -68,6 +67,7 @@ class SymbolicWrite:
 
     ``place`` begins with the name of a root; after ``ports`` comes the MAC
     address of the port, or :data:`ANY_PORT`; ``port`` is it as a term.
+    ``extends`` is that of one more item in a list, or one more trait.
     """
 
     place: data_path.Path
@@ -97,7 +97,7 @@ class RulePass:
 
 
 def places(op: registry.Op, bound: dict[str, typing.Any]
-           ) -> typing.Iterator[data_path.Path]:
+           ) -> Iterator[data_path.Path]:
     """Yield the places that an action may change, all if it declares none.
 
     :raises: :class:`.exceptions.PluginFailed`.
@@ -106,31 +106,43 @@ def places(op: registry.Op, bound: dict[str, typing.Any]
     if not declared:
         yield from EVERYWHERE
     for write in declared:
-        if write.kind in ('trait', 'traits'):
-            yield cells.TRAITS
-        elif write.kind == 'capability':
-            yield from (cells.CAPABILITIES, cells.CAPABILITY_TEXT)
-        else:
-            path = _written_out(write.name)
-            if write.kind == 'port':
-                yield ('ports', shown(values.Const(write.owner)), *path)
-            else:
-                yield (write.kind, *path)
-                if (write.kind, *path) == cells.CAPABILITY_TEXT:
-                    yield cells.CAPABILITIES
+        yield from _places_of(write)
 
 
-def _written_out(path: typing.Any) -> data_path.Path:
-    """Return the tokens of a path before the first that has a field."""
-    if not isinstance(path, str):
-        path = data_path.pointer(path) if isinstance(
-            path, tuple | list) else '/{}'
+def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
+    """Yield the places that an action declares as one."""
+    if write.kind in ('trait', 'traits'):
+        yield cells.TRAITS
+        return
+    if write.kind == 'capability':
+        yield from (cells.CAPABILITIES, cells.CAPABILITY_TEXT)
+        return
+    path = _known_beginning(write.name)
+    if write.kind == 'port':
+        yield ('ports', known_address(values.Const(write.owner)), *path)
+        return
+    yield (write.kind, *path)
+    if (write.kind, *path) == cells.CAPABILITY_TEXT:
+        yield cells.CAPABILITIES
+
+
+def _known_beginning(path: typing.Any) -> data_path.Path:
+    """Return the tokens of a path before the first that is not known.
+
+    That is one with a field in it, or the end of a list.
+    """
+    if isinstance(path, tuple | list):
+        path = data_path.pointer(path)
+    elif not isinstance(path, str):
+        return ()
     tokens = []
     for pieces in engine_call.split(interpolation.parse(path)):
-        if not all(isinstance(piece, str) for piece in pieces) or (
-                data_path.appends(''.join(map(str, pieces)))):
+        if not all(isinstance(piece, str) for piece in pieces):
             break
-        tokens.append(''.join(map(str, pieces)))
+        token = ''.join(map(str, pieces))
+        if data_path.appends(token):
+            break
+        tokens.append(token)
     return tuple(tokens)
 
 
@@ -138,15 +150,20 @@ def address(port_id: values.Alternative) -> typing.Any:
     """Return the MAC address of a port as a term, None if it is none."""
     if isinstance(port_id, values.SolverTerm) and port_id.is_text:
         return port_id.term
-    known = shown(port_id)
-    return None if known == ANY_PORT else logic.constant(known)
+    known = known_address(port_id)
+    if known == ANY_PORT:
+        return None
+    return logic.constant(known)
 
 
-def shown(port_id: values.Alternative) -> str:
+def known_address(port_id: values.Alternative) -> str:
     """Return the MAC address that a rule writes out, else ``ANY_PORT``."""
-    text = port_id.value if isinstance(port_id, values.Const) else None
-    if not isinstance(text, str) or text.count(':') != 5 or (
-            interpolation.fields(text)):
+    if not isinstance(port_id, values.Const):
+        return ANY_PORT
+    text = port_id.value
+    if not isinstance(text, str) or text.count(':') != 5:
+        return ANY_PORT
+    if interpolation.fields(text):
         return ANY_PORT
     return text.lower()
 
@@ -163,228 +180,95 @@ def is_at(machine: machines.SymbolicMachine, port: Value,
     return logic.disj(*parts)
 
 
-def is_trait(machine: machines.SymbolicMachine, name: values.Alternative
-             ) -> logic.Formula | None:
-    """Return when a text is the name of a trait, None if nobody knows."""
-    if not isinstance(name, values.SolverTerm) or not name.is_text:
-        return None
-    facet = machine.facet(
-        name.term, 'trait', lambda known: (z3.Bool(known),),
-        lambda text: (trait_names.is_good(text),))
-    if facet is None:
-        return None
-    facet.near.add('CUSTOM_A')
-    return facet.terms[0]
-
-
-def _is_name(machine: machines.SymbolicMachine,
-             text: typing.Any) -> logic.Formula:
-    """Return when Ironic takes a text as the name of a node."""
-    is_name, is_uuid = (
-        z3.InRe(text, machine.alphabet.language(pattern))
-        for pattern in (schema.NODE_NAME, schema.UUID_LIKE))
-    return z3.And(is_name, z3.Not(is_uuid))
-
-
-def _takes(path: data_path.Path, text: str,
-           table: typing.Mapping[str, schema.Attribute]) -> bool:
-    """Return whether an attribute may be set to a text."""
-    try:
-        schema.read_value(path, text, table)
-    except exceptions.OperationError:
-        return False
-    return True
-
-
-def read(machine: machines.SymbolicMachine, path: data_path.Path,
-         table: typing.Mapping[str, schema.Attribute],
-         each: values.Alternative) -> Value:
-    """Return a value as an attribute of a node or a port keeps it."""
-    if isinstance(each, values.Const):
-        try:
-            return values.const(schema.read_value(path, each.value, table))
-        except exceptions.OperationError:
-            return values.FAILED
-    if len(path) > 1 or isinstance(each, values.UnknownValue | values.Failed):
-        return values.only(each)
-    attribute = table[path[0]]
-    is_boolean = isinstance(each, values.SolverTerm) and each.is_boolean
-    if attribute.kind == 'a mapping':
-        return values.only(each) if isinstance(each, values.Mapping) else (
-            values.FAILED)
-    if attribute.kind == 'true or false' and is_boolean:
-        return values.only(each)
-    if attribute.kind in schema.TEXT_KINDS:
-        if not isinstance(each, values.SolverTerm):
-            return values.FAILED
-        text = None if is_boolean else machine.text_of(each)
-        if text is not None:
-            number = machine.numbers_of.get(text.get_id())
-            if number is not None:
-                fits = machine.asks_text(
-                    number, f'{path[0]} takes',
-                    lambda known: _takes(path, known, table))
-            else:
-                fits = z3.Length(text) <= attribute.longest
-                if attribute.kind == schema.NAME_KIND:
-                    fits = z3.And(fits, _is_name(machine, text))
-            return values.choose(fits, values.only(values.SolverTerm(text)),
-                                 values.FAILED)
-    return values.FAILED if is_boolean else values.unknown(
-        f'{path[0]} out of the data', each)
-
-
-def extended(machine: machines.SymbolicMachine, is_crowded: bool,
-             old: values.Alternative, new: values.Alternative,
-             once: values.Alternative) -> Value:
-    """Return a list with one more item.
-
-    :param is_crowded: whether it has too many alternatives to follow.
-    """
-    if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
-        return values.FAILED
-    lost = values.unknown('a list that rules extend', old, new, once)
-    if isinstance(old, values.UnknownValue):
-        return values.choose(
-            machine.guess(old.reason, 'no list', old), values.FAILED, lost)
-    if isinstance(old, values.Const) and isinstance(
-            new, values.Const) and isinstance(once, values.Const):
-        items = [] if old.value in (None, data_path.ABSENT) else old.value
-        if not isinstance(items, list):
-            return values.FAILED
-        if is_crowded:
-            return lost
-        if once.value and any(data_path.same(each, new.value)
-                              for each in items):
-            return values.const(items)
-        return values.const([*items, new.value])
-    if isinstance(old, values.Const) and old.value not in (
-            None, data_path.ABSENT) and not isinstance(old.value, list):
-        return values.FAILED
-    return lost
-
-
-def capability_text(machine: machines.SymbolicMachine,
-                    each: values.Alternative) -> Value:
-    """Return the value of a capability, which is text without commas.
-
-    White space around it is left out.
-    """
-    unknown = values.unknown('the value of a capability', each)
-    if isinstance(each, values.Const):
-        if isinstance(each.value, list | dict):
-            return values.FAILED
-        constant = str(each.value).strip()
-        if not constant or ',' in constant:
-            return values.FAILED
-        return values.const(constant)
-    if isinstance(each, values.SolverTerm):
-        text = machine.text_of(each)
-        if text is not None:
-            # The solver has no texts without the white space around others.
-            is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED))
-            fails = z3.Or(text == '', z3.Contains(text, ','))
-            return values.choose(fails, values.FAILED, values.choose(
-                is_trimmed, values.only(values.SolverTerm(text)), unknown))
-    return unknown
-
-
-def no_capabilities(machine: machines.SymbolicMachine, path: data_path.Path,
-                    value: Value) -> logic.Formula:
-    """Return when a value leaves capabilities that are no text.
-
-    :param path: where it is written, from the node on.
-    """
-    names = cells.CAPABILITY_TEXT[1:]
-    if path[:len(names)] == names and path != names:
-        return logic.TRUE
-    if path != names[:len(path)]:
-        return logic.FALSE
-    found = [logic.FALSE]
-    for guard, each in values.step(value, *names[len(path):]):
-        wrong = logic.TRUE
-        if isinstance(each, values.UnknownValue):
-            wrong = machine.guess(each.reason, 'is no text', each)
-        elif isinstance(each, values.SolverTerm):
-            wrong = logic.known(not each.is_text)
-        elif isinstance(each, values.Const):
-            wrong = logic.known(not (
-                each.value is None or each.value is data_path.ABSENT
-                or isinstance(each.value, str)))
-        found.append(logic.conj(guard, wrong))
-    return logic.disj(*found)
-
-
 def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     """Return what is at a place after a change that nobody can follow.
 
-    What is a mapping in any case stays one.
+    What is a mapping in any case stays one: else a rule that reads one of its
+    entries might meet an error there that no machine has.
     """
-    found, = values.unknown(reason, *about)
-    unknown = typing.cast(values.UnknownValue, found[1])
+    (_guard, unknown), = values.unknown(reason, *about)
+    entries: dict[str, Value] = {}
     if place == ('node',):
-        inside: dict[str, Value] = {
-            name: lost(('node', name), reason, unknown, name)
-            for name, attribute in schema.NODE.items()
-            if attribute.kind == 'a mapping'}
-        inside[cells.TRAITS[-1]] = lost(cells.TRAITS, reason, unknown,
-                                           'traits')
-        return values.only(values.Mapping(unknown, inside))
-    if place == cells.CAPABILITIES[:-1]:
-        return values.only(values.Mapping(unknown, {
-            cells.CAPABILITIES[-1]: lost(
-                cells.CAPABILITIES, reason, unknown, 'capabilities')}))
-    is_mapping = place in (('plugin_data',), cells.TRAITS,
-                           cells.CAPABILITIES) or (
-        len(place) == 2 and place[0] == 'node' and place[1] in schema.NODE
-        and schema.NODE[place[1]].kind == 'a mapping')
-    return values.only(values.Mapping(unknown, {}) if is_mapping else unknown)
+        for name, attribute in schema.NODE.items():
+            if attribute.kind == 'a mapping':
+                entries[name] = lost(('node', name), reason, unknown, name)
+        entries[cells.TRAITS[-1]] = lost(cells.TRAITS, reason, unknown,
+                                         'traits')
+    elif place == cells.CAPABILITIES[:-1]:
+        entries[cells.CAPABILITIES[-1]] = lost(
+            cells.CAPABILITIES, reason, unknown, 'capabilities')
+    elif not _is_mapping(place):
+        return values.only(unknown)
+    return values.only(values.Mapping(unknown, entries))
 
 
-def put(machine: machines.SymbolicMachine, value: Value, path: data_path.Path,
-        new: Value, creates: bool = True) -> tuple[Value, logic.Formula]:
+def _is_mapping(place: data_path.Path) -> bool:
+    """Return whether there is a mapping at a place of any machine."""
+    if place in (('plugin_data',), cells.TRAITS, cells.CAPABILITIES):
+        return True
+    if len(place) != 2 or place[0] != 'node':
+        return False
+    attribute = schema.NODE.get(place[1])
+    return attribute is not None and attribute.kind == 'a mapping'
+
+
+@dataclasses.dataclass(frozen=True)
+class Put:
+    """A value with another one in it, and when it could not be put there."""
+
+    value: Value
+    broken: logic.Formula = logic.FALSE
+
+
+def put(machine: machines.SymbolicMachine, value: Value,
+        path: data_path.Path, new: Value, creates: bool = True) -> Put:
     """Write a value at a path.
 
     :param creates: whether parents that are missing are made.
-    :returns: the value with it, and when that cannot be.
     """
     if not path:
-        return new, logic.FALSE
+        return Put(new)
     parts: list[tuple[logic.Formula, Value]] = []
-    errors = [logic.FALSE]
+    broken = [logic.FALSE]
     for guard, alternative in value:
-        made, error = _put_in(machine, alternative, path, new, creates)
-        parts.append((guard, made))
-        errors.append(logic.conj(guard, error))
-    return values.join(parts), logic.disj(*errors)
+        made = _put_in(machine, alternative, path, new, creates)
+        parts.append((guard, made.value))
+        broken.append(logic.conj(guard, made.broken))
+    return Put(values.join(parts), logic.disj(*broken))
 
 
 def _put_in(machine: machines.SymbolicMachine, into: values.Alternative,
-            path: data_path.Path, new: Value, creates: bool
-            ) -> tuple[Value, logic.Formula]:
+            path: data_path.Path, new: Value, creates: bool) -> Put:
     """Write a value below one alternative; see :func:`put`."""
     if isinstance(into, values.Const):
         if into.value in (None, data_path.ABSENT):
             if not creates:
-                return values.only(into), logic.FALSE
-            into = values.Mapping(None, {})
-            if data_path.appends(path[0]):
-                into = values.ItemList(z3.IntVal(0), (), 'a list')
+                return Put(values.only(into))
+            into = _new_parent(path[0])
         elif isinstance(into.value, dict):
             into = values.Mapping.of(into.value)
     if isinstance(into, values.Mapping):
-        inner, error = put(machine, into.entry(path[0]), path[1:], new,
-                           creates)
-        entries = {**into.entries, path[0]: inner}
-        return values.only(values.Mapping(into.cell, entries)), error
+        inner = put(machine, into.entry(path[0]), path[1:], new, creates)
+        entries = {**into.entries, path[0]: inner.value}
+        return Put(values.only(values.Mapping(into.cell, entries)),
+                   inner.broken)
     may_be_item = into.is_list and (
         data_path.appends(path[0]) or data_path.index(path[0]) is not None)
     if may_be_item or isinstance(into, values.UnknownValue):
+        # Where in a list a value comes to, is not followed.
         reason = f'a change inside a list, at {path[0]}'
         about = into, path, new, creates
-        error = logic.FALSE
+        broken = logic.FALSE
         if creates:
-            error = machine.guess(reason, 'fails', *about)
-        return values.unknown(reason, *about), error
-    # A plain value has no entries, and a list none with a name.
-    return values.only(into), logic.known(creates)
+            broken = machine.guess(reason, 'fails', *about)
+        return Put(values.unknown(reason, *about), broken)
+    # A plain value has no entries, and a list none with a name. To delete
+    # one is no error.
+    return Put(values.only(into), logic.known(creates))
+
+
+def _new_parent(token: str) -> values.Alternative:
+    """Return what the engine makes to put the first value into it."""
+    if data_path.appends(token):
+        return values.ItemList(z3.IntVal(0), (), 'a list')
+    return values.Mapping(None, {})

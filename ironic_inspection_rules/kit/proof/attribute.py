@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What actions make of a value before they write it, on all machines.
+
+Ironic keeps attributes of a type, capabilities in one text, and traits that
+have to be names of traits. What the checks of actions refuse is an error of
+the rule here as well.
+"""
+
+import functools
+import typing
+
+import z3
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.kit.proof import cell as cells
+from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.plugins.actions import schema
+from ironic_inspection_rules.traits import names as trait_names
+
+Value = values.Value
+Table = typing.Mapping[str, schema.Attribute]
+
+MOST = 16  # Each rule that extends a list may double what it can be.
+
+_TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
+"""The value of a capability, without white space around it."""
+
+
+def is_trait(machine: machines.SymbolicMachine, name: values.Alternative
+             ) -> logic.Formula | None:
+    """Return when a text is the name of a trait, None if nobody knows."""
+    if not isinstance(name, values.SolverTerm) or not name.is_text:
+        return None
+    facet = machine.facet(name.term, 'trait', _make_is_trait,
+                          _compute_is_trait)
+    if facet is None:
+        return None
+    facet.near.add('CUSTOM_A')
+    return facet.terms[0]
+
+
+def _make_is_trait(name: str) -> tuple[typing.Any, ...]:
+    return (z3.Bool(name),)
+
+
+def _compute_is_trait(text: str) -> tuple[bool]:
+    return (trait_names.is_good(text),)
+
+
+def read(machine: machines.SymbolicMachine, path: data_path.Path,
+         table: Table, alternative: values.Alternative) -> Value:
+    """Return a value as an attribute of a node or a port keeps it."""
+    if isinstance(alternative, values.Const):
+        try:
+            known = schema.read_value(path, alternative.value, table)
+        except exceptions.OperationError:
+            return values.FAILED
+        return values.const(known)
+    if isinstance(alternative, values.UnknownValue | values.Failed):
+        return values.only(alternative)
+    if len(path) > 1:
+        # Inside of an attribute there may be anything.
+        return values.only(alternative)
+    attribute = table[path[0]]
+    if attribute.kind == 'a mapping':
+        if isinstance(alternative, values.Mapping):
+            return values.only(alternative)
+        return values.FAILED
+    is_boolean = isinstance(alternative, values.SolverTerm) and (
+        alternative.is_boolean)
+    if attribute.kind == 'true or false' and is_boolean:
+        return values.only(alternative)
+    if attribute.kind in schema.TEXT_KINDS:
+        if not isinstance(alternative, values.SolverTerm):
+            return values.FAILED
+        if not is_boolean:
+            return _read_text(machine, path, table, alternative)
+    if is_boolean:
+        return values.FAILED
+    return values.unknown(f'{path[0]} out of the data', alternative)
+
+
+def _read_text(machine: machines.SymbolicMachine, path: data_path.Path,
+               table: Table, alternative: values.SolverTerm) -> Value:
+    """Return a text or a number as an attribute keeps it, as text."""
+    text = machine.text_of(alternative)
+    number = machine.numbers_of.get(text.get_id())
+    if number is not None:
+        # The solver hardly finds numbers whose text is of some length.
+        fits = machine.asks_text(
+            number, f'{path[0]} takes',
+            functools.partial(_takes, path, table))
+    else:
+        attribute = table[path[0]]
+        fits = z3.Length(text) <= attribute.longest
+        if attribute.kind == schema.NAME_KIND:
+            fits = z3.And(fits, _is_name(machine, text))
+    return values.choose(fits, values.only(values.SolverTerm(text)),
+                         values.FAILED)
+
+
+def _takes(path: data_path.Path, table: Table, text: str) -> bool:
+    """Return whether an attribute may be set to a text."""
+    try:
+        schema.read_value(path, text, table)
+    except exceptions.OperationError:
+        return False
+    return True
+
+
+def _is_name(machine: machines.SymbolicMachine,
+             text: typing.Any) -> logic.Formula:
+    """Return when Ironic takes a text as the name of a node."""
+    names = machine.alphabet.language(schema.NODE_NAME)
+    uuids = machine.alphabet.language(schema.UUID_LIKE)
+    return z3.And(z3.InRe(text, names), z3.Not(z3.InRe(text, uuids)))
+
+
+def extended(machine: machines.SymbolicMachine, is_crowded: bool,
+             old: values.Alternative, new: values.Alternative,
+             once: values.Alternative) -> Value:
+    """Return a list with one more item.
+
+    :param is_crowded: whether it has too many alternatives to follow.
+    :param once: whether it is left as it is if it has the item.
+    """
+    if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
+        return values.FAILED
+    lost = values.unknown('a list that rules extend', old, new, once)
+    if isinstance(old, values.UnknownValue):
+        is_no_list = machine.guess(old.reason, 'no list', old)
+        return values.choose(is_no_list, values.FAILED, lost)
+    if not isinstance(old, values.Const):
+        return lost
+    items = old.value
+    if items in (None, data_path.ABSENT):
+        items = []
+    if not isinstance(items, list):
+        return values.FAILED
+    is_known = isinstance(new, values.Const) and isinstance(
+        once, values.Const)
+    if is_crowded or not is_known:
+        return lost
+    assert isinstance(new, values.Const) and isinstance(once, values.Const)
+    if once.value and any(data_path.same(item, new.value) for item in items):
+        return values.const(items)
+    return values.const([*items, new.value])
+
+
+def capability_text(machine: machines.SymbolicMachine,
+                    alternative: values.Alternative) -> Value:
+    """Return the value of a capability, which is text without commas.
+
+    White space around it is left out.
+    """
+    if isinstance(alternative, values.Const):
+        if isinstance(alternative.value, list | dict):
+            return values.FAILED
+        known = str(alternative.value).strip()
+        if not known or ',' in known:
+            return values.FAILED
+        return values.const(known)
+    unknown = values.unknown('the value of a capability', alternative)
+    text = machine.text_of(alternative)
+    if text is None:
+        return unknown
+    # The solver has no texts without the white space around others.
+    is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED))
+    fails = z3.Or(text == '', z3.Contains(text, ','))
+    as_it_is = values.only(values.SolverTerm(text))
+    return values.choose(fails, values.FAILED,
+                         values.choose(is_trimmed, as_it_is, unknown))
+
+
+def no_capabilities(machine: machines.SymbolicMachine, path: data_path.Path,
+                    value: Value) -> logic.Formula:
+    """Return when a value leaves capabilities that are no text.
+
+    :param path: where it is written, from the node on.
+    """
+    names = cells.CAPABILITY_TEXT[1:]
+    if path[:len(names)] == names and path != names:
+        # Below the text there is nothing.
+        return logic.TRUE
+    if path != names[:len(path)]:
+        return logic.FALSE
+    parts = []
+    for guard, alternative in values.step(value, *names[len(path):]):
+        is_wrong = _is_no_text(machine, alternative)
+        parts.append(logic.conj(guard, is_wrong))
+    return logic.disj(*parts)
+
+
+def _is_no_text(machine: machines.SymbolicMachine,
+                alternative: values.Alternative) -> logic.Formula:
+    """Return when a value is neither text nor nothing."""
+    if isinstance(alternative, values.UnknownValue):
+        return machine.guess(alternative.reason, 'is no text', alternative)
+    if isinstance(alternative, values.SolverTerm):
+        return logic.known(not alternative.is_text)
+    if isinstance(alternative, values.Const):
+        is_nothing = alternative.value in (None, data_path.ABSENT)
+        return logic.known(not is_nothing and alternative.kind != 'text')
+    return logic.TRUE

@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What actions do to all machines at once, op by op."""
+
+from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+import functools
+import typing
+
+import z3
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.kit.proof import attribute as attributes
+from ironic_inspection_rules.kit.proof import cell as cells
+from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import state as states
+from ironic_inspection_rules.kit.proof import value as values
+from ironic_inspection_rules.plugins.actions import schema
+from ironic_inspection_rules.traits import names as trait_names
+
+Formula = logic.Formula
+Value = values.Value
+Given = dict[str, Value]
+
+
+@dataclasses.dataclass(frozen=True)
+class ActionCall:
+    """An op of an action with the arguments that a rule writes."""
+
+    op: registry.Op
+    bound: dict[str, typing.Any]
+
+
+class Effects:
+    """What the actions of one rule do, one after another.
+
+    ``when`` in its methods is when an action is done at all: each of them
+    leaves ``state`` as it was elsewhere.
+
+    :param passed: the rule; it gets what is written, and when it ends.
+    :param state: the machines before the first action.
+    :param traits: all names of traits that rules have.
+    """
+
+    def __init__(self, machine: machines.SymbolicMachine,
+                 passed: states.RulePass, state: states.State,
+                 traits: set[str]) -> None:
+        self._machine = machine
+        self._passed = passed
+        self._traits = traits
+        self.state = state
+
+    def end(self, when: Formula, result: int = states.ERROR) -> None:
+        """End inspections, by an error or with a message.
+
+        Those that this rule has ended before stay as they ended.
+        """
+        passed = self._passed
+        when = logic.conj(when, logic.negated(passed.ends))
+        if logic.settled(when) is logic.FALSE:
+            return
+        passed.ends = logic.disj(passed.ends, when)
+        if result != states.ERROR:
+            passed.fails = logic.disj(passed.fails, when)
+        self.state = self.state.ended(when, result)
+
+    def unless(self, when: Formula, broken: Formula) -> Formula:
+        """End where something is broken, and return where it is not."""
+        self.end(logic.conj(when, broken))
+        return logic.conj(when, logic.negated(broken))
+
+    def lose(self, call: ActionCall, when: Formula, reason: str,
+             *about: typing.Any) -> None:
+        """Make unknown all that an action may change.
+
+        It may also fail. Nobody can say less of an action that cannot be
+        followed, and what rules after it find there is unknown as well.
+
+        :param about: all that its effect depends on, besides what is there.
+        """
+        about = (call.op.name, *about)
+        try:
+            places = tuple(states.places(call.op, call.bound))
+        except exceptions.PluginFailed as exc:
+            places = states.EVERYWHERE
+            reason = f'{call.op.name}: {exc}'
+        self.end(logic.conj(when, self._machine.guess(
+            reason, 'fails', *about, *self.state.roots.values())))
+        for place in dict.fromkeys(places):
+            root, *steps = place
+            if root == 'ports':
+                # Which of the ports of a machine it is, nobody knows: all of
+                # them are lost.
+                steps = []
+            there = self.state.roots[root]
+            lost = states.lost(place, reason, *about, place,
+                               values.step(there, *steps))
+            self._passed.writes.append(states.SymbolicWrite(
+                place, when, lost))
+            made = states.put(self._machine, there, tuple(steps), lost)
+            self.end(logic.conj(when, made.broken))
+            self._leave(root, when, made.value)
+
+    def _leave(self, root: str, when: Formula, value: Value) -> None:
+        """Leave other data under a root where an action is done."""
+        there = self.state.roots[root]
+        self.state = self.state.having(
+            **{root: values.choose(when, value, there)})
+
+    def _put(self, when: Formula, path: data_path.Path, value: Value,
+             creates: bool = True, extends: bool = False) -> None:
+        """Write a value at a place.
+
+        :param creates: False for deleting, which makes no parents.
+        """
+        root = path[0]
+        made = states.put(self._machine, self.state.roots[root], path[1:],
+                          value, creates)
+        when = self.unless(when, made.broken)
+        self._passed.writes.append(
+            states.SymbolicWrite(path, when, value, extends))
+        self._leave(root, when, made.value)
+
+    def _paths(self, call: ActionCall, when: Formula, given: Given,
+               table: Mapping[str, schema.Attribute] | None = None
+               ) -> Iterator[tuple[Formula, data_path.Path]]:
+        """Yield the paths that an action may get, each with when it does.
+
+        It is an error where the path is none, and all is lost where nobody
+        knows it.
+
+        :param table: the attributes that a path may begin with.
+        """
+        for guard, alternative in given['path']:
+            both = logic.conj(when, guard)
+            if values.has_no_value(alternative):
+                # The rule has ended with an error.
+                continue
+            if not isinstance(alternative, values.Const):
+                self.lose(call, both, 'a path out of the data of a machine',
+                          *given.values())
+                continue
+            try:
+                path = alternative.value
+                if not isinstance(path, tuple):
+                    path = data_path.parse(path)
+                if table is not None:
+                    schema.check_path(path, table)
+            except exceptions.OperationError:
+                self.end(both)
+            else:
+                yield both, path
+
+    def attribute(self, call: ActionCall, when: Formula,
+                  given: Given) -> None:
+        """Set an attribute of the node or of a port, or delete a part of it.
+
+        What is deleted as a whole becomes its default.
+        """
+        table = schema.NODE
+        if 'port_id' in given:
+            table = schema.PORT
+        for guard, path in self._paths(call, when, given, table):
+            value = values.NOTHING
+            sets = 'value' in given or len(path) == 1
+            if sets:
+                # What an attribute keeps in place of null is its default.
+                value = values.transform(
+                    given.get('value', values.const(None)),
+                    functools.partial(attributes.read, self._machine, path,
+                                      table))
+            guard = self.unless(guard, logic.disj(
+                values.failed(value), self._machine.may_fail(value)))
+            if table is schema.PORT:
+                self._put_in_port(call, guard, given['port_id'], path, value)
+                continue
+            if 'value' in given:
+                guard = self.unless(guard, attributes.no_capabilities(
+                    self._machine, path, value))
+            self._put(guard, ('node', *path), value, sets)
+            self._follow_capabilities(guard, path, value, sets)
+
+    def _follow_capabilities(self, when: Formula, path: data_path.Path,
+                             value: Value, sets: bool) -> None:
+        """Leave capabilities by their names as a write left their text.
+
+        :param path: where a value was written, from the node on.
+        """
+        names = cells.CAPABILITY_TEXT[1:]
+        if path != names[:len(path)]:
+            return
+        gone = values.absent(values.step(value, *names[len(path):]))
+        if path != names and gone is logic.TRUE:
+            # The value has none, and it is their place now.
+            return
+        text = values.unknown('capabilities as a text', value)
+        self._put(when, cells.CAPABILITIES,
+                  values.choose(gone, values.NOTHING, text), sets)
+
+    def _put_in_port(self, call: ActionCall, when: Formula, port_id: Value,
+                     path: data_path.Path, value: Value) -> None:
+        """Write in the port that a MAC address names."""
+        for guard, alternative in port_id:
+            both = logic.conj(when, guard)
+            address = states.address(alternative)
+            if address is None:
+                self.lose(call, both, 'a port that no MAC address names',
+                          path, port_id, value)
+                continue
+            parts: list[tuple[Formula, Value]] = []
+            exists = []
+            for inner, ports in self.state.roots['ports']:
+                if isinstance(ports, values.ItemList):
+                    ports, is_there = self._put_in_item(
+                        both, inner, ports, address, path, value)
+                else:
+                    is_there = self._machine.guess(
+                        'the ports after a change', 'port', address, ports)
+                exists.append(logic.conj(inner, is_there))
+                parts.append((inner, values.only(ports)))
+            # A port that is not there is an error.
+            done = self.unless(both, logic.negated(logic.disj(*exists)))
+            place = ('ports', states.known_address(alternative), *path)
+            self._passed.writes.append(states.SymbolicWrite(
+                place, done, value, port=address))
+            self.state = self.state.having(ports=values.join(parts))
+
+    def _put_in_item(self, when: Formula, guard: Formula,
+                     ports: values.ItemList, address: typing.Any,
+                     path: data_path.Path, value: Value
+                     ) -> tuple[values.ItemList, Formula]:
+        """Write in the port of an address.
+
+        :param guard: when the machine has these ports.
+        :returns: the ports with it, and when there is such a port.
+        """
+        ports.uses.add('port')
+        items = []
+        is_there = []
+        for exists, item in ports.items_of_loop():
+            is_it = logic.conj(exists, states.is_at(
+                self._machine, item, address))
+            is_there.append(is_it)
+            made = states.put(self._machine, item, path, value)
+            self.end(logic.conj(when, guard, is_it, made.broken))
+            items.append(values.WrittenItem(values.choose(
+                logic.conj(when, is_it), made.value, item)))
+        return (dataclasses.replace(ports, items=tuple(items)),
+                logic.disj(*is_there))
+
+    def extend(self, call: ActionCall, when: Formula, given: Given) -> None:
+        """Append to a list of the node, or of plugin data."""
+        root, table = 'plugin_data', None
+        if call.op.name == 'extend-attribute':
+            root, table = 'node', schema.NODE
+        for guard, path in self._paths(call, when, given, table):
+            if root == 'node' and path[:2] == cells.CAPABILITY_TEXT[1:]:
+                # They are a text, and no list.
+                self.end(guard)
+                continue
+            old = values.step(self.state.roots[root], *path)
+            is_crowded = len(old) > attributes.MOST
+            unique = given.get('unique', values.const(False))
+            extended = values.join(
+                (inner, attributes.extended(self._machine, is_crowded, *parts))
+                for inner, parts in values.product(
+                    [old, given['value'], unique]))
+            self._put(self.unless(guard, values.failed(extended)),
+                      (root, *path), extended, extends=True)
+
+    def plugin_data(self, call: ActionCall, when: Formula,
+                    given: Given) -> None:
+        """Set a value in plugin data, or delete it."""
+        for guard, path in self._paths(call, when, given):
+            self._put(guard, ('plugin_data', *path),
+                      given.get('value', values.NOTHING), 'value' in given)
+
+    def capability(self, call: ActionCall, when: Formula,
+                   given: Given) -> None:
+        """Set or remove a capability, and forget the text that has them."""
+        sets = 'value' in given
+        self._forget_capability_text(when, given)
+        text = values.NOTHING
+        if sets:
+            text = values.transform(given['value'], functools.partial(
+                attributes.capability_text, self._machine))
+        for guard, name in given['name']:
+            both = logic.conj(when, guard)
+            if values.has_no_value(name):
+                # The rule has ended with an error.
+                continue
+            if not isinstance(name, values.Const):
+                self.lose(call, both, 'the name of a capability out of data',
+                          *given.values())
+                continue
+            known = str(name.value).strip()
+            is_bad_name = sets and not _names_capability(known)
+            both = self.unless(both, logic.disj(
+                logic.known(is_bad_name), values.failed(text),
+                self._machine.may_fail(text)))
+            self._put(both, (*cells.CAPABILITIES, known), text, sets)
+
+    def _forget_capability_text(self, when: Formula, given: Given) -> None:
+        """Make unknown a text of capabilities that a rule has set before."""
+        node = self.state.roots['node']
+        properties = values.step(node, 'properties')
+        has_text = any('capabilities' in alternative.entries
+                       for _guard, alternative in properties
+                       if isinstance(alternative, values.Mapping))
+        if not has_text:
+            return
+        text = values.step(node, *cells.CAPABILITY_TEXT[1:])
+        lost = values.unknown('capabilities as a text', *given.values(), text)
+        # Whether that fails, setting the capability says.
+        made = states.put(self._machine, node, cells.CAPABILITY_TEXT[1:],
+                          lost, creates=False)
+        self._leave('node', when, made.value)
+
+    def trait(self, call: ActionCall, when: Formula, given: Given) -> None:
+        """Add a trait, or remove it."""
+        self._trait(when, given['name'], call.op.name != 'remove-trait')
+
+    def _trait(self, when: Formula, names: Value, adds: bool) -> None:
+        for guard, name in names:
+            both = logic.conj(when, guard)
+            if not isinstance(name, values.Const):
+                self._some_trait(both, name, adds)
+            elif adds and not trait_names.is_good(name.value):
+                self.end(both)
+            else:
+                self._put(both, (*cells.TRAITS, str(name.value)),
+                          values.const(adds), extends=adds)
+
+    def _some_trait(self, when: Formula, name: values.Alternative,
+                    adds: bool) -> None:
+        """Add or remove a trait whose name is not known.
+
+        It may be any of those that rules name, or one of the others of a
+        prefix, for which one name with a star stands.
+        """
+        reason = 'a trait out of the data of a machine'
+        is_trait = attributes.is_trait(self._machine, name)
+        if is_trait is None:
+            is_trait = self._machine.guess(reason, 'is a trait', name)
+        if adds:
+            when = self.unless(when, logic.negated(is_trait))
+        for known in sorted(self._traits):
+            place = (*cells.TRAITS, known)
+            old = values.step(self.state.roots['node'], *place[1:])
+            if known.endswith('*'):
+                new = values.unknown(reason, name, adds, old)
+            else:
+                new = values.choose(self._is_trait(name, known, reason),
+                                    values.const(adds), old)
+            made = states.put(self._machine, self.state.roots['node'],
+                              place[1:], new)
+            self._leave('node', when, made.value)
+        self._passed.writes.append(states.SymbolicWrite(
+            cells.TRAITS, when, values.unknown(reason, name), adds))
+
+    def _is_trait(self, name: values.Alternative, known: str,
+                  reason: str) -> Formula:
+        """Return when a name out of the data is that of a trait."""
+        if isinstance(name, values.SolverTerm) and name.is_text:
+            self._machine.note(name.term, known)
+            return name.term == logic.constant(known)
+        return self._machine.guess(reason, 'is', known, name)
+
+    def traits(self, call: ActionCall, when: Formula, given: Given) -> None:
+        """Replace the traits that begin with a prefix."""
+        prefixes = given.get('prefix', values.const(''))
+        for guard, (names, prefix) in values.product(
+                [given['names'], prefixes]):
+            both = logic.conj(when, guard)
+            if not isinstance(prefix, values.Const) or not isinstance(
+                    names, values.Const | values.ItemList):
+                self.lose(call, both, 'set-traits with what nobody knows',
+                          *given.values())
+                continue
+            if not names.is_list:
+                self.end(both)
+                continue
+            beginning = str(prefix.value)
+            # Names that end in a star stand for those that no rule names.
+            for name in sorted(self._traits):
+                if name.startswith(beginning):
+                    self._put(both, (*cells.TRAITS, name),
+                              values.const(False))
+            for exists, item in names.items_of_loop():
+                is_named = logic.conj(both, exists)
+                self.end(logic.conj(is_named,
+                                    self._is_outside(item, beginning)))
+                self._trait(is_named, item, True)
+
+    def _is_outside(self, names: Value, prefix: str) -> Formula:
+        """Return when a trait does not begin with a prefix."""
+        if not prefix:
+            return logic.FALSE
+        outside = []
+        for guard, name in names:
+            begins = logic.FALSE
+            if isinstance(name, values.Const):
+                begins = logic.known(str(name.value).startswith(prefix))
+            elif isinstance(name, values.SolverTerm) and name.is_text:
+                begins = z3.PrefixOf(logic.constant(prefix), name.term)
+            elif isinstance(name, values.UnknownValue):
+                begins = self._machine.guess(name.reason, 'begins', prefix,
+                                             name)
+            outside.append(logic.conj(guard, logic.negated(begins)))
+        return logic.disj(*outside)
+
+
+def _names_capability(text: str) -> bool:
+    """Return whether a text can be the name of a capability."""
+    return bool(text) and ',' not in text and ':' not in text
+
+
+Translation = Callable[[Effects, ActionCall, Formula, Given], None]
+
+TRANSLATIONS: dict[str, Translation] = {
+    'set-attribute': Effects.attribute,
+    'del-attribute': Effects.attribute,
+    'set-port-attribute': Effects.attribute,
+    'del-port-attribute': Effects.attribute,
+    'set-plugin-data': Effects.plugin_data,
+    'unset-plugin-data': Effects.plugin_data,
+    'extend-attribute': Effects.extend,
+    'extend-plugin-data': Effects.extend,
+    'set-capability': Effects.capability,
+    'unset-capability': Effects.capability,
+    'add-trait': Effects.trait,
+    'remove-trait': Effects.trait,
+    'set-traits': Effects.traits,
+}
