@@ -8,7 +8,7 @@ and several of each class of characters that a regular expression can ask for.
 What the solver has no language for, such as looking ahead, is refused.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 import functools
 import re
 import typing
@@ -17,9 +17,13 @@ import z3
 
 from ironic_inspection_rules.kit.proof import logic
 
+# Python parses a pattern as it does when it runs the rule. Its parser is
+# private; other parsers read other patterns.
 _parser: typing.Any = getattr(re, '_parser')  # noqa: B009
 _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
 
+# An anchor holds at a place, and a language has only texts. So a text is put
+# between two characters that no text has, and an anchor is one of them.
 _BEGIN, _END = '\x02', '\x03'
 _MOST = 0x2ffff  # The last character of the solver.
 _LONGEST = 500  # Milliseconds to compare two languages.
@@ -48,20 +52,23 @@ class Alphabet:
             if not text.isascii() or '\\' in text:
                 named |= _named(text)
         for character in tuple(named):
-            named |= {*character.lower(), *character.upper(), *map(chr, (
-                ord(character) - 1, ord(character) + 1))}
+            named |= {*character.lower(), *character.upper()}
+            # What is before or after it in an order, and beside a range.
+            named |= {chr(ord(character) - 1), chr(ord(character) + 1)}
         self.characters = frozenset(
-            character for character in {*_USUAL, *_OTHERS, *named}
-            if ord(character) <= _MOST and character not in (_BEGIN, _END)
-            and not '\ud800' <= character <= '\udfff')
+            filter(_is_usable, {*_USUAL, *_OTHERS, *named}))
         self.language = functools.lru_cache(None)(self._language)
         self._held = functools.lru_cache(None)(self._find_held)
         self._held_below = functools.lru_cache(None)(self._find_held_below)
 
     def cleaned(self, text: str) -> str:
         """Replace what is no character of it by one that is like it."""
-        return ''.join(character if character in self.characters else _SIGN
-                       for character in text)
+        characters = []
+        for character in text:
+            if character not in self.characters:
+                character = _SIGN
+            characters.append(character)
+        return ''.join(characters)
 
     def has(self, text: str) -> bool:
         """Return whether a text has no other characters."""
@@ -109,7 +116,9 @@ class Alphabet:
             if character > '\x00':
                 lower = _union([(0, ord(character) - 1)])
                 parts.append(z3.Concat(begin, lower, rest))
-        return z3.Union(*parts) if len(parts) > 1 else parts[0]
+        if len(parts) == 1:
+            return parts[0]
+        return z3.Union(*parts)
 
     def held_below(self, text: str, among: str) -> bool | None:
         """Return whether all texts of a language come before one, or none.
@@ -120,8 +129,8 @@ class Alphabet:
         return self._held_below(text, among)
 
     def _find_held_below(self, text: str, among: str) -> bool | None:
-        return self._decide(lambda term: z3.InRe(term, self.below(text)),
-                            among)
+        term = z3.String('text')
+        return self._decide(term, z3.InRe(term, self.below(text)), among)
 
     def held(self, pattern: str, searches: bool, among: str) -> bool | None:
         """Return whether all texts of a language match, or none does.
@@ -137,8 +146,8 @@ class Alphabet:
                    among: str) -> bool | None:
         # No text of such a language has a mark in it.
         language = self.matching(pattern, searches)
-        return self._decide(lambda text: z3.InRe(marked(text), language),
-                            among)
+        term = z3.String('text')
+        return self._decide(term, z3.InRe(marked(term), language), among)
 
     def example(self, pattern: str, searches: bool, among: str) -> str:
         """Return a text of a language that matches, empty if none is found.
@@ -154,19 +163,37 @@ class Alphabet:
             return ''
         return logic.text_of(solver.model()[text])
 
-    def _decide(self, make: Callable[[typing.Any], logic.Formula],
+    def _decide(self, text: typing.Any, matches: logic.Formula,
                 among: str) -> bool | None:
-        """Return what holds of all texts of a language, None if neither."""
-        text = z3.String('text')
-        matches = make(text)
-        for holds in (False, True):
-            solver = z3.Solver()
-            solver.set('timeout', _LONGEST)
-            solver.add(z3.InRe(text, self.language(among)))
-            solver.add(z3.Not(matches) if holds else matches)
-            if solver.check() == z3.unsat:
-                return holds
+        """Return what holds of all texts of a language, None if neither.
+
+        :param matches: when it holds of the text.
+        """
+        if self._has_none(text, matches, among):
+            return False
+        if self._has_none(text, z3.Not(matches), among):
+            return True
         return None
+
+    def _has_none(self, text: typing.Any, wanted: logic.Formula,
+                  among: str) -> bool:
+        """Return whether for no text of a language something holds.
+
+        If the solver does not know in time, there may be one.
+        """
+        solver = z3.Solver()
+        solver.set('timeout', _LONGEST)
+        solver.add(z3.InRe(text, self.language(among)))
+        solver.add(wanted)
+        return bool(solver.check() == z3.unsat)
+
+
+def _is_usable(character: str) -> bool:
+    """Return whether texts of the solver may have a character."""
+    if ord(character) > _MOST or character in (_BEGIN, _END):
+        return False
+    # A surrogate is half of a character, and none to the solver.
+    return not '\ud800' <= character <= '\udfff'
 
 
 def marked(text: typing.Any) -> typing.Any:
@@ -181,7 +208,11 @@ def without_marks() -> typing.Any:
 
 
 def _named(text: str) -> set[str]:
-    """Return the characters that a text names, perhaps by escapes."""
+    """Return the characters that a text names, perhaps by escapes.
+
+    Any text may be a regular expression; one that is none names only what is
+    in it.
+    """
     found = {character for character in text if not character.isascii()}
     try:
         ahead: list[typing.Any] = list(_parser.parse(text))
@@ -189,19 +220,22 @@ def _named(text: str) -> set[str]:
         return found
     while ahead:
         part = ahead.pop()
-        if isinstance(part, _parser.SubPattern):
+        if isinstance(part, tuple):
+            found |= {chr(code) for code in _codes(part) if code > 126}
+            ahead += part
+        elif isinstance(part, list | _parser.SubPattern):
             ahead += list(part)
-        elif isinstance(part, list):
-            ahead += part
-        elif isinstance(part, tuple):
-            codes: tuple[int, ...] = ()
-            if str(part[0]).endswith('LITERAL'):
-                codes = part[1:]
-            elif str(part[0]) == 'RANGE':
-                codes = part[1]
-            found.update(chr(code) for code in codes if code > 126)
-            ahead += part
     return found
+
+
+def _codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
+    """Return the codes of the characters that a part of a pattern names."""
+    kind = str(part[0])
+    if kind.endswith('LITERAL'):
+        return part[1:]
+    if kind == 'RANGE':
+        return typing.cast('tuple[int, ...]', part[1])
+    return ()
 
 
 def _anchors(parts: list[typing.Any], kind: str) -> int:
@@ -237,26 +271,30 @@ class _Reader:
         for one, other in zip(parts, parts[1:], strict=False):
             if str(one[0]) == str(other[0]) == 'AT':
                 raise logic.Untranslatable('two anchors in a row')
-        made = [self._part(str(kind), value, flags,
-                           is_last and number == len(parts) - 1)
-                for number, (kind, value) in enumerate(parts)]
+        made = []
+        for number, (kind, value) in enumerate(parts, 1):
+            is_end = is_last and number == len(parts)
+            made.append(self._part(str(kind), value, flags, is_end))
         if not made:
             return z3.Re('')
-        return z3.Concat(*made) if len(made) > 1 else made[0]
+        if len(made) == 1:
+            return made[0]
+        return z3.Concat(*made)
 
     def _part(self, kind: str, value: typing.Any, flags: int,
               is_last: bool) -> typing.Any:
-        if kind in ('LITERAL', 'NOT_LITERAL'):
+        if kind in ('LITERAL', 'NOT_LITERAL', 'IN'):
             return self._language(self._meeting(kind, value, flags))
         if kind == 'ANY':
-            return self._language(self._all if flags & re.DOTALL
-                                  else self._all - {'\n'})
-        if kind == 'IN':
-            return self._language(self._meeting(kind, value, flags))
+            if flags & re.DOTALL:
+                return self._language(self._all)
+            return self._language(self._all - {'\n'})
         if kind == 'BRANCH':
             made = [self.sequence(list(branch), flags, is_last)
                     for branch in value[1]]
-            return z3.Union(*made) if len(made) > 1 else made[0]
+            if len(made) == 1:
+                return made[0]
+            return z3.Union(*made)
         if kind == 'SUBPATTERN':
             _group, added, removed, inner = value
             return self.sequence(list(inner), (flags | added) & ~removed,
@@ -272,14 +310,16 @@ class _Reader:
     def _repeated(self, least: int, most: typing.Any, inner: typing.Any,
                   flags: int) -> typing.Any:
         body = self.sequence(list(inner), flags, False)
-        if most is _constants.MAXREPEAT:
-            if least == 0:
-                return z3.Star(body)
-            return z3.Plus(body) if least == 1 else z3.Concat(
-                z3.Loop(body, least, least), z3.Star(body))
         if most == 0:
+            # To the solver, a loop up to 0 has no end.
             return z3.Re('')
-        return z3.Loop(body, least, most)
+        if most is not _constants.MAXREPEAT:
+            return z3.Loop(body, least, most)
+        if least == 0:
+            return z3.Star(body)
+        if least == 1:
+            return z3.Plus(body)
+        return z3.Concat(z3.Loop(body, least, least), z3.Star(body))
 
     def _anchor(self, kind: str, flags: int, is_last: bool) -> typing.Any:
         if flags & re.MULTILINE or kind not in (
@@ -313,8 +353,8 @@ class _Reader:
         codes = set(map(ord, characters))
         if ord(_SIGN) not in codes:
             return _union(_ranges(codes))
-        others = sorted(set(map(ord, self._all)) - codes)
-        others += [ord(_BEGIN), ord(_END)]
+        others = set(map(ord, self._all)) - codes
+        others |= {ord(_BEGIN), ord(_END)}
         ranges, first = [], 0
         for code in (*sorted(others), _MOST + 1):
             if code > first:
@@ -352,4 +392,6 @@ def _union(ranges: list[tuple[int, int]]) -> typing.Any:
             for first, last in ranges]
     if not made:
         return z3.Empty(z3.ReSort(z3.StringSort()))
-    return z3.Union(*made) if len(made) > 1 else made[0]
+    if len(made) == 1:
+        return made[0]
+    return z3.Union(*made)

@@ -109,20 +109,27 @@ class SymbolicInspection:
             as inspection finds them if None.
         :param notes: takes how each rule went.
         """
-        state = state or State({
-            **{name: self.machine.root(name) for name in _ROOTS},
-            **{name: values.unknown(f'what is in {name}')
-               for name in _UNKNOWN}})
+        if state is None:
+            state = self._first_state()
         for phase in model.PHASES:
-            chosen = [rule for rule in rules if rule.phase == phase
-                      and rule.mode != model.OFF]
-            if chosen:
-                inside = state
-                if phase == model.EARLY:
-                    inside = state.having(**dict.fromkeys(
-                        interpolation.OF_NODE, values.NOTHING))
-                state = self._run_phase(chosen, state, inside, phase, notes)
+            in_phase = [rule for rule in rules if rule.phase == phase
+                        and rule.mode != model.OFF]
+            if not in_phase:
+                continue
+            inside = state
+            if phase == model.EARLY:
+                # The node is not known yet.
+                inside = state.having(**dict.fromkeys(
+                    interpolation.OF_NODE, values.NOTHING))
+            state = self._run_phase(in_phase, state, inside, phase, notes)
         return state
+
+    def _first_state(self) -> State:
+        """Return the machines as inspection finds them."""
+        roots = {name: self.machine.root(name) for name in _ROOTS}
+        for name in _UNKNOWN:
+            roots[name] = values.unknown(f'what is in {name}')
+        return State(roots)
 
     def resume(self, passed: RulePass, others: Sequence[model.Rule],
                number: int) -> State:
@@ -144,6 +151,12 @@ class SymbolicInspection:
     def _run_phase(self, rules: Sequence[model.Rule], begin: State,
                    state: State, phase: str, notes: list[RulePass] | None
                    ) -> State:
+        """Run the rules of a phase.
+
+        :param begin: the machines before the phase, which an error in it
+            leaves as they were.
+        :param state: the machines as the first of the rules finds them.
+        """
         scope = values.step(begin.roots['node'], 'properties',
                             model.SCOPE_PROPERTY)
         first = state
@@ -151,28 +164,49 @@ class SymbolicInspection:
         decided = [rule for rule in rules if rule.mode != model.AUDIT
                    and self.decides_first(rule)]
         if decided:
-            about = (*begin.roots.values(), *state.roots.values(), json.dumps(
-                [[rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
-                 for rule in decided], default=str))
-            reason = 'what is decided before rules act'
-            if any(map(self._undoes, decided)):
-                reason = 'what rules undo where they do not match'
-                state = state.having(**{
-                    name: states.lost((name,), reason, name, *about)
-                    for name in ('node', 'plugin_data', 'ports')})
-            state = state.ended(self.machine.guess(reason, 'ends', *about))
+            state = self._after_decisions(decided, begin, state)
         for rule in rules:
-            # What is decided first, is decided on the data of then.
-            found = first if self.decides_first(rule) else state
+            found = state
+            if self.decides_first(rule):
+                # It is decided on the data of then.
+                found = first
             passed, state = self._pass(rule, state, begin, scope, found)
             if notes is not None:
                 notes.append(passed)
-        broken = logic.settled(logic.conj(begin.going, state.result == -1))
-        return dataclasses.replace(state, roots={
-            name: begin.roots[name] if phase == model.EARLY
-            and name in interpolation.OF_NODE
-            else values.choose(broken, begin.roots[name], each)
-            for name, each in state.roots.items()})
+        return self._after_phase(begin, state, phase)
+
+    def _after_decisions(self, decided: Sequence[model.Rule], begin: State,
+                         state: State) -> State:
+        """Return the machines after rules that are decided before any acts.
+
+        A decision may be an error, and a rule that does not match may undo
+        what it did in an earlier inspection: what that was is in no rule and
+        in no machine. So everything may be otherwise than it was.
+        """
+        written = [[rule.scope, rule.conditions, rule.actions,
+                    dict(rule.vars)] for rule in decided]
+        about = (*begin.roots.values(), *state.roots.values(),
+                 json.dumps(written, default=str))
+        reason = 'what is decided before rules act'
+        if any(map(self._undoes, decided)):
+            reason = 'what rules undo where they do not match'
+            state = state.having(**{
+                name: states.lost((name,), reason, name, *about)
+                for name in ('node', 'plugin_data', 'ports')})
+        return state.ended(self.machine.guess(reason, 'ends', *about))
+
+    @staticmethod
+    def _after_phase(begin: State, state: State, phase: str) -> State:
+        """Return what a phase leaves: nothing where it met an error."""
+        broken = logic.settled(logic.conj(begin.going,
+                                          state.result == states.ERROR))
+        roots = {}
+        for name, value in state.roots.items():
+            if phase == model.EARLY and name in interpolation.OF_NODE:
+                roots[name] = begin.roots[name]
+            else:
+                roots[name] = values.choose(broken, begin.roots[name], value)
+        return dataclasses.replace(state, roots=roots)
 
     def _pass(self, rule: model.Rule, state: State, begin: State,
               scope: Value, found: State) -> tuple[RulePass, State]:
@@ -182,31 +216,18 @@ class SymbolicInspection:
         :param found: the machines as the conditions of the rule see them.
         """
         self._deadline.left()
-        applies = logic.TRUE
-        if rule.scope:
-            same = []
-            for guard, each in scope:
-                if isinstance(each, values.UnknownValue):
-                    same.append(logic.conj(guard, self.machine.guess(
-                        each.reason, 'scope', each, rule.scope)))
-                elif isinstance(each, values.Const):
-                    same.append(logic.conj(guard, logic.known(
-                        each.value == rule.scope)))
-                elif isinstance(each, values.SolverTerm) and each.is_text:
-                    self.machine.note(each.term, rule.scope)
-                    same.append(logic.conj(
-                        guard, each.term == logic.constant(rule.scope)))
-            applies = logic.disj(*same)
-        looked = expression.Scope(self.machine, found.roots)
+        applies = self._applies(rule, scope)
+        data = expression.Scope(self.machine, found.roots)
         made: dict[str, Value] = {}
         broken = logic.FALSE
         for name, written in rule.vars.items():
-            made[name] = expression.evaluate(written, looked)
+            made[name] = expression.evaluate(written, data)
             broken = logic.disj(broken, values.failed(made[name]),
                                 self.machine.may_fail(made[name]))
-            looked = looked.within(vars=values.only(
+            # A variable sees those before it.
+            data = data.within(vars=values.only(
                 values.Mapping(None, dict(made))))
-        truth = self._holds(rule.conditions, looked)
+        truth = self._holds(rule.conditions, data)
         asked = logic.conj(state.going, applies)
         matched = logic.conj(asked, logic.negated(broken),
                              logic.negated(truth.fails), truth.holds)
@@ -214,23 +235,47 @@ class SymbolicInspection:
         if rule.mode == model.AUDIT:
             return passed, state
         passed.ends = logic.conj(asked, logic.disj(broken, truth.fails))
-        doing = actions.Actions(passed, state.ended(passed.ends), looked,
+        doing = actions.Actions(passed, state.ended(passed.ends), data,
                                 self._messages, self._traits, self._deadline)
         for action in rule.actions:
             doing.act(action)
         return passed, doing.state
 
+    def _applies(self, rule: model.Rule, scope: Value) -> logic.Formula:
+        """Return when a node is in the scope of a rule."""
+        if not rule.scope:
+            return logic.TRUE
+        parts = []
+        for guard, alternative in scope:
+            is_same = logic.FALSE
+            if isinstance(alternative, values.UnknownValue):
+                is_same = self.machine.guess(alternative.reason, 'scope',
+                                             alternative, rule.scope)
+            elif isinstance(alternative, values.Const):
+                is_same = logic.known(alternative.value == rule.scope)
+            elif isinstance(alternative, values.SolverTerm) and (
+                    alternative.is_text):
+                self.machine.note(alternative.term, rule.scope)
+                is_same = alternative.term == logic.constant(rule.scope)
+            parts.append(logic.conj(guard, is_same))
+        return logic.disj(*parts)
+
     def _holds(self, conditions: Sequence[typing.Any],
                scope: expression.Scope) -> condition.Truth:
-        """Translate the conditions of a rule once for the same data."""
+        """Translate the conditions of a rule once for the same data.
+
+        Many rules ask the same, and a question runs the rules again.
+        """
         text = json.dumps(conditions, default=str)
-        reads_all = any(each.plugin.NEEDS_VIEW for name, each
+        # Some ops read data that their arguments do not name.
+        reads_all = any(op.plugin.NEEDS_VIEW for name, op
                         in registry.installed().conditions.items()
                         if name in text)
-        key = id(conditions), tuple(
-            (name, values.fingerprint(each))
-            for name, each in scope.roots.items()
+        data = tuple(
+            (name, values.fingerprint(value))
+            for name, value in scope.roots.items()
             if reads_all or name not in (*_ROOTS, *_UNKNOWN) or name in text)
+        key = id(conditions), data
         if key not in self._truths:
             # Kept, so that no other object gets an id that is in the key.
             self._conditions.append((conditions, scope))

@@ -104,19 +104,24 @@ class Proof:
             :data:`EQUIVALENT`: whether the other set treats some machine
             differently.
         """
-        pairs = [(first, second) for first, second in itertools.combinations(
-                     range(len(self._rules)), 2)
-                 if self._rules[first].phase == self._rules[second].phase]
         for question in questions:
-            about: Iterable[tuple[int, ...]] = [()]
-            if question in (DEAD, SHADOWED):
-                about = ((number,) for number in range(len(self._rules)))
-            elif question == CONFLICT:
-                about = pairs
-            for numbers in about:
-                found = self._answer(question, *numbers)
-                if found is not None:
-                    yield found
+            for numbers in self._concerned(question):
+                answer = self._answer(question, *numbers)
+                if answer is not None:
+                    yield answer
+
+    def _concerned(self, question: str) -> Iterator[tuple[int, ...]]:
+        """Yield the numbers of the rules that a question concerns."""
+        numbers = range(len(self._rules))
+        if question in (DEAD, SHADOWED):
+            for number in numbers:
+                yield (number,)
+        elif question == CONFLICT:
+            for first, second in itertools.combinations(numbers, 2):
+                if self._rules[first].phase == self._rules[second].phase:
+                    yield first, second
+        else:
+            yield ()
 
     def _answer(self, question: str, *numbers: int) -> Answer | None:
         """Answer a question of the rules with these numbers."""
@@ -129,9 +134,10 @@ class Proof:
         except Unclear as exc:
             reason = str(exc)
         except _MISTAKES as exc:
+            # The other questions are answered all the same.
             reason = _place_of(exc)
-        return Answer(question, tuple(
-            self._rules[number] for number in numbers), UNKNOWN, reason)
+        rules = tuple(self._rules[number] for number in numbers)
+        return Answer(question, rules, UNKNOWN, reason)
 
     def _went(self, number: int) -> states.RulePass:
         """Return how a rule went.
@@ -155,7 +161,17 @@ class Proof:
     def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
                    wanted: logic.Formula,
                    confirms: Callable[[Witness], bool], reason: str) -> Answer:
-        """Search a machine, which the engine has to confirm."""
+        """Search a machine, which the engine has to confirm.
+
+        There is none: that is a "no". There is one that the engine does not
+        confirm: the formulas allow what the engine does not, as a guess in
+        them does, and there may be another machine. That is no "no".
+
+        :param wanted: when a machine shows the answer.
+        :param confirms: whether the engine finds so, too.
+        :param reason: what a machine shows.
+        :raises: :class:`Unclear`.
+        """
         found = self._search.find(wanted)
         if found is None:
             return Answer(question, rules, NO)
@@ -166,18 +182,21 @@ class Proof:
     def _meet(self, number: int) -> Witness | None:
         """Return a machine that a rule matches, None if there is none."""
         passed = self._went(number)
-        if number not in self._met:
-            found = next((known for known in self._pool if self._matches(
-                passed.rule, known)), None)
-            if found is None:
-                found = self._search.find(passed.matched)
-                if found is None:
-                    return None
-                if not self._matches(passed.rule, found):
-                    raise Unclear(self._search.reasons(passed.matched))
-                self._pool.append(found)
-            self._met[number] = found
-        return self._met[number]
+        if number in self._met:
+            return self._met[number]
+        # A machine that was found for another rule costs no search.
+        for known in self._pool:
+            if self._matches(passed.rule, known):
+                self._met[number] = known
+                return known
+        found = self._search.find(passed.matched)
+        if found is None:
+            return None
+        if not self._matches(passed.rule, found):
+            raise Unclear(self._search.reasons(passed.matched))
+        self._pool.append(found)
+        self._met[number] = found
+        return found
 
     def _matches(self, rule: model.Rule, machine: Witness) -> bool:
         return witnesses.matched(
@@ -192,27 +211,26 @@ class Proof:
         return Answer(DEAD, (passed.rule,), NO)
 
     def _shadowed(self, number: int) -> Answer | None:
+        """Answer whether a rule does nothing that is left in the end.
+
+        All rules run, and all but this one; where the two end alike on all
+        machines and nothing of it lasts, it is shadowed.
+        """
         passed = self._went(number)
         rules = (passed.rule,)
-        met = None if passed.rule.mode == model.AUDIT else self._meet(number)
+        if passed.rule.mode == model.AUDIT:
+            return None
+        met = self._meet(number)
         if met is None:
+            # It is dead, which is another question.
             return None
         without = [*self._rules[:number], *self._rules[number + 1:]]
         for machine in (met, *self._pool):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
-        lasts = logic.disj(passed.lasts, self._ends_differ(
-            self._end, self._inspection.resume(passed, without, number)))
-        # An error of its vars or conditions is an effect too.
-        wanted = [logic.conj(passed.matched, lasts),
-                  logic.conj(passed.ends, lasts)]
-        if self._inspection.decides_first(passed.rule):
-            # So is what it undoes where it does not match, or is an error of
-            # its conditions where other rules would fail the inspection.
-            wanted.append(lasts)
-        found = None
-        for effect in wanted:
-            found = self._search.find(effect)
+        found, wanted = None, logic.FALSE
+        for wanted in self._effects(passed, without, number):
+            found = self._search.find(wanted)
             if found is not None:
                 break
         if found is None:
@@ -220,14 +238,40 @@ class Proof:
                 raise Unclear('the engine decides otherwise')
             return Answer(SHADOWED, rules, YES, 'whatever it does, other '
                           'rules do, undo or prevent', met)
-        if self._engine.differs(self._rules, without, found) or any(
-                action.ran and action.op.strip() in actions.LASTING
-                for each in self._engine.evaluate(self._rules, found).traces
-                if each.rule.uuid == passed.rule.uuid
-                for action in each.actions):
+        if self._engine.differs(self._rules, without, found) or (
+                self._leaves_lasting(passed.rule, found)):
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
-        raise Unclear(self._search.reasons(effect))
+        raise Unclear(self._search.reasons(wanted))
+
+    def _effects(self, passed: states.RulePass, without: Sequence[model.Rule],
+                 number: int) -> list[logic.Formula]:
+        """Return when something of a rule is left, the usual cases first.
+
+        :param without: all rules but this one.
+        :param number: that of the rule.
+        """
+        lasts = logic.disj(passed.lasts, self._ends_differ(
+            self._end, self._inspection.resume(passed, without, number)))
+        # An error of its vars or conditions is an effect too.
+        effects = [logic.conj(passed.matched, lasts),
+                   logic.conj(passed.ends, lasts)]
+        if self._inspection.decides_first(passed.rule):
+            # So is what it undoes where it does not match, or is an error of
+            # its conditions where other rules would fail the inspection.
+            effects.append(lasts)
+        return effects
+
+    def _leaves_lasting(self, rule: model.Rule, machine: Witness) -> bool:
+        """Return whether a rule does to a machine what nothing takes back."""
+        done = self._engine.evaluate(self._rules, machine)
+        for record in done.traces:
+            if record.rule.uuid != rule.uuid:
+                continue
+            for action in record.actions:
+                if action.ran and action.op.strip() in actions.LASTING:
+                    return True
+        return False
 
     def _ends_differ(self, one: states.State,
                      other: states.State) -> logic.Formula:
@@ -236,6 +280,7 @@ class Proof:
             for name in ('node', 'plugin_data', 'ports')))
 
     def _conflict(self, first: int, second: int) -> Answer | None:
+        """Answer whether two rules write two values to one place."""
         rules = (self._rules[first], self._rules[second])
         if rules[0].priority != rules[1].priority:
             return None
@@ -243,35 +288,36 @@ class Proof:
         unclear = ''
         for mine, theirs in itertools.product(one.writes, other.writes):
             differing = pair.clash(self._machine, mine, theirs)
+            wanted = logic.conj(one.matched, other.matched, mine.when,
+                                theirs.when, differing)
             place = max(mine.place, theirs.place, key=len)
+            confirms = functools.partial(
+                self._engine.clashes, self._rules, first, second, place, mine)
             try:
                 answer = self._confirmed(
-                    CONFLICT, rules, logic.conj(
-                        one.matched, other.matched, mine.when, theirs.when,
-                        differing),
-                    functools.partial(self._engine.clashes, self._rules,
-                                      first, second, place, mine),
+                    CONFLICT, rules, wanted, confirms,
                     f'both write {pair.as_text(place)}')
             except Unclear as exc:
+                # Another pair of writes may show it.
                 unclear = str(exc)
             else:
                 if answer.verdict == YES:
                     return answer
         if unclear:
             raise Unclear(unclear)
-        overlap = any(pair.overlap(mine.place, theirs.place)
-                      for mine in one.writes for theirs in other.writes)
-        return Answer(CONFLICT, rules, NO) if overlap else None
+        if any(pair.overlap(mine.place, theirs.place)
+               for mine in one.writes for theirs in other.writes):
+            return Answer(CONFLICT, rules, NO)
+        return None
 
     def _gap(self, question: str) -> Answer:
         self._deadline.left()
         path = _place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
-        wanted = logic.conj(self._end.going, logic.disj(
+        lacks_it = logic.disj(
             self._machine.may_lack(end), self._machine.may_be_null(end),
-            values.when(
-                end, lambda each: isinstance(each, values.Const)
-                and each.value in (None, data_path.ABSENT))))
+            values.when(end, _is_nothing))
+        wanted = logic.conj(self._end.going, lacks_it)
 
         def confirms(machine: Witness) -> bool:
             done = self._engine.evaluate(self._rules, machine)
@@ -295,6 +341,12 @@ class Proof:
             'a machine is treated differently')
 
 
+def _is_nothing(alternative: values.Alternative) -> bool:
+    """Return whether a value is missing or null."""
+    return isinstance(alternative, values.Const) and (
+        alternative.value in (None, data_path.ABSENT))
+
+
 def _place_of(mistake: Exception) -> str:
     """Return where a mistake was noticed."""
     frame = traceback.extract_tb(mistake.__traceback__)[-1]
@@ -304,24 +356,34 @@ def _place_of(mistake: Exception) -> str:
 
 def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
     """Return whether two sets are word for word the same rules in order."""
-    mine, theirs = ([dataclasses.replace(
+    if len(one) != len(other):
+        return False
+    for mine, theirs in zip(one, other, strict=True):
+        if _without_name(mine) != _without_name(theirs):
+            return False
+        # Variables are read in their order, which "==" does not compare.
+        if list(mine.vars) != list(theirs.vars):
+            return False
+    return True
+
+
+def _without_name(rule: model.Rule) -> model.Rule:
+    """Return a rule without all that does not change what it does."""
+    return dataclasses.replace(
         rule, uuid='', description=None, priority=0, built_in=False,
-        revision=None) for rule in rules] for rules in (one, other))
-    return mine == theirs and all(
-        list(rule.vars) == list(same.vars)
-        for rule, same in zip(mine, theirs, strict=True))
+        revision=None)
 
 
 def _texts(tables: table.Tables) -> set[str]:
     """Return all texts in tables whose rows are looked at."""
     found: set[str] = set()
-    for each in tables.values():
-        if each.definition.of is not None:
-            found.add(each.definition.of)
-        if len(each) > expected_row.MOST_ROWS:
+    for expected in tables.values():
+        if expected.definition.of is not None:
+            found.add(expected.definition.of)
+        if len(expected) > expected_row.MOST_ROWS:
             continue
-        found.update(each.keys)
-        for row in each.rows:
+        found.update(expected.keys)
+        for row in expected.rows:
             found.update(row)
             found.update(value for value in row.values()
                          if isinstance(value, str))
@@ -341,25 +403,27 @@ def parse(questions: str) -> list[str]:
 
     :raises: ValueError that says what is none.
     """
-    found = [each.strip() for each in questions.split(',') if each.strip()]
-    for each in found:
-        kind, _colon, path = each.partition(':')
+    parts = (part.strip() for part in questions.split(','))
+    found = [part for part in parts if part]
+    for asked in found:
+        kind, _colon, path = asked.partition(':')
         if kind == GAP and path:
             try:
                 root, *steps = _place(path)
                 if root == 'node' and steps:
                     schema.check_path(tuple(steps), schema.NODE)
             except exceptions.InspectionRulesError as exc:
-                raise ValueError(f'{each}: {exc}') from exc
-        elif each not in OF_RULES:
+                raise ValueError(f'{asked}: {exc}') from exc
+        elif asked not in OF_RULES:
             raise ValueError(
                 _('%s is no question; there are dead, shadowed, conflict '
-                  'and gap:<path>') % each)
+                  'and gap:<path>') % asked)
     return found
 
 
 def _place(path: str) -> data_path.Path:
     """Return a path with the name of its root, the node if it has none."""
     place = data_path.parse(path)
-    return place if place[0] in ('node', 'plugin_data', 'ports') else (
-        'node', *place)
+    if place[0] in ('node', 'plugin_data', 'ports'):
+        return place
+    return ('node', *place)

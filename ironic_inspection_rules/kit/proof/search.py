@@ -2,6 +2,7 @@
 
 """The search for a machine, and how long it may take."""
 
+import dataclasses
 import math
 import time
 
@@ -43,8 +44,28 @@ class Deadline:
         return left
 
 
+@dataclasses.dataclass(frozen=True)
+class _Fact:
+    """What holds of machines, or may be assumed of them under a label.
+
+    ``names`` are those of all that it is about.
+    """
+
+    formula: logic.Formula
+    names: set[str]
+    label: str = ''
+
+
 class MachineSearch:
-    """Searches machines, those first that are like the sample."""
+    """Searches machines, those first that are like the sample.
+
+    What is usual of a field, and each limit of the search, is an assumption.
+    Where the solver finds no machine it names assumptions that contradict
+    what is wanted. First the usual ones are given up, the least unusual
+    first; then the limits that are in the way. If a machine may matter that
+    is beyond a limit, none within it is no answer, and the limit is the
+    reason.
+    """
 
     def __init__(self, machine: machines.SymbolicMachine,
                  deadline: Deadline) -> None:
@@ -60,9 +81,9 @@ class MachineSearch:
         domain, limits = self._machine.settle()
         self._limits: dict[str, cells.Limit] = {}
         self._about: dict[str, list[int]] = {}
-        self._facts: list[tuple[logic.Formula, set[str], str]] = []
-        for each in domain:
-            self._note(each)
+        self._facts: list[_Fact] = []
+        for fact in domain:
+            self._note(fact)
         for number, limit in enumerate(limits):
             self._limits[f'limit {number}'] = limit
             self._note(limit.formula, f'limit {number}')
@@ -71,12 +92,12 @@ class MachineSearch:
                 self._note(usual, f'usual {rank} {cell.name}')
         self._asked = self._machine.asked
 
-    def _note(self, fact: logic.Formula, name: str = '') -> None:
-        """Keep what holds, or what may be assumed under a name."""
-        about = names(fact)
-        for each in about:
-            self._about.setdefault(each, []).append(len(self._facts))
-        self._facts.append((fact, about, name))
+    def _note(self, formula: logic.Formula, label: str = '') -> None:
+        """Keep what holds, or what may be assumed under a label."""
+        fact = _Fact(formula, names(formula), label)
+        for name in fact.names:
+            self._about.setdefault(name, []).append(len(self._facts))
+        self._facts.append(fact)
 
     def find(self, wanted: logic.Formula) -> witnesses.Witness | None:
         """Return a machine for which something holds; None if there is none.
@@ -93,8 +114,19 @@ class MachineSearch:
         self._patience = Deadline(_PATIENCE, 'the search takes too long')
         self._solver = z3.Solver()
         self._solver.add(wanted)
+        labels = self._add_facts(names(wanted))
+        return self._find(wanted, labels)
+
+    def _add_facts(self, asked: set[str]) -> list[str]:
+        """Give the solver what holds of some names, and of others by these.
+
+        The other facts are about parts of a machine that do not matter, and
+        would only cost time.
+
+        :returns: the labels of what may be assumed.
+        """
         labels: list[str] = []
-        ahead, seen, added = list(names(wanted)), set[str](), set[int]()
+        ahead, seen, added = list(asked), set[str](), set[int]()
         while ahead:
             name = ahead.pop()
             if name in seen:
@@ -104,18 +136,20 @@ class MachineSearch:
                 if number in added:
                     continue
                 added.add(number)
-                fact, about, label = self._facts[number]
-                ahead += about - seen
-                if label:
-                    labels.append(label)
-                    fact = z3.Implies(z3.Bool(label), fact)
-                self._solver.add(fact)
-        return self._find(wanted, labels)
+                fact = self._facts[number]
+                ahead += fact.names - seen
+                formula = fact.formula
+                if fact.label:
+                    labels.append(fact.label)
+                    formula = z3.Implies(z3.Bool(fact.label), formula)
+                self._solver.add(formula)
+        return labels
 
     def _find(self, wanted: logic.Formula,
               labels: list[str]) -> witnesses.Witness | None:
-        limits = [each for each in labels if each in self._limits]
-        usual = [each for each in labels if each not in self._limits]
+        """Return a machine that contradicts as few labels as may be."""
+        limits = [label for label in labels if label in self._limits]
+        usual = [label for label in labels if label not in self._limits]
         reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
             core = self._check([*usual, *limits])
@@ -124,21 +158,23 @@ class MachineSearch:
                 self._beyond = reasons
                 return witnesses.Witness.of(self._machine,
                                             self._solver.model())
-            unusual = {each for each in core if each.startswith('usual')}
+            unusual = {label for label in core if label.startswith('usual')}
             if unusual:
                 # Another value is less unusual than none.
-                rank = min(each[:len('usual 0')] for each in unusual)
-                usual = [each for each in usual if each not in unusual
-                         or not each.startswith(rank)]
+                rank = min(label[:len('usual 0')] for label in unusual)
+                given_up = {label for label in unusual
+                            if label.startswith(rank)}
+                usual = [label for label in usual if label not in given_up]
                 continue
-            # Where a limit is in the way, there may be others beyond it.
-            beyond = [each for each in limits if each in core and not (
-                self._is_complete(self._limits[each], wanted))]
+            beyond = [label for label in limits if label in core
+                      and not self._is_complete(self._limits[label], wanted)]
             if not beyond:
                 return None
-            reasons += [f'depends on {self._limits[each].reason}'
-                        for each in beyond]
-            limits = [each for each in limits if each not in beyond]
+            # Where a limit is in the way, there may be machines beyond it.
+            reasons += [f'depends on {self._limits[label].reason}'
+                        for label in beyond]
+            limits = [label for label in limits if label not in beyond]
+            # An unusual machine there is as good as any.
             usual = []
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 

@@ -3,9 +3,14 @@
 """Machines that the solver has found, as inventories that people know.
 
 They are the sample of this package where nothing has to differ from it.
+
+The engine runs the rules on each of them before anybody sees it. The formulas
+are another description of what the engine does, and where the two differ the
+engine is right: so a mistake of a translation costs an answer, and never
+makes a "yes" that is none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 import copy
 import dataclasses
 import functools
@@ -35,6 +40,13 @@ from ironic_inspection_rules.traits import names as trait_names
 
 ABSENT = data_path.ABSENT
 
+_MOST_ITEMS = 64
+"""Items of a list in a witness: the solver does not mind how many it has."""
+
+_KINDS = {type(None): 'null', bool: 'boolean', int: 'number', float: 'float',
+          str: 'text', dict: 'mapping', list: 'list'}
+"""The kind of a field by the type of its value in JSON."""
+
 
 @functools.cache
 def sample() -> dict[str, typing.Any]:
@@ -47,8 +59,9 @@ def sample() -> dict[str, typing.Any]:
 
 def usual(cell: cells.Cell) -> typing.Any:
     """Return what a field is in the sample, ABSENT if it is not there."""
-    return False if cell.steps[:-1] == cells.TRAITS else data_path.get(
-        sample(), cell.steps)
+    if cell.steps[:-1] == cells.TRAITS:
+        return False
+    return data_path.get(sample(), cell.steps)
 
 
 def usual_parts(cell: cells.Cell
@@ -61,25 +74,30 @@ def usual_parts(cell: cells.Cell
     parts = []
     if 'text' in cell.kinds and len(cell.kinds) > 1:
         # Rules hardly ask for a value of a type that nobody reports.
-        known = cell.type or 'text'
-        parts += [(2, logic.disj(*(cell.is_of(kind) for kind in cell.kinds
-                                   if kind in ('absent', known)))),
-                  (3, logic.disj(*(cell.is_of(kind) for kind in cell.kinds
-                                   if kind in ('absent', 'text', known))))]
+        reported = ['absent', cell.type or 'text']
+        parts += [(2, _is_of_one(cell, reported)),
+                  (3, _is_of_one(cell, [*reported, 'text']))]
     value = usual(cell)
-    kind = {type(None): 'null', bool: 'boolean', int: 'number',
-            float: 'float', str: 'text',
-            dict: 'mapping', list: 'list'}.get(type(value), 'absent')
+    kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:
         return parts
     parts.append((1, cell.is_of(kind)))
     if kind == 'mapping':
         parts.append((0, cell.empty == z3.BoolVal(not value)))
+    elif kind == 'list' and kind in cell.terms:
+        parts.append((0, cell.terms[kind] == len(value)))
     elif kind in cell.terms:
-        wanted = len(value) if kind == 'list' else value
-        parts.append((0, cell.terms[kind] == (
-            logic.constant(wanted) if isinstance(wanted, str) else wanted)))
+        known = value
+        if isinstance(value, str):
+            known = logic.constant(value)
+        parts.append((0, cell.terms[kind] == known))
     return parts
+
+
+def _is_of_one(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
+    """Return when a field is of one of some kinds."""
+    return logic.disj(*(cell.is_of(kind) for kind in cell.kinds
+                        if kind in kinds))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,29 +113,29 @@ class Witness:
     def of(cls, machine: machines.SymbolicMachine,
            found: z3.ModelRef) -> 'Witness':
         """Return the machine that a model of the solver is."""
-        roots = {name: _build(machine.cells[name,], found)
-                 if (name,) in machine.cells else copy.deepcopy(
-                     sample()[name]) for name in sample()}
+        roots: dict[str, typing.Any] = {}
+        for name, usual_root in sample().items():
+            if (name,) in machine.cells:
+                roots[name] = _build(machine.cells[name,], found)
+            else:
+                # No rule asks for it.
+                roots[name] = copy.deepcopy(usual_root)
         node = roots['node']
-        traits = node.pop(cells.TRAITS[1], {})
-        node['traits'] = _trait_names(traits)
-        properties = node.get('properties')
-        capabilities = properties.pop(cells.CAPABILITIES[-1], None) if (
-            isinstance(properties, dict)) else None
-        if capabilities:
-            properties['capabilities'] = ','.join(
-                f'{name}:{value}' for name, value in capabilities.items())
-        ports = ('ports',) in machine.cells and machine.cells['ports',].items
-        return cls(roots['inventory'], roots['plugin_data'], node,
-                   tuple(roots['ports']) if ports else None)
+        node['traits'] = _trait_names(node.pop(cells.TRAITS[1], {}))
+        _write_capabilities(node.get('properties'))
+        ports = None
+        if ('ports',) in machine.cells and machine.cells['ports',].items:
+            ports = tuple(roots['ports'])
+        return cls(roots['inventory'], roots['plugin_data'], node, ports)
 
     @property
     def facts(self) -> working_copy.Facts:
         """The machine as the first rule finds it."""
-        return working_copy.Facts(
-            self.inventory, self.plugin_data, self.node,
-            machine_test.ports(self.inventory) if self.ports is None
-            else self.ports)
+        ports = self.ports
+        if ports is None:
+            ports = machine_test.ports(self.inventory)
+        return working_copy.Facts(self.inventory, self.plugin_data, self.node,
+                                  ports)
 
     def write(self, folder: pathlib.Path, name: str) -> tuple[str, str | None]:
         """Write the files that ``test`` reads.
@@ -125,43 +143,59 @@ class Witness:
         :returns: the file of the inventory and, where the node matters, that
             of the node.
         """
-        written: list[tuple[str, typing.Any]] = [('inventories', {
-            'inventory': self.inventory, 'plugin_data': self.plugin_data})]
-        if self.node != sample()['node'] or self.ports is not None:
-            written.append(('nodes', {
-                'node': self.node, **({} if self.ports is None else {
-                    'ports': list(self.ports)})}))
-        paths = []
-        for kind, data in written:
-            path = folder / kind / f'{name}.json'
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(data, indent=2, ensure_ascii=False)
-            with exceptions.naming(str(path)):
-                path.write_text(f'{text}\n', encoding='utf-8')
-            paths.append(str(path))
-        return paths[0], paths[1] if paths[1:] else None
+        inventory = _write(folder / 'inventories' / f'{name}.json', {
+            'inventory': self.inventory, 'plugin_data': self.plugin_data})
+        if self.node == sample()['node'] and self.ports is None:
+            return inventory, None
+        data: dict[str, typing.Any] = {'node': self.node}
+        if self.ports is not None:
+            data['ports'] = list(self.ports)
+        return inventory, _write(folder / 'nodes' / f'{name}.json', data)
+
+
+def _write(path: pathlib.Path, data: typing.Any) -> str:
+    """Write a file of JSON, and return its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    with exceptions.naming(str(path)):
+        path.write_text(f'{text}\n', encoding='utf-8')
+    return str(path)
 
 
 def _trait_names(traits: dict[str, bool]) -> list[str]:
     """Return the names of traits; a star stands for one that has no other."""
-    found = []
+    names = []
     for name, is_there in traits.items():
         if is_there and name.endswith('*'):
-            begin = name[:-1]
-            name = next((each for each in (
-                f'{begin}OTHER', 'CUSTOM_OTHER', *sorted(trait_names.STANDARD))
-                if str(each).startswith(begin) and each not in traits
-                and trait_names.is_good(each)), '')
+            name = _other_trait(name[:-1], traits)
         if is_there and name:
-            found.append(name)
-    return sorted(found)
+            names.append(name)
+    return sorted(names)
+
+
+def _other_trait(prefix: str, known: Container[str]) -> str:
+    """Return a trait with a prefix that no rule names, empty if none has."""
+    for name in (f'{prefix}OTHER', 'CUSTOM_OTHER',
+                 *sorted(trait_names.STANDARD)):
+        is_other = name.startswith(prefix) and name not in known
+        if is_other and trait_names.is_good(name):
+            return str(name)
+    return ''
+
+
+def _write_capabilities(properties: typing.Any) -> None:
+    """Make a text of the capabilities of a node."""
+    if not isinstance(properties, dict):
+        return
+    capabilities = properties.pop(cells.CAPABILITIES[-1], None)
+    if capabilities:
+        properties['capabilities'] = ','.join(
+            f'{name}:{value}' for name, value in capabilities.items())
 
 
 def _build(cell: cells.Cell, found: z3.ModelRef) -> typing.Any:
-    kind = cell.kinds[0]
-    if len(cell.kinds) > 1:
-        number = found.eval(cell.kind, model_completion=True).as_long()
-        kind = cell.kinds[number] if 0 <= number < len(cell.kinds) else kind
+    """Return the value that a model gives a field, ABSENT for none."""
+    kind = _kind_of(cell, found)
     if kind == 'absent':
         return ABSENT
     if kind == 'null':
@@ -170,13 +204,26 @@ def _build(cell: cells.Cell, found: z3.ModelRef) -> typing.Any:
         return _build_mapping(cell, found)
     value = found.eval(cell.terms[kind], model_completion=True)
     if kind == 'list':
-        return [_item(cell, found, index)
-                for index in range(min(value.as_long(), 64))]
+        length = min(value.as_long(), _MOST_ITEMS)
+        return [_item(cell, found, index) for index in range(length)]
     if kind == 'text':
         return _text(cell, logic.text_of(value))
     if kind == 'float':
         return float(value.as_fraction())
-    return z3.is_true(value) if kind == 'boolean' else value.as_long()
+    if kind == 'boolean':
+        return z3.is_true(value)
+    return value.as_long()
+
+
+def _kind_of(cell: cells.Cell, found: z3.ModelRef) -> str:
+    """Return the kind of which a field is in a model."""
+    if len(cell.kinds) == 1:
+        return cell.kinds[0]
+    number = found.eval(cell.kind, model_completion=True).as_long()
+    if 0 <= number < len(cell.kinds):
+        return str(cell.kinds[number])
+    # The solver was not asked about the field, and took any number.
+    return cell.kinds[0]
 
 
 def _text(cell: cells.Cell, text: str) -> str:
@@ -196,10 +243,13 @@ def _is_surrogate(character: str) -> bool:
 
 def _build_mapping(cell: cells.Cell, found: z3.ModelRef
                    ) -> dict[str, typing.Any]:
+    """Return a mapping: what no rule asks for in it is as in the sample."""
     if z3.is_true(found.eval(cell.empty)):
         return {}
     there = usual(cell)
-    made = copy.deepcopy(there) if isinstance(there, dict) else {}
+    made: dict[str, typing.Any] = {}
+    if isinstance(there, dict):
+        made = copy.deepcopy(there)
     for name, below in cell.below.items():
         value = _build(below, found)
         made.pop(name, None)
@@ -218,26 +268,43 @@ def _build_mapping(cell: cells.Cell, found: z3.ModelRef
 
 def _item(cell: cells.Cell, found: z3.ModelRef, index: int) -> typing.Any:
     """Return an item of a list: what is not asked for is as usual."""
+    below = None
+    value = ABSENT
+    if index < len(cell.items):
+        below = cell.items[index]
+        value = _build(below, found)
+    base = _usual_item(cell, index)
+    if isinstance(base, dict) and isinstance(value, dict) and (
+            below is not None):
+        asked = {name: entry for name, entry in value.items()
+                 if name in below.below}
+        others = {name: entry for name, entry in base.items()
+                  if name not in below.below}
+        return {**others, **asked}
+    if value is not ABSENT:
+        return value
+    if base is not ABSENT:
+        return base
+    return None
+
+
+def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
+    """Return an item of the sample, ABSENT if there is none like it.
+
+    After the last one of the sample come others like it, with an address, a
+    name and a serial number of their own.
+    """
     there = usual(cell)
-    below = cell.items[index] if index < len(cell.items) else None
-    value = ABSENT if below is None else _build(below, found)
-    if isinstance(there, list) and there:
-        base = copy.deepcopy(there[min(index, len(there) - 1)])
-        if isinstance(base, dict):
-            if index >= len(there):
-                for name, suffix in (('mac_address', f'{index + 1:02x}'),
-                                     ('name', str(index)),
-                                     ('serial', f'{index:02d}')):
-                    if isinstance(base.get(name), str):
-                        base[name] = base[name][:-len(suffix)] + suffix
-            if isinstance(value, dict) and below is not None:
-                for name in below.below:
-                    base.pop(name, None)
-                return {**base, **{name: each for name, each in value.items()
-                                   if name in below.below}}
-        if value is ABSENT:
-            return base
-    return None if value is ABSENT else value
+    if not isinstance(there, list) or not there:
+        return ABSENT
+    item = copy.deepcopy(there[min(index, len(there) - 1)])
+    if isinstance(item, dict) and index >= len(there):
+        endings = {'mac_address': f'{index + 1:02x}', 'name': str(index),
+                   'serial': f'{index:02d}'}
+        for name, ending in endings.items():
+            if isinstance(item.get(name), str):
+                item[name] = item[name][:-len(ending)] + ending
+    return item
 
 
 class Engine:
@@ -252,18 +319,20 @@ class Engine:
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
 
+    def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
+        if id(rule) not in self._plans:
+            self._plans[id(rule)] = machine_test.compile_opened(
+                rule, self._tables)
+            self._kept.append(rule)
+        return self._plans[id(rule)]
+
     def evaluate(self, rules: Sequence[model.Rule],
                  witness: Witness) -> evaluation.Evaluation:
         """Run rules in the order given."""
         by_phase: dict[str, list[compiler.CompiledRule]] = {}
         for rule in rules:
-            if rule.mode == model.OFF:
-                continue
-            if id(rule) not in self._plans:
-                self._plans[id(rule)] = machine_test.compile_opened(
-                    rule, self._tables)
-                self._kept.append(rule)
-            by_phase.setdefault(rule.phase, []).append(self._plans[id(rule)])
+            if rule.mode != model.OFF:
+                by_phase.setdefault(rule.phase, []).append(self._plan(rule))
         return evaluation.evaluate(by_phase, witness.facts, explain=False)
 
     def outcome(self, rules: Sequence[model.Rule],
@@ -272,20 +341,15 @@ class Engine:
         done = self.evaluate(rules, witness)
         error = None
         if done.error is not None:
-            reason = ''
-            if isinstance(done.error, exceptions.RuleFailed):
-                reason = done.error.reason or ''
-            for rule in rules:
-                if rule.uuid == done.error.rule_uuid:
-                    reason = disclosure.say(rule, reason)
-            error = type(done.error).__name__, reason
+            error = type(done.error).__name__, _reason(done.error, rules)
         return error, state(done.facts)
 
     def differs(self, one: Sequence[model.Rule],
                 other: Sequence[model.Rule], witness: Witness) -> bool:
         """Return whether two sets of rules treat a machine differently."""
-        return not data_path.same(*(
-            list(self.outcome(rules, witness)) for rules in (one, other)))
+        mine = list(self.outcome(one, witness))
+        theirs = list(self.outcome(other, witness))
+        return not data_path.same(mine, theirs)
 
     def clashes(self, rules: Sequence[model.Rule], first: int, second: int,
                 place: data_path.Path, written: states.SymbolicWrite,
@@ -299,26 +363,43 @@ class Engine:
         found = []
         for number in (first - 1, first, second):
             done = self.evaluate(rules[:number + 1], witness)
-            if number >= first and (
-                    not matched(done, rules[number])
-                    or done.error is not None and not isinstance(
-                        done.error, exceptions.RuleFailed)):
-                return False
+            if number >= first:
+                # A rule that fails an inspection has written before it does.
+                is_broken = done.error is not None and not isinstance(
+                    done.error, exceptions.RuleFailed)
+                if is_broken or not matched(done, rules[number]):
+                    return False
             found.append(at(state(done.facts), place))
         before, one, other = found
         if place[:2] == ('ports', states.ANY_PORT):
             return any(one[port] != other.get(port)
                        and one[port] != before.get(port) for port in one)
-        is_known = values.when(written.value, lambda each: isinstance(
-            each, values.UnknownValue)) is logic.FALSE
-        return not data_path.same(one, other) and (
-            is_known or not data_path.same(one, before))
+        if data_path.same(one, other):
+            return False
+        is_known = values.when(written.value, _is_unknown) is logic.FALSE
+        return is_known or not data_path.same(one, before)
+
+
+def _is_unknown(alternative: values.Alternative) -> bool:
+    return isinstance(alternative, values.UnknownValue)
+
+
+def _reason(error: exceptions.RuleError,
+            rules: Sequence[model.Rule]) -> str:
+    """Return the message of an error of a rule as users are told it."""
+    reason = ''
+    if isinstance(error, exceptions.RuleFailed):
+        reason = error.reason or ''
+    for rule in rules:
+        if rule.uuid == error.rule_uuid:
+            reason = disclosure.say(rule, reason)
+    return reason
 
 
 def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
     """Return whether a rule matched."""
-    return any(each.matched and each.rule.uuid == rule.uuid
-               for each in (*done.traces, *done.audited))
+    return any(record.matched and record.rule.uuid == rule.uuid
+               for record in (*done.traces, *done.audited))
 
 
 def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
@@ -348,12 +429,23 @@ def at(found: dict[str, typing.Any], place: data_path.Path) -> typing.Any:
     """
     if place[:2] == cells.TRAITS:
         traits = found['node']['traits']
-        return place[2] in traits if place[2:] else traits
+        if place[2:]:
+            return place[2] in traits
+        return traits
     if place[:3] == cells.CAPABILITIES:
-        there = data_path.get(found, ('node', 'properties', 'capabilities'))
-        return [each for each in (there if isinstance(there, list) else ())
-                if str(each).startswith(':'.join([*place[3:], '']))]
+        return _capabilities_at(found, place[3:])
     if place[:2] == ('ports', states.ANY_PORT):
         return {address: data_path.get(port, place[2:])
                 for address, port in found['ports'].items()}
     return data_path.get(found, place)
+
+
+def _capabilities_at(found: dict[str, typing.Any],
+                     names: data_path.Path) -> list[typing.Any]:
+    """Return the capability of a name, all without one."""
+    there = data_path.get(found, cells.CAPABILITY_TEXT)
+    if not isinstance(there, list):
+        return []
+    beginning = ':'.join([*names, ''])
+    return [capability for capability in there
+            if str(capability).startswith(beginning)]
