@@ -50,8 +50,9 @@ class Addresses:
             return None
         if is_common(address):
             return text
-        width: int = address.max_prefixlen
-        network = min(int(length), width) if slash else width
+        network: int = address.max_prefixlen
+        if slash:
+            network = min(int(length), network)
         made = self._write(address, self._replaced(address, network), host)
         return f'{made}{percent}{zone}{slash}{length}'
 

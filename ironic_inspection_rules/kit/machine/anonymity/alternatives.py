@@ -27,16 +27,27 @@ def compiled(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
 
     :param patterns: with a letter, a digit or an escaped character first.
     """
-    return re.compile('|'.join(
-        _with_edge(edge, sorted(given, key=lambda text: (-len(text), text)))
-        for edge, given in patterns.items() if given) or '(?!)', re.DOTALL)
+    alternatives = []
+    for edge, given in patterns.items():
+        if given:
+            ordered = sorted(given, key=_longest_first)
+            alternatives.append(_with_edge(edge, ordered))
+    # A pattern of nothing would match everywhere.
+    return re.compile('|'.join(alternatives) or '(?!)', re.DOTALL)
+
+
+def _longest_first(pattern: str) -> tuple[int, str]:
+    return -len(pattern), pattern
 
 
 def _with_edge(edge: Edge, patterns: list[str]) -> str:
+    """Return one pattern of some with the same edge, by their beginnings."""
     before, after = edge.value
     firsts: dict[str, list[str]] = {}
     for pattern in patterns:
-        length = 2 if pattern.startswith('\\') else 1
+        length = 1
+        if pattern.startswith('\\'):
+            length = 2
         firsts.setdefault(pattern[:length], []).append(pattern[length:])
     return '|'.join(f'{first}{before}(?:{_by_first(rest)}){after}'
                     for first, rest in firsts.items())
@@ -48,8 +59,10 @@ def _by_first(patterns: list[str]) -> str:
         return '|'.join(patterns)
     firsts: dict[str, list[str]] = {}
     for pattern in patterns:
+        first = pattern[:1]
         # What is no letter may be part of a class or a group.
-        first = pattern[:1] if pattern[:1].isalnum() else ''
+        if not first.isalnum():
+            first = ''
         firsts.setdefault(first, []).append(pattern[len(first):])
     others = firsts.pop('', [])
     return '|'.join([f'{first}(?:{_by_first(rest)})'

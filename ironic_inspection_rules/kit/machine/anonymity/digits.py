@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 import functools
 import hmac
+import string
 
 _CACHED = 65536
 _LOOKED_BACK = 128
@@ -63,6 +64,20 @@ def cased(text: str, made: str) -> str:
     if any(character in 'ABCDEF' for character in text):
         return made.upper()
     return made
+
+
+def laid_over(text: str, digits: str) -> str:
+    """Return a text with other digits in place of its hexadecimal ones.
+
+    :param digits: as many as the text has.
+    """
+    following = iter(digits)
+    characters = []
+    for character in text:
+        if character in string.hexdigits:
+            character = next(following)
+        characters.append(character)
+    return ''.join(characters)
 
 
 def _shifted(key: bytes, place: int, digits: Sequence[int],

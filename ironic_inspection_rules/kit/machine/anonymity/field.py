@@ -88,7 +88,9 @@ def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
     kind = kind_of(name, parent)
     if kind is not FieldKind.OTHER:
         return kind
-    return FieldKind.MAYBE_VERSION if around is FieldKind.VERSION else around
+    if around is FieldKind.VERSION:
+        return FieldKind.MAYBE_VERSION
+    return around
 
 
 def is_model(name: str) -> bool:

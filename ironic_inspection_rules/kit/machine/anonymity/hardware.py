@@ -3,7 +3,6 @@
 """Addresses of hardware: MAC, EUI-64, GUID, WWN."""
 
 import re
-import string
 
 from ironic_inspection_rules.kit.machine.anonymity import digits
 
@@ -41,10 +40,8 @@ class Hardware:
             between them.
         """
         octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
-        made = iter(self._octets(octets).hex())
-        return digits.cased(text, ''.join(
-            next(made) if character in string.hexdigits else character
-            for character in text))
+        made = self._octets(octets).hex()
+        return digits.cased(text, digits.laid_over(text, made))
 
     def wwn(self, text: str) -> str:
         """Replace a WWN, EUI-64 or GUID.
@@ -52,8 +49,10 @@ class Hardware:
         :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
             ``eui.`` before them.
         """
+        start = 0
         head = _HEAD.match(text)
-        start = head.end() if head else 0
+        if head is not None:
+            start = head.end()
         number = text[start:]
         if not number or set(number) <= {'0'}:
             return text

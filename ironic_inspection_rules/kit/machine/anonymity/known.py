@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 import functools
 import ipaddress
 import re
-import string
 from typing import NamedTuple
 
 from ironic_inspection_rules.kit.machine.anonymity import address
 from ironic_inspection_rules.kit.machine.anonymity import alternatives
+from ironic_inspection_rules.kit.machine.anonymity import digits as notation
 from ironic_inspection_rules.kit.machine.anonymity import field
 from ironic_inspection_rules.kit.machine.anonymity import form
 
@@ -78,10 +78,14 @@ class Known:
             self._add_word(host, self._name(host))
 
     def _is_name(self, text: str) -> bool:
-        shortest = _SHORTEST_MIXED if _is_mixed(text) else _SHORTEST
+        """Check that a text is long enough, and no word of all data."""
+        shortest = _SHORTEST
+        if _is_mixed(text):
+            shortest = _SHORTEST_MIXED
+        if len(text) < shortest:
+            return False
         plain = lowered(text)
-        return (len(text) >= shortest and plain not in _FIELD_NAMES
-                and plain not in self._kept)
+        return plain not in _FIELD_NAMES and plain not in self._kept
 
     def _add_word(self, text: str, made: str) -> None:
         self._names[text] = made
@@ -105,9 +109,9 @@ class Known:
         if found in self._names:
             return self._names[found]
         made = self._names[name]
-        if found.isupper():
-            return made.upper()
-        return made.lower() if found.islower() else made
+        if found.islower():
+            return made.lower()
+        return _like(found, made)
 
     def _add(self, pattern: str, key: str, replace: Replacing,
              edge: Edge = Edge.ANYWHERE) -> None:
@@ -199,7 +203,7 @@ class Known:
 
     def _as_packed(self, found: str) -> str:
         made = self._forms.packed_address(bytes.fromhex(found)).hex()
-        return made.upper() if found.isupper() else made
+        return _like(found, made)
 
     def add_uuid(self, text: str) -> None:
         """Add a UUID, which may also stand without dashes."""
@@ -241,7 +245,10 @@ class Known:
 
 def lowered(text: str) -> str:
     """Return a text of the same length in small letters."""
-    return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
+    # What lower() makes of other letters may be longer.
+    if text.isascii():
+        return text.lower()
+    return text.translate(_ASCII_LOWER)
 
 
 def _is_mixed(text: str) -> bool:
@@ -253,16 +260,24 @@ def _short(mac: str) -> str:
     return ':'.join(pair.removeprefix('0') for pair in re.findall('..', mac))
 
 
-def _laid_over(text: str, digits: str) -> str:
+def _laid_over(text: str, made: str) -> str:
     """Write digits in the notation of a text."""
-    made = iter(digits)
-    written = ''.join(next(made) if character in string.hexdigits
-                      else character for character in text)
-    return written.upper() if text.isupper() else written
+    return _like(text, notation.laid_over(text, made))
+
+
+def _like(text: str, made: str) -> str:
+    """Write a replacement in capitals where a text is."""
+    if text.isupper():
+        return made.upper()
+    return made
 
 
 def _constant(made: str) -> Replacing:
-    return lambda found: made.upper() if found.isupper() else made
+    """Return a function that replaces all by the same."""
+    def replace(found: str) -> str:
+        return _like(found, made)
+
+    return replace
 
 
 def _spaced(digits: str) -> str:

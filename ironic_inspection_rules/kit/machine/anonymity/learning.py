@@ -100,8 +100,10 @@ def _looks_like_serial(key: str) -> bool:
 def _learn_element(learned: known.Known, kind: int, content: str) -> None:
     text = lldp.text(kind, content)
     if text:
-        _learn_text(learned, text,
-                    Kind.NAME if lldp.is_name(kind) else Kind.OTHER)
+        text_kind = Kind.OTHER
+        if lldp.is_name(kind):
+            text_kind = Kind.NAME
+        _learn_text(learned, text, text_kind)
     mac = lldp.mac(kind, content)
     if mac:
         learned.add_octets(mac)

@@ -105,7 +105,9 @@ class _Document:
         if kind in _NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
         made = self._learned.number(value)
-        return value if made is None else made
+        if made is None:
+            return value
+        return made
 
     def _lldp(self, value: Any) -> Any:
         if lldp.is_element(value):
@@ -115,4 +117,6 @@ class _Document:
         if isinstance(value, dict):
             return {self._texts.mended(name): self._lldp(item)
                     for name, item in value.items()}
-        return self._forms.text(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return self._forms.text(value)
+        return value

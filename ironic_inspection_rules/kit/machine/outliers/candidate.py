@@ -101,8 +101,12 @@ def kind_of(path: str, is_number: bool = False) -> str:
     if path.startswith('inventory.system_vendor') or (
             words & {'motherboard', 'chassis'}):
         return part_source.SYSTEM
-    return component(path) or (
-        finding.NUMBER if is_number else finding.FIELD)
+    kind = component(path)
+    if kind is not None:
+        return kind
+    if is_number:
+        return finding.NUMBER
+    return finding.FIELD
 
 
 @functools.lru_cache(20000)

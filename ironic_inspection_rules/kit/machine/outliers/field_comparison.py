@@ -83,7 +83,10 @@ def numbers(sketches: Sequence[sketch.Sketch],
         column = array.array('d')
         for index, amounts in held:
             place = index.get(path)
-            column.append(_ABSENT if place is None else amounts[place])
+            if place is None:
+                column.append(_ABSENT)
+            else:
+                column.append(amounts[place])
         if column.count(column[0]) < len(column):
             yield path, column
 
@@ -129,9 +132,11 @@ def _text_differs(path: str, value: typing.Any, normal: norm.Norm
     usual = str(normal.value)
     if isinstance(value, tuple):
         # Some machines may have one text where others have several.
-        accepted = [
-            normal_value if isinstance(normal_value, tuple)
-            else (normal_value,) for normal_value in normal.accepted]
+        accepted = []
+        for normal_value in normal.accepted:
+            if not isinstance(normal_value, tuple):
+                normal_value = (normal_value,)
+            accepted.append(normal_value)
         lacks, has_more = part_comparison.difference(value, accepted)
         adds = bool(has_more)
         has = _joined(has_more) or 'without ' + _joined(lacks)

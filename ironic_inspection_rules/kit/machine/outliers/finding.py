@@ -107,14 +107,22 @@ class Outlier:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
-        dates = {'since': self.since} if self.dated else {}
-        return {
-            'machine': self.machine, 'kind': self.kind, 'slot': self.slot,
+        plain: dict[str, typing.Any] = {
+            'machine': self.machine,
+            'kind': self.kind,
+            'slot': self.slot,
             'has': self.has,
             'peers': {'value': self.peers.value, 'count': self.peers.count,
                       'of': self.peers.of},
-            'odd': self.odd, 'what': self.what, 'field': self.field,
-            'group': self.group, 'text': self.text, **dates}
+            'odd': self.odd,
+            'what': self.what,
+            'field': self.field,
+            'group': self.group,
+            'text': self.text,
+        }
+        if self.dated:
+            plain['since'] = self.since
+        return plain
 
     def place(self) -> tuple[typing.Any, ...]:
         """Return what to sort findings by: the oddest first."""

@@ -185,8 +185,13 @@ def _unified(amounts: Sequence[float]) -> list[float | None]:
     counts = collections.Counter(
         amount for amount in amounts if not math.isnan(amount))
     unified = norm.unify(counts)
-    return [None if math.isnan(amount) else unified.get(amount, amount)
-            for amount in amounts]
+    column: list[float | None] = []
+    for amount in amounts:
+        if math.isnan(amount):
+            column.append(None)
+        else:
+            column.append(unified.get(amount, amount))
+    return column
 
 
 def _is_counted(path: str) -> bool:

@@ -83,8 +83,9 @@ def shared_counts(counts: 'collections.Counter[Hashable]', least: int
     of = counts.total()
     if of < least:
         return None
-    # In one order whatever machine came first.
-    ordered = sorted(counts, key=lambda value: (-counts[value], str(value)))
+    # In one order whatever machine came first: the most frequent before.
+    ordered = sorted(counts, key=str)
+    ordered.sort(key=counts.__getitem__, reverse=True)
     enough = max(least, of * QUARTER)
     accepted = [value for value in ordered if counts[value] >= enough]
     most_frequent = ordered[0]
@@ -162,7 +163,7 @@ def _counted(known: Sequence[tuple[int, float]], normal: Norm) -> Range:
 def _is_accepted(value: float, normal: Norm) -> bool:
     if value in normal.accepted:
         return True
-    nearest = min(normal.accepted, key=lambda known: abs(known - value))
+    nearest = _nearest(normal.accepted, value)
     is_count = nearest.is_integer() and value.is_integer()
     if is_count and max(abs(nearest), abs(value)) < _EXACT:
         return False
@@ -205,8 +206,9 @@ def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
         each.
     :returns: by each number that is replaced, the more frequent one nearby.
     """
-    amounts = [value for value in counts if _is_capacity(value)]
-    amounts.sort(key=lambda value: (-counts[value], value))
+    # The most frequent before, of equally frequent ones the least.
+    amounts = sorted(value for value in counts if _is_capacity(value))
+    amounts.sort(key=counts.__getitem__, reverse=True)
     known: list[float] = []
     replaced = {}
     for amount in amounts:
@@ -214,8 +216,7 @@ def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
         nearby = [near for near in known[max(0, place - 1):place + 1]
                   if abs(near - amount) <= _COUNTED * abs(near)]
         if nearby:
-            replaced[amount] = min(
-                nearby, key=lambda near: abs(near - amount))
+            replaced[amount] = _nearest(nearby, amount)
         else:
             known.insert(place, amount)
     return replaced
@@ -223,3 +224,11 @@ def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
 
 def _is_capacity(value: typing.Any) -> bool:
     return type(value) in (int, float) and abs(value) >= _EXACT
+
+
+def _nearest(numbers: Iterable[typing.Any], value: float) -> typing.Any:
+    """Return the number that is nearest to a value, the first of several."""
+    def distance(number: typing.Any) -> float:
+        return abs(number - value)
+
+    return min(numbers, key=distance)

@@ -332,18 +332,14 @@ class _Together:
                         ) -> candidate.Candidate:
         number = len(part_list.items)
         is_fewer = number < normal.value
-        values = lost if is_fewer else added
-        description = ''
-        if values:
-            part = {name: some[0] for name, some in values.items()}
-            description = f' ({describe(part_list.kind, part)})'
-        what = finding.NEW
-        has = f'{number}{description}'
+        has = str(number)
         usual = str(normal.value)
         if is_fewer:
             what = finding.MISSING
-            has = str(number)
-            usual = f'{normal.value}{description}'
+            usual += _in_brackets(part_list.kind, lost)
+        else:
+            what = finding.NEW
+            has += _in_brackets(part_list.kind, added)
         return candidate.Candidate(
             part_list.kind, what, None, part_list.source, has, usual,
             normal.count, normal.fitting, normal.of, adds=not is_fewer)
@@ -411,6 +407,17 @@ def describe(kind: str, part: Attributes) -> str:
         words = [f'{name} {value}' for name, value
                  in sorted(part.items())[:_MOST_ATTRIBUTES]]
     return ' '.join(dict.fromkeys(words)) or 'one'
+
+
+def _in_brackets(kind: str, values: Attributes) -> str:
+    """Return what a part is that has the first of some values.
+
+    :returns: empty without values.
+    """
+    if not values:
+        return ''
+    part = {name: some[0] for name, some in values.items()}
+    return f' ({describe(kind, part)})'
 
 
 def describe_attributes(kind: str, attributes: Attributes) -> str:

@@ -71,6 +71,11 @@ VALUES = (
 )
 
 
+def _is_any(_item: PartItem) -> bool:
+    """Leave all parts in a list."""
+    return True
+
+
 @dataclasses.dataclass(frozen=True)
 class ComparedParts:
     """A list of a machine's parts.
@@ -88,7 +93,7 @@ class ComparedParts:
     together: tuple[str, ...]
     label: typing.Callable[[Mapping[str, typing.Any]], str]
     picked: str = ''
-    is_picked: typing.Callable[[PartItem], bool] = lambda _item: True
+    is_picked: typing.Callable[[PartItem], bool] = _is_any
 
     def of(self, machine: views.Facts) -> list[PartItem] | None:
         """Return the parts of a machine, None where they are not known."""
@@ -159,7 +164,7 @@ def is_number(value: typing.Any) -> bool:
 
 
 def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
-    """Return the lists of parts that all of some machines report."""
+    """Yield the lists of parts that all of some machines report."""
     def is_known(known: ComparedParts) -> bool:
         return all(known.of(machine) is not None for machine in machines)
 
@@ -171,10 +176,11 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
         if not is_known(devices):
             continue
         # Without the class of a device nobody knows which accelerate.
-        if all(isinstance(item.get('class'), str) for machine in machines
-               for item in devices.of(machine) or ()):
-            yield _devices('accelerators', path, True)
-            yield _devices('pci-devices', path, False)
+        items = [item for machine in machines
+                 for item in devices.of(machine) or ()]
+        if all(isinstance(item.get('class'), str) for item in items):
+            yield _accelerators(path)
+            yield _other_devices(path)
         else:
             yield devices
 
@@ -187,20 +193,25 @@ def _disk(attributes: Mapping[str, typing.Any]) -> str:
 
 
 def _interface(attributes: Mapping[str, typing.Any]) -> str:
+    words = [_ids(attributes, ('vendor', 'product')) or 'interface']
     speed = attributes.get('speed_mbps')
-    return _joined(
-        ':'.join(str(attributes[name]) for name in ('vendor', 'product')
-                 if attributes.get(name)) or 'interface',
-        f'{speed} Mb/s' if speed else None)
+    if speed:
+        words.append(f'{speed} Mb/s')
+    return _joined(*words)
 
 
 def _device(attributes: Mapping[str, typing.Any]) -> str:
-    return ':'.join(str(attributes[name])
-                    for name in part_source.PCI
-                    if attributes.get(name)) or 'device'
+    return _ids(attributes, part_source.PCI) or 'device'
+
+
+def _ids(attributes: Mapping[str, typing.Any], names: Iterable[str]) -> str:
+    """Return those of some attributes that are known, as ``8086:1521``."""
+    return ':'.join(str(attributes[name]) for name in names
+                    if attributes.get(name))
 
 
 def _joined(*words: typing.Any) -> str:
+    """Return the words that are known, in one line."""
     return ' '.join(str(word).strip() for word in words if word)
 
 
@@ -212,17 +223,38 @@ INTERFACES = ComparedParts(
     (*part_source.INTERFACES.attributes, 'speed_mbps'), (), _interface)
 
 
-def _devices(component: str, path: str,
-             accelerators: bool | None = None) -> ComparedParts:
-    known = ComparedParts(component, path, part_source.PCI, (), _device)
-    if accelerators is None:
-        return known
-    name = 'selectattr' if accelerators else 'rejectattr'
+def _devices(component: str, path: str) -> ComparedParts:
+    """Return the PCI devices at a path, all of them."""
+    return ComparedParts(component, path, part_source.PCI, (), _device)
+
+
+def _accelerators(path: str) -> ComparedParts:
+    """Return those PCI devices whose class is that of an accelerator."""
     return dataclasses.replace(
-        known, picked=f"{name}('class', 'matches', "
-               f"'{part_source.ACCELERATOR_CLASS.pattern}')",
-        is_picked=lambda item: accelerators is bool(
-            part_source.ACCELERATOR_CLASS.fullmatch(str(item.get('class')))))
+        _devices('accelerators', path),
+        picked=f'selectattr({_IS_ACCELERATOR})',
+        is_picked=_is_accelerator)
+
+
+def _other_devices(path: str) -> ComparedParts:
+    """Return those PCI devices that are no accelerators."""
+    return dataclasses.replace(
+        _devices('pci-devices', path),
+        picked=f'rejectattr({_IS_ACCELERATOR})',
+        is_picked=_is_no_accelerator)
+
+
+_IS_ACCELERATOR = (
+    f"'class', 'matches', '{part_source.ACCELERATOR_CLASS.pattern}'")
+
+
+def _is_accelerator(item: PartItem) -> bool:
+    device_class = str(item.get('class'))
+    return part_source.ACCELERATOR_CLASS.fullmatch(device_class) is not None
+
+
+def _is_no_accelerator(item: PartItem) -> bool:
+    return not _is_accelerator(item)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -141,90 +141,123 @@ class _Profile:
 def differences(machines: Sequence[views.Facts],
                 tolerated: component.Tolerance,
                 given: Container[str] = ()) -> Iterator[Deviation]:
-    """Return all ways in which a machine may differ from the given ones."""
+    """Yield all ways in which a machine may differ from the given ones."""
     for value in component.VALUES:
-        known = [value.of(each) for each in machines]
-        if None in known or value.path in given:
-            continue
-        field = f'{{{value.path} | {_UNKNOWN}}}'
-        expected = list(dict.fromkeys(known))
-        # Firmware between two versions that were seen is another one, even
-        # where Ironic has turned the versions into numbers.
-        if value.component == component.FIRMWARE or not all(
-                map(component.is_number, known)):
-            condition = {'op': '!one-of', 'args': {
-                'value': field, 'values': list(map(sort.escape, expected))}}
-            text = _(' or ').join(map(str, expected))
-        elif value.component in tolerated.observed:
-            condition, text = _among(field, expected)
-        else:
-            widen = tolerated.size if value.sized else tolerated.count
-            low, high = min(known), max(known)
-            if value.name != 'sockets':
-                low, high = widen(value.component, low, high)
-            condition, text = _within(low, field, high)
-        yield Deviation(
-            ', '.join(filter(None, (value.component, value.name))), condition,
-            f'{value.component}: ' + _('%(found)s, not %(expected)s') % {
-                'found': ' '.join(filter(None, (value.name, field,
-                                                value.unit))),
-                'expected': sort.escape(' '.join(filter(None, (
-                    text, value.unit))))})
+        known = [value.of(machine) for machine in machines]
+        if None not in known and value.path not in given:
+            yield _other_value(value, known, tolerated)
     for parts in component.parts(machines):
-        yield from _differences(parts, [parts.of(each) or []
-                                        for each in machines], tolerated)
+        listed = [parts.of(machine) or [] for machine in machines]
+        yield from _other_parts(parts, listed, tolerated)
 
 
-def _differences(parts: component.ComparedParts,
+def _other_value(value: component.Scalar, known: Sequence[typing.Any],
+                 tolerated: component.Tolerance) -> Deviation:
+    """Return the deviation of a machine that has another value.
+
+    :param known: the values of the given machines.
+    """
+    field = f'{{{value.path} | {_UNKNOWN}}}'
+    expected = list(dict.fromkeys(known))
+    are_numbers = all(map(component.is_number, known))
+    # Firmware between two versions that were seen is another one, even
+    # where Ironic has turned the versions into numbers.
+    if value.component == component.FIRMWARE or not are_numbers:
+        condition = {'op': '!one-of', 'args': {
+            'value': field, 'values': list(map(sort.escape, expected))}}
+        text = _(' or ').join(map(str, expected))
+    elif value.component in tolerated.observed:
+        condition, text = _among(field, expected)
+    else:
+        low, high = min(known), max(known)
+        if value.sized:
+            low, high = tolerated.size(value.component, low, high)
+        elif value.name != 'sockets':
+            low, high = tolerated.count(value.component, low, high)
+        condition, text = _within(low, field, high)
+    message = _('%(found)s, not %(expected)s') % {
+        'found': _spaced(value.name, field, value.unit),
+        'expected': sort.escape(_spaced(text, value.unit))}
+    about = value.component
+    if value.name:
+        about += f', {value.name}'
+    return Deviation(about, condition, f'{value.component}: {message}')
+
+
+def _other_parts(parts: component.ComparedParts,
                  listed: Sequence[Sequence[component.PartItem]],
                  tolerated: component.Tolerance) -> Iterator[Deviation]:
-    """Return the ways in which a machine may have other parts."""
-    name, field = parts.component, f'{{{parts.field}}}'
-    length = f'{{{parts.field} | length}}'
+    """Yield the ways in which a machine may have other parts.
+
+    :param listed: the parts of each of the given machines.
+    """
+    name = parts.component
     sorts = sort.sorts(parts, listed, tolerated)
-    for each in sorts:
-        counts = [each.count(items) for items in listed]
-        found = f'{{{" | ".join([parts.field, *each.filters, "length"])}}}'
+    for part_sort in sorts:
+        counts = [part_sort.count(items) for items in listed]
+        filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
+        count = f'{{{filters}}}'
         if name in tolerated.observed:
-            condition, text = _among(found, counts)
+            condition, text = _among(count, counts)
         else:
             low, high = tolerated.count(name, min(counts), max(counts))
-            condition, text = _within(low, found, high)
-        yield Deviation(
-            f'{name}, {each.label}', condition,
-            f'{name}: ' + _('%(found)s of %(expected)s') % {
-                'found': found,
-                'expected': sort.escape(f'{text} × {each.label}')})
+            condition, text = _within(low, count, high)
+        message = _('%(found)s of %(expected)s') % {
+            'found': count,
+            'expected': sort.escape(f'{text} × {part_sort.label}')}
+        yield Deviation(f'{name}, {part_sort.label}', condition,
+                        f'{name}: {message}')
     if not sorts:
-        yield Deviation(f'{name}, ' + _('none'), _within(0, length, 0)[0],
+        length = f'{{{parts.field} | length}}'
+        condition, _text = _within(0, length, 0)
+        yield Deviation(f'{name}, ' + _('none'), condition,
                         f'{name}: ' + _('%s, not any') % length)
-    elif all(each.tests for each in sorts):
-        shown = _(' and ').join(
-            f"{attribute} {{{parts.field} | "
-            f"selectattr('{attribute}', 'ne', null) | "
-            f"map(attribute='{attribute}') | unique | join(', ') | "
-            f'{_UNKNOWN}}}' for attribute in parts.attributes
-            if any(attribute in each.tests for each in sorts))
-        yield Deviation(
-            f'{name}, ' + _('others'),
-            {'op': 'none-of', 'loop': field,
-             'conditions': [each.condition for each in sorts]},
-            f'{name}: ' + _('not all are expected, there are %s') % shown)
+    elif all(part_sort.tests for part_sort in sorts):
+        # A sort without tests has all parts, so that there are no others.
+        yield _parts_of_no_sort(parts, sorts)
+
+
+def _parts_of_no_sort(parts: component.ComparedParts,
+                      sorts: Sequence[sort.PartSort]) -> Deviation:
+    """Return the deviation of a machine with parts of another sort."""
+    name = parts.component
+    values = []
+    for attribute in parts.attributes:
+        if any(attribute in part_sort.tests for part_sort in sorts):
+            values.append(
+                f"{attribute} {{{parts.field} | "
+                f"selectattr('{attribute}', 'ne', null) | "
+                f"map(attribute='{attribute}') | unique | join(', ') | "
+                f'{_UNKNOWN}}}')
+    condition = {
+        'op': 'none-of',
+        'loop': f'{{{parts.field}}}',
+        'conditions': [part_sort.condition for part_sort in sorts],
+    }
+    message = (_('not all are expected, there are %s')
+               % _(' and ').join(values))
+    return Deviation(f'{name}, ' + _('others'), condition,
+                     f'{name}: {message}')
+
+
+def _spaced(*words: str) -> str:
+    """Return the words that are not empty, in one line."""
+    return ' '.join(word for word in words if word)
 
 
 def _within(low: int, field: str, high: int) -> tuple[Written, str]:
     """Return the condition that a number is not in a range, and the range."""
     if low == high:
         return {'op': '!eq', 'args': {'values': [field, low]}}, str(low)
-    return {'op': '!le', 'args': {'values': [low, field, high]}}, (
-        _('%(low)s to %(high)s') % {'low': low, 'high': high})
+    text = _('%(low)s to %(high)s') % {'low': low, 'high': high}
+    return {'op': '!le', 'args': {'values': [low, field, high]}}, text
 
 
 def _among(field: str, numbers: Sequence[typing.Any]) -> tuple[Written, str]:
     """Return the condition that a number is none of some, and these."""
     seen = sorted(set(numbers))
-    return {'op': '!one-of', 'args': {'value': field, 'values': seen}}, (
-        _(' or ').join(map(str, seen)))
+    text = _(' or ').join(map(str, seen))
+    return {'op': '!one-of', 'args': {'value': field, 'values': seen}}, text
 
 
 def _action(op: str, **args: typing.Any) -> Written:

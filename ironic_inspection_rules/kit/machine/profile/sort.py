@@ -44,7 +44,7 @@ class ValueTest:
         if self.values == (None,):
             return {'op': 'is-none', 'args': {'value': field}}
         return {'op': 'one-of', 'args': {
-            'value': field, 'values': [escape(each) for each in self.values]}}
+            'value': field, 'values': list(map(escape, self.values))}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +104,9 @@ class PartSort:
 
 def escape(value: typing.Any) -> typing.Any:
     """Write a value so that no part of it is a replacement field."""
-    return interpolation.escape(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return interpolation.escape(value)
+    return value
 
 
 _ESCAPED = str.maketrans({'\\': '\\\\', "'": "\\'", '\n': '\\n',
@@ -117,8 +119,9 @@ def literal(value: typing.Any) -> str:
         return f'[{", ".join(map(literal, value))}]'
     if isinstance(value, str):
         return f"'{value.translate(_ESCAPED)}'"
-    return {True: 'true', False: 'false'}[value] if isinstance(
-        value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def sorts(known: component.ComparedParts,
@@ -132,19 +135,33 @@ def sorts(known: component.ComparedParts,
     used = [name for name in known.attributes
             if any(item.get(name) not in (None, '')
                    for items in listed for item in items)]
-    keys = [list(dict.fromkeys(tuple(
-        value if isinstance(value := item.get(name), str | int | float)
-        else None for name in used) for item in items)) for items in listed]
-    seen = list(dict.fromkeys(key for each in keys for key in each))
-    groups = [[key] for key in seen if all(key in each for each in keys)]
-    together: dict[Hashable, list[Key]] = {}
-    for key in seen:
-        if [key] not in groups:
-            together.setdefault(tuple(
-                value for name, value in zip(used, key, strict=True)
-                if name in known.together), []).append(key)
-    return _without_overlaps(known, used, [*groups, *together.values()],
+    keys_of_machines = [{_key(item, used) for item in items}
+                        for items in listed]
+    # In the order in which they come, so that the rules do not change.
+    keys = dict.fromkeys(_key(item, used)
+                         for items in listed for item in items)
+    everywhere: list[list[Key]] = []
+    somewhere: dict[Hashable, list[Key]] = {}
+    for key in keys:
+        if all(key in of_machine for of_machine in keys_of_machines):
+            everywhere.append([key])
+            continue
+        shared = tuple(value for name, value in zip(used, key, strict=True)
+                       if name in known.together)
+        somewhere.setdefault(shared, []).append(key)
+    return _without_overlaps(known, used, [*everywhere, *somewhere.values()],
                              tolerated)
+
+
+def _key(item: component.PartItem, used: Sequence[str]) -> Key:
+    """Return the attributes of a part, None for what is no plain value."""
+    values = []
+    for name in used:
+        value = item.get(name)
+        if not isinstance(value, str | int | float):
+            value = None
+        values.append(value)
+    return tuple(values)
 
 
 def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
@@ -155,43 +172,65 @@ def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
     for group in groups:
         new = _sort(known, used, group, tolerated)
         for place, (others, other) in enumerate(made):
-            first, second = new.tests.get(_SIZE), other.tests.get(_SIZE)
-            if (isinstance(first, RangeTest) and isinstance(second, RangeTest)
-                    and first.low <= second.high
-                    and second.low <= first.high
-                    and {**new.tests, _SIZE: None} == {
-                        **other.tests, _SIZE: None}):
+            if _overlap(new, other):
                 merged = others + group
                 made[place] = merged, _sort(known, used, merged, tolerated)
                 break
         else:
             made.append((group, new))
+    # A range that has become wider may overlap another one now.
     if len(made) < len(groups):
-        return _without_overlaps(known, used, [keys for keys, _each in made],
+        return _without_overlaps(known, used,
+                                 [keys for keys, _part_sort in made],
                                  tolerated)
-    return [each for _keys, each in made]
+    return [part_sort for _keys, part_sort in made]
+
+
+def _overlap(first: PartSort, second: PartSort) -> bool:
+    """Check that two sorts differ in a range of sizes only, which overlap."""
+    first_sizes = first.tests.get(_SIZE)
+    second_sizes = second.tests.get(_SIZE)
+    if not isinstance(first_sizes, RangeTest):
+        return False
+    if not isinstance(second_sizes, RangeTest):
+        return False
+    if first_sizes.low > second_sizes.high:
+        return False
+    if second_sizes.low > first_sizes.high:
+        return False
+    return {**first.tests, _SIZE: None} == {**second.tests, _SIZE: None}
 
 
 def _sort(known: component.ComparedParts, used: Sequence[str],
           group: Sequence[Key], tolerated: component.Tolerance) -> PartSort:
+    """Return one sort that accepts the parts of all keys of a group."""
     tests: dict[str, ValueTest | RangeTest] = {}
     shown: dict[str, typing.Any] = {}
     for place, name in enumerate(used):
         values = tuple(dict.fromkeys(key[place] for key in group))
-        if name == _SIZE and all(map(component.is_number, values)) and (
-                known.component in tolerated.observed):
+        if name == _SIZE and all(map(component.is_number, values)):
+            if known.component in tolerated.observed:
+                tests[name] = ValueTest(values)
+                shown[name] = _names([_bytes(size)
+                                      for size in sorted(values)])
+            else:
+                low, high = min(values), max(values)
+                tests[name] = RangeTest(
+                    *tolerated.size(known.component, low, high))
+                shown[name] = _range(_bytes(low), _bytes(high))
+        elif len(values) == 1:
             tests[name] = ValueTest(values)
-            shown[name] = _names([_bytes(each) for each in sorted(values)])
-        elif name == _SIZE and all(map(component.is_number, values)):
-            tests[name] = RangeTest(*tolerated.size(
-                known.component, min(values), max(values)))
-            low, high = _bytes(min(values)), _bytes(max(values))
-            shown[name] = low if low == high else _(
-                '%(low)s to %(high)s') % {'low': low, 'high': high}
-        elif len(values) == 1 or None not in values:
+            shown[name] = values[0]
+        elif None not in values:
             tests[name] = ValueTest(values)
-            shown[name] = values[0] if len(values) == 1 else _names(values)
+            shown[name] = _names(values)
     return PartSort(tests, known.label(shown))
+
+
+def _range(low: str, high: str) -> str:
+    if low == high:
+        return low
+    return _('%(low)s to %(high)s') % {'low': low, 'high': high}
 
 
 def _names(values: Sequence[typing.Any]) -> str:
@@ -206,4 +245,7 @@ def _bytes(size: float) -> str:
         if size < 999.5:
             return f'{size:.3g} {unit}'
         size /= 1000
-    return f'{size:.3g} TB' if size < 999.5 else f'{size:.0f} TB'
+    # There is no larger unit, so all digits stay.
+    if size >= 999.5:
+        return f'{size:.0f} TB'
+    return f'{size:.3g} TB'
