@@ -30,8 +30,9 @@ class _Option:
 
     def takes(self, word: str) -> bool:
         """Check whether the next word is a value of this option."""
-        if self.action is None or '=' in self.words[0] or (
-                self.action.nargs not in (None, '+')):
+        if self.action is None or self.action.nargs not in (None, '+'):
+            return False
+        if '=' in self.words[0]:
             return False
         if word.startswith('-'):
             return word == STANDARD_OUTPUT and len(self.words) == 1
@@ -70,8 +71,9 @@ def arranged(actions: Iterable[argparse.Action],
         while left and option.takes(left[0]):
             option.words.append(left.pop(0))
         options.append(option)
-    missing = sum(not action.option_strings and action.nargs in (None, '+')
-                  for action in known) - len(files)
+    needed = [action for action in known
+              if not action.option_strings and action.nargs in (None, '+')]
+    missing = len(needed) - len(files)
     for option in reversed(options):
         # An option keeps at least one value.
         given = max(0, min(missing, len(option.words) - 2))
@@ -216,12 +218,14 @@ def _find(known: Iterable[argparse.Action],
           word: str) -> argparse.Action | None:
     """Return the option of a word, which may be an unambiguous prefix."""
     name = word.partition('=')[0]
-    found = {id(action): action for action in known
-             for option in action.option_strings
-             if option == name or (name.startswith(_END)
-                                   and option.startswith(name))}
-    exact = [action for action in found.values()
-             if name in action.option_strings]
-    if exact:
-        return exact[0]
-    return next(iter(found.values())) if len(found) == 1 else None
+    fitting = []
+    for action in known:
+        if name in action.option_strings:
+            return action
+        # Only long options may be shortened.
+        if name.startswith(_END) and any(
+                option.startswith(name) for option in action.option_strings):
+            fitting.append(action)
+    if len(fitting) != 1:
+        return None
+    return fitting[0]

@@ -65,12 +65,13 @@ class Lint(arguments.FileCommand):
         parsed_args.files = table_file.rule_files(parsed_args.files)
         if parsed_args.fix:
             for path in dict.fromkeys(parsed_args.files):
-                mended = mended_file.mend(path, registry.installed())
-                for each in sorted(mended):
-                    if parsed_args.format == 'table':
-                        self.app.stdout.write(
-                            _('%(path)s:%(line)d: mended: %(what)s\n')
-                            % each._asdict())
+                mendings = mended_file.mend(path, registry.installed())
+                if parsed_args.format != 'table':
+                    continue
+                for mending in sorted(mendings):
+                    self.app.stdout.write(
+                        _('%(path)s:%(line)d: mended: %(what)s\n')
+                        % mending._asdict())
         paths = machine_test.find_inventories(parsed_args.inventory)
         with progress.steps(len(paths), hidden=not paths) as advance:
             site = lint.Site(
@@ -79,11 +80,14 @@ class Lint(arguments.FileCommand):
                 paths, advance)
             findings = lint.lint(parsed_args.files, registry.installed(),
                                  site)
-        findings = [each for each in findings
-                    if each.check not in parsed_args.ignore]
+        findings = [finding for finding in findings
+                    if finding.check not in parsed_args.ignore]
         text = _PRINTERS[parsed_args.format](findings)
-        self.app.stdout.write(f'{text}\n' if text else '')
-        return 1 if any(each.is_problem for each in findings) else 0
+        if text:
+            self.app.stdout.write(f'{text}\n')
+        if any(finding.is_problem for finding in findings):
+            return 1
+        return 0
 
 
 def _release(text: str) -> str:
@@ -94,29 +98,42 @@ def _release(text: str) -> str:
 
 
 def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
+    """Return a table of findings and a line with their numbers, if any."""
     if not findings:
         return ''
+    rows = []
+    for finding in findings:
+        place = f'{finding.path}:{finding.line}:{finding.column}'
+        rows.append([place, finding.level, finding.rule or '',
+                     finding.message, finding.check])
     shown = table.render(
-        [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')],
-        [[f'{each.path}:{each.line}:{each.column}',
-          each.level, each.rule or '', each.message, each.check]
-         for each in findings])
-    levels = collections.Counter(each.level for each in findings)
-    errors, warnings, notes = (levels[level] for level in (
-        lint.ERROR, lint.WARNING, lint.NOTE))
+        [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')], rows)
+    levels = collections.Counter(finding.level for finding in findings)
+    errors = levels[lint.ERROR]
+    warnings = levels[lint.WARNING]
+    notes = levels[lint.NOTE]
     counted = ', '.join((
         _P('%d error', '%d errors', errors) % errors,
         _P('%d warning', '%d warnings', warnings) % warnings,
         _P('%d note', '%d notes', notes) % notes))
+    files = {finding.path for finding in findings}
     return f'{shown}\n' + _('%(counted)s; files: %(files)d') % {
-        'counted': counted, 'files': len({each.path for each in findings})}
+        'counted': counted, 'files': len(files)}
+
+
+def _as_json(findings: typing.Sequence[lint.Finding]) -> str:
+    plain = [dataclasses.asdict(finding) for finding in findings]
+    return json.dumps(plain, indent=2)
+
+
+def _as_sarif(findings: typing.Sequence[lint.Finding]) -> str:
+    return json.dumps(sarif.report(findings), indent=2)
 
 
 _PRINTERS: dict[str, typing.Callable[
     [typing.Sequence[lint.Finding]], str]] = {
-    'json': lambda findings: json.dumps(
-        list(map(dataclasses.asdict, findings)), indent=2),
-    'sarif': lambda findings: json.dumps(sarif.report(findings), indent=2),
+    'json': _as_json,
+    'sarif': _as_sarif,
     'table': _as_table,
 }
 
@@ -144,14 +161,16 @@ class Convert(arguments.FileCommand):
         files = [converted_file.convert(path, registry.installed(),
                                         parsed_args.language == 'ironic')
                  for path in table_file.rule_files(parsed_args.files)]
-        arguments.write(parsed_args.output, '\n'.join(
-            each.text for each in files), self.app.stdout)
-        lost = [found for each in files for found in each.lost]
-        for found in lost:
+        text = '\n'.join(converted.text for converted in files)
+        arguments.write(parsed_args.output, text, self.app.stdout)
+        lost = [loss for converted in files for loss in converted.lost]
+        for loss in lost:
             self.app.stderr.write(
-                f'{found.path}:{found.line}:{found.column}: {found.rule}: '
-                f'{found.message}\n')
-        return 1 if lost else 0
+                f'{loss.path}:{loss.line}:{loss.column}: {loss.rule}: '
+                f'{loss.message}\n')
+        if lost:
+            return 1
+        return 0
 
 
 class Schema(arguments.FileCommand):

@@ -55,6 +55,10 @@ class Collect(arguments.FileCommand):
         return 0
 
 
+def _do_nothing(_manager: typing.Any) -> None:
+    """Stand in for what must not happen to a machine in use."""
+
+
 def _collect() -> dict[str, typing.Any]:
     # Libraries of the agent still import Eventlet.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
@@ -70,7 +74,7 @@ def _collect() -> dict[str, typing.Any]:
     cfg.CONF([], project='ironic-python-agent', default_config_files=[])
     # In a ramdisk it first assembles RAIDs, sets up multipath and loads
     # modules, which must not happen to a machine in use.
-    hardware.GenericHardwareManager.initialize = lambda manager: None
+    hardware.GenericHardwareManager.initialize = _do_nothing
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}
     inspector.collect_default(data, failures)

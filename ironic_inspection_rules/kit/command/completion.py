@@ -187,7 +187,9 @@ def fish(found: list[CommandWords]) -> str:
                          f'{before}" -f -a {choice}')
         within = f'__{name}_within {" ".join((call.program, *call.words))}'
         for option, choices in call.options.items():
-            kind = '-l' if option.startswith('--') else '-s'
+            kind = '-s'
+            if option.startswith('--'):
+                kind = '-l'
             line = (f'complete -c {call.program} -n "{within}" '
                     f'{kind} {option.lstrip("-")}')
             if choices:

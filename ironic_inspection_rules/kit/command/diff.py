@@ -3,6 +3,7 @@
 """ironic-inspection-rules diff: what a change of rules changes."""
 
 import argparse
+import collections
 from collections.abc import Iterator
 import json
 import os
@@ -65,19 +66,16 @@ class Diff(arguments.FileCommand):
                 advance, (old.tables, new.tables))
             noted = found.note(treated)
             if parsed_args.html:
-                arguments.write(parsed_args.html, diff_page.render({
-                    'old': old.paths, 'new': new.paths,
-                    'rules': [*(each.as_dict() for each in changes),
+                page = diff_page.render({
+                    'old': old.paths,
+                    'new': new.paths,
+                    'rules': [*(change.as_dict() for change in changes),
                               *diff_text.table_changes(found.tables)],
-                    'machines': ({
-                        'name': os.path.relpath(each.path),
-                        'differs': each.differs, 'old': each.old,
-                        'new': each.new,
-                        'lines': each.lines if each.problem is None
-                        else (each.problem,)} for each in noted)}),
-                    self.app.stdout)
-            for _each in noted:
-                pass
+                    'machines': map(_on_page, noted),
+                })
+                arguments.write(parsed_args.html, page, self.app.stdout)
+            # Without a page nobody else asks for the machines.
+            collections.deque(noted, maxlen=0)
         output = arguments.beside(parsed_args.html, self.app.stdout)
         if parsed_args.format == 'json':
             output.write(json.dumps(found.as_dict(), indent=2) + '\n')
@@ -93,9 +91,24 @@ class Diff(arguments.FileCommand):
             self.app.stderr.write(f'{problem}\n')
         if found.problems:
             return EXIT_ERROR
-        differs = found.groups or found.tables or any(
-            each.differs for each in changes)
-        return EXIT_DIFFERENT if differs else 0
+        if found.groups or found.tables or any(
+                change.differs for change in changes):
+            return EXIT_DIFFERENT
+        return 0
+
+
+def _on_page(treatment: machine_diff.Treatment) -> dict[str, typing.Any]:
+    """Return a machine as the page has it."""
+    lines = treatment.lines
+    if treatment.problem is not None:
+        lines = (treatment.problem,)
+    return {
+        'name': os.path.relpath(treatment.path),
+        'differs': treatment.differs,
+        'old': treatment.old,
+        'new': treatment.new,
+        'lines': lines,
+    }
 
 
 class _Found:
@@ -112,23 +125,28 @@ class _Found:
     def note(self, treated: typing.Iterable[machine_diff.Treatment]
              ) -> Iterator[machine_diff.Treatment]:
         """Record machines, and yield them again."""
-        for each in treated:
+        for treatment in treated:
             self.count += 1
-            if each.problem is not None:
-                self.problems.append(each.problem)
-            if each.differs:
-                self.groups.setdefault((each.old, each.new, each.lines),
-                                       []).append(each.path)
-            yield each
+            if treatment.problem is not None:
+                self.problems.append(treatment.problem)
+            if treatment.differs:
+                alike = (treatment.old, treatment.new, treatment.lines)
+                self.groups.setdefault(alike, []).append(treatment.path)
+            yield treatment
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
-        return {
-            'rules': [each.as_dict() for each in self.changes],
-            'machines': [{'inventories': paths, 'old': old, 'new': new,
-                          'lines': list(lines)}
-                         for (old, new, lines), paths in self.groups.items()],
+        machines = []
+        for (old, new, lines), paths in self.groups.items():
+            machines.append({'inventories': paths, 'old': old, 'new': new,
+                             'lines': list(lines)})
+        plain: dict[str, typing.Any] = {
+            'rules': [change.as_dict() for change in self.changes],
+            'machines': machines,
             'inventories': self.count,
-            **({'tables': self.tables} if self.tables else {}),
-            'different': sum(map(len, self.groups.values())),
-            'problems': self.problems}
+        }
+        if self.tables:
+            plain['tables'] = self.tables
+        plain['different'] = sum(map(len, self.groups.values()))
+        plain['problems'] = self.problems
+        return plain

@@ -89,7 +89,9 @@ def unreported(found: peers.Result, by: Sequence[str]) -> str:
 
 def status(found: peers.Result) -> int:
     """Return how a command ends."""
-    return EXIT_ODD if found.findings else 0
+    if found.findings:
+        return EXIT_ODD
+    return 0
 
 
 def _field(text: str) -> str:

@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 
+from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.command import arguments
@@ -54,21 +55,27 @@ class Profile(arguments.FileCommand):
         tolerated = component.parse_tolerance(parsed_args.tolerance)
         machines = [machine_file.load(path) for path in
                     machine_test.find_inventories(parsed_args.inventories)]
-        product = component.find(machines[0],
-                                 'inventory.system_vendor.product_name')
-        name = parsed_args.name or (
-            product.strip() if isinstance(product, str) else '') or (
-            _('good machines'))
-        text = yaml_text.comment(_P(
-            'Accepts machines like %(name)s. Made from %(count)d inventory '
-            'by ironic-inspection-rules profile.',
-            'Accepts machines like %(name)s. Made from %(count)d inventories '
-            'by ironic-inspection-rules profile.', len(machines)) % {
-                'name': name, 'count': len(machines)}) + yaml_text.dump(
-            rules.write(machines, name, parsed_args.on_mismatch, tolerated),
-            width=math.inf)
-        arguments.write(parsed_args.output, text, self.app.stdout)
+        name = parsed_args.name or _product(machines[0])
+        about = _P('Accepts machines like %(name)s. Made from %(count)d '
+                   'inventory by ironic-inspection-rules profile.',
+                   'Accepts machines like %(name)s. Made from %(count)d '
+                   'inventories by ironic-inspection-rules profile.',
+                   len(machines))
+        comment = yaml_text.comment(
+            about % {'name': name, 'count': len(machines)})
+        written = rules.write(machines, name, parsed_args.on_mismatch,
+                              tolerated)
+        text = yaml_text.dump(written, width=math.inf)
+        arguments.write(parsed_args.output, comment + text, self.app.stdout)
         return 0
+
+
+def _product(machine: views.Facts) -> str:
+    """Return what machines like one are called."""
+    product = component.find(machine, 'inventory.system_vendor.product_name')
+    if isinstance(product, str) and product.strip():
+        return product.strip()
+    return _('good machines')
 
 
 def _tolerance(text: str) -> str:

@@ -68,8 +68,10 @@ class Prove(arguments.FileCommand):
         from ironic_inspection_rules.kit.proof import question
 
         asked = parsed_args.ask
-        if asked is None:
-            asked = '' if parsed_args.equivalent else USUAL
+        if asked is None and parsed_args.equivalent:
+            asked = ''
+        elif asked is None:
+            asked = USUAL
         try:
             questions = question.parse(asked)
         except ValueError as exc:
@@ -103,8 +105,9 @@ class Prove(arguments.FileCommand):
             self.app.stdout.write(_(
                 'Name a folder with --witness to see machines that show '
                 'it.\n'))
-        return EXIT_YES if any(each.verdict == question.YES
-                               for each in answers) else 0
+        if any(answer.verdict == question.YES for answer in answers):
+            return EXIT_YES
+        return 0
 
     def _print(self, rows: list[dict[str, typing.Any]], how: str) -> None:
         if how == 'json':

@@ -72,12 +72,15 @@ def main(argv: typing.Sequence[str] | None = None) -> int:
     :returns: the status of the command, 1 on an error, 64 on wrong usage,
         130 if interrupted.
     """
+    if argv is None:
+        argv = sys.argv[1:]
     try:
-        return Shell().run(list(sys.argv[1:] if argv is None else argv)
-                           or ['--help'])
+        return Shell().run(list(argv) or ['--help'])
     except SystemExit as exc:
         # argparse returns 2 for errors, which has another meaning here.
-        return os.EX_USAGE if exc.code == 2 else int(exc.code or 0)
+        if exc.code == 2:
+            return os.EX_USAGE
+        return int(exc.code or 0)
     except KeyboardInterrupt:
         # cliff handles it once it runs, but loads for some time before.
         return _INTERRUPTED

@@ -170,13 +170,16 @@ def _number(counted: Plain, use: str) -> str:
 
 def _causes(lost: Sequence[Plain], names: Mapping[str, str]
             ) -> Iterator[str]:
-    """Return a line for each cause of lost nodes."""
+    """Yield a line for each cause of lost nodes, the most frequent first."""
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
         rules = ', '.join(names.get(uuid) or uuid for uuid in node['rules'])
         nodes_by_rules[rules].append(node['name'] or node['uuid'])
-    for rules in sorted(nodes_by_rules, reverse=True,
-                        key=lambda rules: len(nodes_by_rules[rules])):
+
+    def count_nodes(rules: str) -> int:
+        return len(nodes_by_rules[rules])
+
+    for rules in sorted(nodes_by_rules, key=count_nodes, reverse=True):
         nodes = nodes_by_rules[rules]
         yield _P('%(count)d by %(rules)s: %(nodes)s',
                  '%(count)d by %(rules)s: %(nodes)s', len(nodes)) % {

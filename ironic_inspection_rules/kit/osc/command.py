@@ -142,7 +142,9 @@ def reason(error: str) -> str:
 
 def cut(text: str, longest: int = 60) -> str:
     """Shorten a text that is too long for a line or a table cell."""
-    return text if len(text) <= longest else f'{text[:longest]}…'
+    if len(text) > longest:
+        return f'{text[:longest]}…'
+    return text
 
 
 def add_node(parser: Any) -> None:

@@ -163,6 +163,6 @@ def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
         name, uuid = replace.name(name), replace.uuid(uuid)
     safe = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
     if safe != name or not name or safe.lower() in taken:
-        safe = f'{safe}-{uuid}' if safe else uuid
+        safe = '-'.join(filter(None, (safe, uuid)))
     taken.add(safe.lower())
     return f'{safe}.json'

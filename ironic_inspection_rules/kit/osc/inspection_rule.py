@@ -88,13 +88,7 @@ class EditInspectionRule(command.ShowOne):
             if field.default is None and fields.get(name) == '':
                 fields[name] = None
         for name in {*model.CONTENT} & {*fields}:
-            given = fields[name]
-            # Distinguish a text from a file name as the shipped commands do.
-            is_text = given.lstrip().startswith(('[', '{'))
-            source = (f'--{name}', given) if is_text else (given,)
-            fields[name] = (document.load_mapping(*source)
-                            if name == model.VARS
-                            else list(document.load_list(*source).entries))
+            fields[name] = _content(name, fields[name])
         if parsed_args.rule is None:
             shown = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
@@ -111,6 +105,20 @@ class EditInspectionRule(command.ShowOne):
             self.app.stderr.write(_('Warning: %s\n') % warning)
         names = (*model.FIELDS, 'created_at', 'updated_at')
         return names, [shown.get(name) for name in names]
+
+
+def _content(name: str, given: str) -> Any:
+    """Read the variables, the conditions or the actions of a rule.
+
+    :param given: the path of a file, or JSON.
+    """
+    source = [given]
+    # Distinguish a text from a file name as the shipped commands do.
+    if given.lstrip().startswith(('[', '{')):
+        source = [f'--{name}', given]
+    if name == model.VARS:
+        return document.load_mapping(*source)
+    return list(document.load_list(*source).entries)
 
 
 class ImportInspectionRules(command.BaremetalCommand):
@@ -273,7 +281,9 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         else:
             text = _as_tables(result)
         self.app.stdout.write(text + '\n')
-        return 0 if result['result'] == 'ok' else EXIT_FAILED
+        if result['result'] != 'ok':
+            return EXIT_FAILED
+        return 0
 
 
 _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
@@ -281,30 +291,43 @@ _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 
 def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
     """Return the name and the phase of a rule, and why it did not match."""
-    why = [f'{each["op"]}: {_VERDICTS[each["result"]]}'
-           + (f' ({each["reason"]})' if each['reason'] else '')
-           for each in rule['conditions'] or ()]
-    return [rule['description'] or rule['uuid'], rule['phase']], (
-        '\n'.join(why))
+    lines = []
+    for condition in rule['conditions'] or ():
+        line = f'{condition["op"]}: {_VERDICTS[condition["result"]]}'
+        if condition['reason']:
+            line += f' ({condition["reason"]})'
+        lines.append(line)
+    name = [rule['description'] or rule['uuid'], rule['phase']]
+    return name, '\n'.join(lines)
 
 
 def _as_tables(result: dict[str, Any]) -> str:
+    """Return a table of rules and one of changes, and what else is of note."""
     rows = []
     for rule in result['rules']:
         name, why = disclosure.read(
             rule, _explained,
             ([rule['uuid'], ''], _('withheld: the rule is sensitive')))
-        matched = _('yes') if rule['matched'] else _('no')
+        matched = _('no')
+        if rule['matched']:
+            matched = _('yes')
         rows.append([*name, matched, why])
     lines = [table.render(
         [_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)]
-    lines.append(table.render(
-        [_('Object'), _('Change'), _('Path'), _('Value')],
-        [[change['object'], change['op'], change['path'],
-          json.dumps(change['value'], ensure_ascii=False)]
-         for change in result['changes']]) if result['changes'] else _(
-        'nothing would change'))
+    if result['changes']:
+        lines.append(_table_of_changes(result['changes']))
+    else:
+        lines.append(_('nothing would change'))
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
     lines += [_('Warning: %s') % text for text in result.get('warnings', ())]
     return '\n'.join(lines)
+
+
+def _table_of_changes(changes: list[dict[str, Any]]) -> str:
+    rows = []
+    for change in changes:
+        value = json.dumps(change['value'], ensure_ascii=False)
+        rows.append([change['object'], change['op'], change['path'], value])
+    return table.render(
+        [_('Object'), _('Change'), _('Path'), _('Value')], rows)

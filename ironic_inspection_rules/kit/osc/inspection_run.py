@@ -113,15 +113,19 @@ class ExplainInspection(command.BaremetalCommand):
                 baremetal, asked['rule'])
         if asked:
             answer = inspection_run.explain(baremetal, node, **asked)
-            lines = (rule_lines if 'rule' in asked else answer_lines)(answer)
         else:
             answer = _load(baremetal, node)
-            lines = run_lines(answer)
-        printed = {
-            'text': lambda: '\n'.join(lines),
-            'json': lambda: json.dumps(answer, indent=2),
-            'yaml': lambda: yaml_text.dump(answer)}[parsed_args.format]()
-        self.app.stdout.write(printed + '\n')
+        if parsed_args.format == 'json':
+            text = json.dumps(answer, indent=2)
+        elif parsed_args.format == 'yaml':
+            text = yaml_text.dump(answer)
+        elif 'rule' in asked:
+            text = '\n'.join(rule_lines(answer))
+        elif asked:
+            text = '\n'.join(answer_lines(answer))
+        else:
+            text = '\n'.join(run_lines(answer))
+        self.app.stdout.write(text + '\n')
 
 
 class ShowStatistics(command.Lister):
@@ -141,10 +145,20 @@ class ShowStatistics(command.Lister):
         found = inspection_run.rule_statistics(
             self.baremetal, sort_key=key or None,
             sort_dir=direction or None)
-        columns = _ALL_COUNTS if parsed_args.long else _COUNTS
-        return columns, [
-            tuple(round(each[name], 6) if name == 'seconds' else each[name]
-                  for name in columns) for each in found]
+        columns = _COUNTS
+        if parsed_args.long:
+            columns = _ALL_COUNTS
+        rows = []
+        for counted in found:
+            rows.append(tuple(_count(counted, name) for name in columns))
+        return columns, rows
+
+
+def _count(counted: dict[str, Any], name: str) -> Any:
+    """Return a number of a rule, its time to the microsecond."""
+    if name == 'seconds':
+        return round(counted[name], 6)
+    return counted[name]
 
 
 def _load(baremetal: Any, node: str, uuid: str | None = None
@@ -161,7 +175,7 @@ def _load(baremetal: Any, node: str, uuid: str | None = None
 
 
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
-    """Return what the rules of a phase did."""
+    """Yield what the rules of a phase did."""
     for title, rules in ((_('undone: %s'), phase['reverted']),
                          ('%s', phase['rules']),
                          (_('audit: %s'), phase['audit'])):
@@ -192,13 +206,14 @@ def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
 
 def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
          ) -> Iterator[str]:
-    """Return the results of the conditions of a rule and its actions."""
-    for each in conditions:
-        result = each['result']
+    """Yield the results of the conditions of a rule and its actions."""
+    for condition in conditions:
+        result = _('undecided')
+        if condition['result'] is not None:
+            result = str(condition['result']).lower()
         yield _('because %(op)s: %(result)s%(reason)s') % {
-            'op': each['op'], 'reason': _in_brackets(each['reason']),
-            'result': _('undecided') if result is None
-            else str(result).lower()}
+            'op': condition['op'], 'result': result,
+            'reason': _in_brackets(condition['reason'])}
     for action in rule.get('when', ()):
         if action['ran']:
             yield _('%s was carried out') % action['action']
@@ -206,18 +221,20 @@ def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
             yield _('%(action)s was not carried out: %(reason)s') % action
         else:
             yield _('%s was not carried out') % action['action']
-        for each in action['conditions']:
+        for counted in action['conditions']:
             yield '  ' + _('when %(op)s: %(true)d times true, %(false)d '
                            'times false%(reason)s') % {
-                **each, 'reason': _in_brackets(each['reason'])}
+                **counted, 'reason': _in_brackets(counted['reason'])}
 
 
 def _in_brackets(reason: str | None) -> str:
-    return f' ({reason})' if reason else ''
+    if not reason:
+        return ''
+    return f' ({reason})'
 
 
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
-    """Return everything that rules did in a run."""
+    """Yield everything that rules did in a run."""
     yield _in_run(run)
     for phase in model.PHASES:
         if phase in run['phases']:
@@ -266,9 +283,11 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """Return whether a rule matched in a run, and what it did."""
-    yield (_('rule %s matched') if answer['matched']
-           else _('rule %s did not match')) % _name(answer['rule'])
+    """Yield whether a rule matched in a run, and what it did."""
+    text = _('rule %s did not match')
+    if answer['matched']:
+        text = _('rule %s matched')
+    yield text % _name(answer['rule'])
     instead: Iterable[str] = [
         _('The rule is sensitive, and the rest is withheld.')]
     yield from disclosure.read(answer, _lines_of_outcome, instead)

@@ -174,11 +174,14 @@ def _changes(baremetal: Any, start: str | None, each: dict[str, Any]
             baremetal, each['uuid'], since=start)]
         if not later:
             return {'parts': []}
+        newest, oldest = later[0], later[-1]
+        # The state at the time is that of the inventory before it, if there
+        # is one.
         before = next(inventory_history.inventories(
-            baremetal, each['uuid'], marker=later[-1], limit=1), None)
-        return inventory_history.diff(
-            baremetal, each['uuid'], before['uuid'] if before else later[-1],
-            later[0])
+            baremetal, each['uuid'], marker=oldest, limit=1), None)
+        if before is not None:
+            oldest = before['uuid']
+        return inventory_history.diff(baremetal, each['uuid'], oldest, newest)
     except sdk_exceptions.NotFoundException:
         # Fewer than two inventories of the node are kept.
         return {'parts': []}

@@ -230,7 +230,9 @@ class _Span:
         """Return the inspection to look at, None where it is known."""
         if self.normal is None:
             oldest = self._kept - 1
-            return oldest if oldest > self.odd else None
+            if oldest > self.odd:
+                return oldest
+            return None
         if self.normal - self.odd < 2:
             return None
         return (self.odd + self.normal) // 2
@@ -243,7 +245,9 @@ class _Span:
 
     def narrow(self, step: int, is_odd: bool) -> None:
         """Take in whether an inspection shows the finding."""
-        normal = self._kept if self.normal is None else self.normal
+        normal = self.normal
+        if normal is None:
+            normal = self._kept
         if not self.odd < step < normal:
             # Asked for because of another finding.
             return

@@ -32,6 +32,11 @@ Item = TypeVar('Item')
 Result = TypeVar('Result')
 
 
+def _weigh_one(_item: Any) -> int:
+    """Count each item as one step of the progress."""
+    return 1
+
+
 class Requests:
     """Sends requests in threads, and retries after a transient error.
 
@@ -55,7 +60,7 @@ class Requests:
 
     def each(self, function: Callable[[Item], Result],
              items: Sequence[Item], title: str,
-             weigh: Callable[[Item], int] = lambda item: 1
+             weigh: Callable[[Item], int] = _weigh_one
              ) -> Iterator[Result]:
         """Call a function with each item, and return the results in order.
 
@@ -104,8 +109,13 @@ def add_jobs(parser: Any) -> None:
     """Add the option for the number of threads."""
     parser.add_argument(
         '--jobs', metavar='<number>', default=_JOBS,
-        type=lambda text: min(arguments.positive(text), _MOST_JOBS),
+        type=_number_of_jobs,
         help=_('Number of parallel requests (default: %d)') % _JOBS)
+
+
+def _number_of_jobs(text: str) -> int:
+    """Parse a number of threads; more than there may be are that many."""
+    return min(arguments.positive(text), _MOST_JOBS)
 
 
 @contextlib.contextmanager

@@ -94,11 +94,21 @@ def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
 def as_json(plan: rule_set.Plan,
             found: Sequence[dict[str, Any]] | None = None) -> str:
     """Return a plan as JSON."""
-    return json.dumps({'revision': plan.revision, 'rules': [
-        {**step, **{side: replacement.shown(step, side)
-                    for side in ('before', 'after')}}
-        for step in plan.steps], 'tables': list(plan.tables),
-        **({} if found is None else {'capacity': found})}, indent=2)
+    rules = []
+    for step in plan.steps:
+        rules.append({
+            **step,
+            'before': replacement.shown(step, 'before'),
+            'after': replacement.shown(step, 'after'),
+        })
+    plain: dict[str, Any] = {
+        'revision': plan.revision,
+        'rules': rules,
+        'tables': list(plan.tables),
+    }
+    if found is not None:
+        plain['capacity'] = found
+    return json.dumps(plain, indent=2)
 
 
 def _show(planned: _Planned, stream: Any) -> None:
@@ -134,7 +144,9 @@ class PlanInspectionRules(command.BaremetalCommand):
                                   + '\n')
         else:
             _show(planned, self.app.stdout)
-        return EXIT_CHANGES if planned.plan.changes else 0
+        if planned.plan.changes:
+            return EXIT_CHANGES
+        return 0
 
 
 class ApplyInspectionRules(command.BaremetalCommand):

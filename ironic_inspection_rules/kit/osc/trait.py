@@ -44,15 +44,21 @@ class FindNodes(command.Lister):
             raise exceptions.CommandError(
                 _('Give at least one trait to look for.'))
         fields = parsed_args.fields or list(_FIELDS)
-        view = ({'details': True} if _ONLY_IN_DETAIL.intersection(fields)
-                else {'fields': fields})
-        baremetal = self.baremetal
-        nodes = (node.to_dict(original_names=True)
-                 for node in trait.nodes(baremetal, **filters, **view))
-        return (resource_fields.Resource(fields).labels,
-                [[format_columns.ListColumn(value)
-                  if isinstance(value := node.get(field), list) else value
-                  for field in fields] for node in nodes])
+        view = {'fields': fields}
+        if _ONLY_IN_DETAIL.intersection(fields):
+            view = {'details': True}
+        rows = []
+        for node in trait.nodes(self.baremetal, **filters, **view):
+            values = node.to_dict(original_names=True)
+            rows.append([_cell(values.get(field)) for field in fields])
+        return resource_fields.Resource(fields).labels, rows
+
+
+def _cell(value):
+    """Return a value as a cell, which shows the items of a list to people."""
+    if isinstance(value, list):
+        return format_columns.ListColumn(value)
+    return value
 
 
 class ListTraits(command.Lister):
