@@ -40,10 +40,13 @@ class Lint(arguments.FileCommand):
         parser.add_argument(
             '-f', '--format', choices=sorted(_PRINTERS), default='table',
             help=_('How to print what was found'))
+        checks = sorted(lint.OPTIONAL)
+        # Sphinx shows help texts as they are, without values of argparse.
         parser.add_argument(
             '--ignore', metavar='<check>', action='append', default=[],
-            choices=sorted(lint.OPTIONAL),
-            help=_('A check to leave out; may be repeated: %(choices)s'))
+            choices=checks,
+            help=_('A check to leave out; may be repeated: %s')
+            % ', '.join(checks))
         arguments.add_inventories(
             parser, _('File with an inventory, or a directory with such '
                       'files: find rules that none of these machines meets'))

@@ -28,6 +28,8 @@ from ironic_inspection_rules.tests.unit import base
 
 OF_OTHERS = {
     ('admin/pxe-filter', 'ini'): 'tests/unit/test_systemd.py reads the unit',
+    ('cli/ironic-inspection-rules', 'shell'):
+        'cliff writes it from the parsers',
     ('cli/openstack-baremetal', 'shell'): 'cliff writes it from the parsers',
     ('contributor/architecture', 'python'):
         'tests/unit/test_imports.py, tests/functional/test_pages.py',
