@@ -314,25 +314,40 @@ def _or_second_name(value: Value, steps: data_path.Path,
     for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
         second = secret.step(scope.machine, scope.roots[root], *parents,
                              *steps[1:])
-        is_usable = logic.negated(_is_empty(second))
+        is_usable = logic.negated(_is_empty(second, scope.machine))
         is_taken = logic.conj(values.absent(value), is_usable)
         value = values.choose(is_taken, second, value)
     return value
 
 
-def _is_empty(value: Value) -> logic.Formula:
-    """Return when a value is missing, null or an empty text."""
-    parts = [values.when(value, _is_known_empty)]
+def _is_empty(value: Value, machine: machines.SymbolicMachine
+              ) -> logic.Formula:
+    """Return when a value is missing, or one that Python takes for false."""
+    parts = []
     for guard, alternative in value:
-        if isinstance(alternative, values.SolverTerm) and alternative.is_text:
-            parts.append(logic.conj(guard, alternative.term == ''))
+        is_empty = logic.FALSE
+        if isinstance(alternative, values.Const):
+            is_empty = logic.known(alternative.is_missing
+                                   or not alternative.value)
+        elif isinstance(alternative, values.SolverTerm):
+            is_empty = _is_empty_term(alternative)
+        elif isinstance(alternative, values.ItemList):
+            is_empty = alternative.length == 0
+        elif isinstance(alternative, values.Mapping):
+            is_empty = alternative.is_empty(machine)
+        elif isinstance(alternative, values.UnknownValue):
+            is_empty = machine.guess(alternative.reason, 'empty',
+                                     alternative)
+        parts.append(logic.conj(guard, is_empty))
     return logic.disj(*parts)
 
 
-def _is_known_empty(alternative: values.Alternative) -> bool:
-    if alternative.is_missing:
-        return True
-    return isinstance(alternative, values.Const) and not alternative.value
+def _is_empty_term(alternative: values.SolverTerm) -> logic.Formula:
+    if alternative.is_text:
+        return alternative.term == ''
+    if alternative.is_boolean:
+        return logic.negated(alternative.term)
+    return alternative.term == 0
 
 
 def _filtered(calls: Sequence[filter_syntax.Call], value: Value,

@@ -831,6 +831,27 @@ class QuestionTestCase(base.TestCase):
                     '{plugin_data.bmc_address}']}]}
         self.assertEqual({('1',): 'no'}, self.one('dead', removes, asks))
 
+    def test_an_empty_value_of_another_name_is_none(self):
+        field = '{inventory.bmc_address}'
+        for empty in (0, False, 0.0, '', [], {}):
+            is_it = {'op': 'eq', 'args': [field, empty]}
+            if empty in ('', [], {}):
+                is_it = {'op': 'is-empty', 'args': [field]}
+            asks = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}],
+                    'conditions': [
+                        {'op': '!exists', 'args': [
+                            '{plugin_data.bmc_address}']},
+                        {'op': '!exists', 'args': [
+                            '{inventory.bmc_v6address}']},
+                        {'op': 'exists', 'args': [field]}, is_it]}
+            rules = self.parse([{'uuid': MACHINE, **asks}])
+            usual = witness.sample()
+            machine = witness.Witness(
+                {'bmc_address': empty}, {}, usual['node'])
+            self.assertTrue(witness.matched(
+                witness.Engine().evaluate(rules, machine), rules[0]), empty)
+            self.assertNotEqual('yes', self.one('dead', asks)['0',], empty)
+
     def test_the_text_of_capabilities_is_not_what_it_was(self):
         sets = {'priority': 5, 'actions': [
             {'op': 'set-attribute',
