@@ -276,7 +276,7 @@ class Inspection:
             raise ironic_exception.HardwareInspectionFailure(
                 error=str(error)) from error
 
-    def _save(self, phase: str, outcome: runner.Outcome,
+    def _save(self, phase: str, outcome: runner.PhaseOutcome,
               target: working_copy.WorkingCopy, plugin_data: dict) -> None:
         """Save what the rules of a phase changed, with a checkpoint.
 

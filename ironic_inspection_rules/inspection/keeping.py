@@ -36,7 +36,7 @@ def counter() -> statistics.RuleCounter:
     return made
 
 
-def phase_ended(phase: str, outcome: runner.Outcome, seconds: float,
+def phase_ended(phase: str, outcome: runner.PhaseOutcome, seconds: float,
                 node_uuid: str | None, error: Exception | None = None) -> None:
     """Add a phase to statistics and metrics.
 

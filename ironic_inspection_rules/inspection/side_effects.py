@@ -56,7 +56,7 @@ class ServiceEffects(working_copy.Effects):
         LOG.log(getattr(logging, level.upper()), '%s',
                 exceptions.one_line(message))
 
-    def call(self, request: working_copy.Request, seconds: float) -> None:
+    def call(self, request: working_copy.GetRequest, seconds: float) -> None:
         """Send a GET request, in a thread of its own.
 
         ``[DEFAULT]webserver_verify_ca`` says how to verify the server.
@@ -112,7 +112,7 @@ class _Retry(urllib3_retry.Retry):
         return None if seconds is None else _shortened(seconds, self.watch)
 
 
-def _get(request: working_copy.Request,
+def _get(request: working_copy.GetRequest,
          watch: timeutils.StopWatch) -> str | None:
     """Send a GET request; the body of the answer is not read.
 
@@ -174,7 +174,7 @@ class _Session(requests.Session):
     not send the headers of the rule to another host.
     """
 
-    def __init__(self, request: working_copy.Request,
+    def __init__(self, request: working_copy.GetRequest,
                  watch: timeutils.StopWatch) -> None:
         super().__init__()
         self._watch = watch

@@ -64,7 +64,7 @@ MOST_CHANGES = 10_000
 """How many changes of one phase are kept."""
 
 
-def of_phase(outcome: runner.Outcome, seconds: float,
+def of_phase(outcome: runner.PhaseOutcome, seconds: float,
              saved: bool = True) -> Record:
     """Build the record of a phase.
 

@@ -101,7 +101,7 @@ def read(fields: record.Record, places: Places | None = None) -> RecordedRule:
     return RecordedRule(fields)
 
 
-def places_of(outcome: runner.Outcome) -> Places:
+def places_of(outcome: runner.PhaseOutcome) -> Places:
     """Return the places that the sensitive rules of a phase set."""
     places: Places = {}
     room = collections.defaultdict[str, record.Room](record.Room)

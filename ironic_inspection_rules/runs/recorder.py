@@ -58,7 +58,7 @@ class RunRecorder:
         default_factory=dict)
     errors: dict[str, Data] = dataclasses.field(default_factory=dict)
 
-    def add(self, phase: str, outcome: runner.Outcome, seconds: float,
+    def add(self, phase: str, outcome: runner.PhaseOutcome, seconds: float,
             saved: bool = True) -> None:
         """Note what the rules of a phase did."""
         self.phases[phase] = record.of_phase(outcome, seconds, saved)

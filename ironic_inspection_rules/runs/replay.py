@@ -44,7 +44,7 @@ class Incomparable(Exception):
 class PhaseEnd(typing.NamedTuple):
     """How a phase went, and the machine as it leaves it."""
 
-    outcome: runner.Outcome
+    outcome: runner.PhaseOutcome
     facts: working_copy.Facts
 
 
@@ -174,7 +174,7 @@ class Past:
             'phase': phase, 'what': '; '.join(differences)}
 
 
-def _differences_of_matches(kept: record.Record, outcome: runner.Outcome
+def _differences_of_matches(kept: record.Record, outcome: runner.PhaseOutcome
                             ) -> list[str]:
     """Return a sentence for each rule that matched only then, or only now."""
     then = {rule['uuid'] for rule in kept['rules']}

@@ -45,7 +45,7 @@ class RuleCounter:
         self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
 
-    def count(self, outcome: runner.Outcome, node_uuid: str | None,
+    def count(self, outcome: runner.PhaseOutcome, node_uuid: str | None,
               error: Exception | None = None) -> None:
         """Count what the rules of one phase did.
 

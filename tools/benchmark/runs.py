@@ -31,7 +31,7 @@ NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
 
 
 def run_phase(plans: list[compiler.CompiledRule], keep: bool
-              ) -> runner.Outcome:
+              ) -> runner.PhaseOutcome:
     """Run the rules on a machine."""
     target = working_copy.WorkingCopy(working_copy.Facts(
         engine.INVENTORY, {}, engine.NODE))

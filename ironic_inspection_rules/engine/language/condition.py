@@ -48,12 +48,12 @@ class CompiledCondition(abc.ABC):
     def check(self, roots: budget.View) -> bool:
         """Return whether it holds for the data, given by root name."""
 
-    def decide(self, roots: budget.View) -> reasons.Decision:
+    def decide(self, roots: budget.View) -> reasons.ConditionResult:
         """Return whether it holds, and why.
 
         :returns: without a reason if that takes a second look at the data.
         """
-        return reasons.Decision(self.written_op, self.check(roots))
+        return reasons.ConditionResult(self.written_op, self.check(roots))
 
     @abc.abstractmethod
     def reason(self, view: budget.View, shown: budget.View) -> str:

@@ -35,7 +35,7 @@ _WITH_PATHS = ('node', 'port', 'plugin_data')
 """The kinds of writes whose names are paths."""
 
 
-class Operation(typing.Protocol):
+class OperationLike(typing.Protocol):
     """A condition or an action of a rule.
 
     ``arguments`` are those of the rule and the defaults, by name, as written;
@@ -86,7 +86,7 @@ class Effect(typing.NamedTuple):
         """The root of the fields that read the place."""
         return _ROOTS[self.kind]
 
-    def may_be_read_by(self, operation: Operation) -> bool:
+    def may_be_read_by(self, operation: OperationLike) -> bool:
         """Return whether an operation may read the place."""
         return any(self._may_be_at(field) for field in read_by(operation))
 
@@ -110,7 +110,7 @@ def of_field(field: interpolation.Field) -> list[interpolation.Field]:
     return _with_arguments([field])
 
 
-def read_by(operation: Operation) -> list[interpolation.Field]:
+def read_by(operation: OperationLike) -> list[interpolation.Field]:
     """Return the fields in the arguments and the loop of an operation."""
     return fields([*operation.arguments.values(), operation.loop])
 
@@ -134,7 +134,7 @@ def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
         if isinstance(item, interpolation.Field):
             found.append(item)
             ahead += item.filters
-        elif isinstance(item, filter_syntax.Call):
+        elif isinstance(item, filter_syntax.FilterCall):
             ahead += [value for _name, value in item.arguments]
         elif isinstance(item, dict):
             ahead += item.values()
@@ -165,7 +165,7 @@ def mentions(root: str, value: typing.Any) -> bool:
     return isinstance(value, str) and '{' in value and root in value
 
 
-def facts(condition: Operation) -> list[plugin.Fact]:
+def facts(condition: OperationLike) -> list[plugin.Fact]:
     """Return what a condition states of fields, as far as its op knows."""
     try:
         return declared_facts(condition)
@@ -173,7 +173,7 @@ def facts(condition: Operation) -> list[plugin.Fact]:
         return []
 
 
-def declared_facts(condition: Operation) -> list[plugin.Fact]:
+def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
     """Return what a condition states of fields.
 
     :raises: :class:`.exceptions.OperationError` if that is known on a machine
@@ -182,7 +182,7 @@ def declared_facts(condition: Operation) -> list[plugin.Fact]:
     return condition.op.facts(condition.arguments, condition.inverted)
 
 
-def writes(action: Operation) -> typing.Iterator[plugin.Write]:
+def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
     """Yield what an action writes, as far as its op knows.
 
     For each item of a literal loop that is what it writes with the item.
@@ -192,7 +192,7 @@ def writes(action: Operation) -> typing.Iterator[plugin.Write]:
             yield from action.op.writes(arguments)
 
 
-def declared_writes(action: Operation) -> list[plugin.Write]:
+def declared_writes(action: OperationLike) -> list[plugin.Write]:
     """Return what an action writes.
 
     :raises: :class:`.exceptions.OperationError` if that is known on a machine
@@ -216,7 +216,7 @@ def declared_by(op: registry.Op, given: typing.Mapping[str, typing.Any]
     return op.writes({**defaults, **given})
 
 
-def writes_at_paths(action: Operation
+def writes_at_paths(action: OperationLike
                     ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
     """Yield what an action writes at paths, each with the steps of it."""
     for write in writes(action):
@@ -229,7 +229,7 @@ def writes_at_paths(action: Operation
             yield write, steps
 
 
-def made_plugin_data(actions: typing.Iterable[Operation]
+def made_plugin_data(actions: typing.Iterable[OperationLike]
                      ) -> typing.Iterator[str]:
     """Yield the names in plugin data that actions put there."""
     for action in actions:
@@ -239,7 +239,7 @@ def made_plugin_data(actions: typing.Iterable[Operation]
                 yield from steps[:1]
 
 
-def effects(action: Operation) -> typing.Iterator[Effect]:
+def effects(action: OperationLike) -> typing.Iterator[Effect]:
     """Yield what an action leaves at places that its op knows."""
     for write in writes(action):
         effect = _effect(write)
@@ -276,7 +276,7 @@ def _effect(write: plugin.Write) -> Effect | None:
     return Effect(write.kind, place, value, extends)
 
 
-def _by_item(operation: Operation) -> list[dict[str, typing.Any]]:
+def _by_item(operation: OperationLike) -> list[dict[str, typing.Any]]:
     """Return the arguments of an operation, for each item of its loop.
 
     Where the items come out of the data, or there is no loop, they are those

@@ -68,7 +68,7 @@ class SyntaxProblem(Exception):
     """The text is not a filter; the message says what is expected."""
 
 
-class Call(typing.NamedTuple):
+class FilterCall(typing.NamedTuple):
     """One filter as it is written.
 
     :param arguments: pairs of a name, None for a positional argument, and a
@@ -91,7 +91,7 @@ class Reader:
         self._read_path = read_path
         self.position = 0
 
-    def read(self, position: int) -> tuple[Call, ...]:
+    def read(self, position: int) -> tuple[FilterCall, ...]:
         """Read all filters from a position; ``position`` is then after them.
 
         :raises: :class:`SyntaxProblem` if they are invalid.
@@ -102,7 +102,7 @@ class Reader:
             calls.append(self._filter())
         return tuple(calls)
 
-    def _filter(self) -> Call:
+    def _filter(self) -> FilterCall:
         name = self._match(_NAME)
         if name is None:
             raise SyntaxProblem(_('the name of a filter is expected'))
@@ -112,7 +112,7 @@ class Reader:
                 if arguments:
                     self._expect(',')
                 arguments.append(self._argument())
-        return Call(name[0], tuple(arguments))
+        return FilterCall(name[0], tuple(arguments))
 
     def _argument(self) -> tuple[str | None, typing.Any]:
         start = self.position

@@ -68,7 +68,7 @@ class Field(typing.NamedTuple):
     steps: data_path.Path = ()
     conversion: str | None = None
     spec: str | None = None
-    filters: tuple[filter_syntax.Call, ...] = ()
+    filters: tuple[filter_syntax.FilterCall, ...] = ()
     problem: str | None = None
 
     @property

@@ -219,7 +219,7 @@ def gives_row(field: interpolation.Field) -> bool:
     return table_of(field, field.filters[-1]) is not None
 
 
-def table_of(field: interpolation.Field, call: filter_syntax.Call
+def table_of(field: interpolation.Field, call: filter_syntax.FilterCall
              ) -> str | None:
     """Return the name of the table of which a filter gives a row.
 
@@ -256,7 +256,7 @@ def _keeps(field: interpolation.Field) -> bool:
     return field.conversion is None and field.spec is None
 
 
-def _steps_into(call: filter_syntax.Call) -> bool:
+def _steps_into(call: filter_syntax.FilterCall) -> bool:
     """Return whether a filter is ``map(attribute=…)`` without a default."""
     names = [name for name, _value in call.arguments]
     return call.name == 'map' and names == ['attribute']

@@ -78,7 +78,7 @@ class Write(typing.NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Request:
+class GetRequest:
     """A GET request; ``timeout`` and ``backoff_factor`` are seconds."""
 
     url: str
@@ -152,7 +152,7 @@ class Target(typing.Protocol):
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
 
-    def call(self, request: Request) -> None:
+    def call(self, request: GetRequest) -> None:
         """Send a GET request.
 
         :raises: :class:`.exceptions.OperationError` if it fails.

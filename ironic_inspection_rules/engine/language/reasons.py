@@ -69,7 +69,7 @@ def shorten(text: str) -> str:
     return f'{text[:_LONGEST]}…'
 
 
-class Decision(typing.NamedTuple):
+class ConditionResult(typing.NamedTuple):
     """What a condition decided.
 
     ``result`` is None after an error. ``reason`` is one phrase, None where

@@ -298,7 +298,7 @@ class PortPath(Template):
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Item(Template):
+class LoopItem(Template):
     """The value at a path in the item of a loop.
 
     Loops are lenient lists, so their items may have missing fields in them.

@@ -78,7 +78,7 @@ class Single(condition.CompiledCondition):
         # Threads share a plan: with three attributes one could read the value
         # of its own machine and the decision of another. So it is one tuple
         # in one attribute, read once and replaced as a whole.
-        self._last = ('', '', reasons.Decision(self.written_op, None))
+        self._last = ('', '', reasons.ConditionResult(self.written_op, None))
 
     @property
     def sentence(self) -> 'Sentence':
@@ -121,7 +121,7 @@ class Single(condition.CompiledCondition):
             return not self._inverted
         return self._inverted
 
-    def decide(self, roots: budget.View) -> reasons.Decision:
+    def decide(self, roots: budget.View) -> reasons.ConditionResult:
         # Most are there already, and then the property costs a call.
         sentence = self._sentence or self.sentence
         describe = sentence.describe_value
@@ -144,8 +144,8 @@ class Single(condition.CompiledCondition):
             if (value == last and unfiltered == last_unfiltered
                     and known.result is holds):
                 return known
-        decision = reasons.Decision(self.written_op, holds,
-                                    describe(roots, value))
+        decision = reasons.ConditionResult(self.written_op, holds,
+                                           describe(roots, value))
         if is_text and len(value) <= _KEPT and len(unfiltered) <= _KEPT:
             self._last = (value, unfiltered, decision)
         return decision

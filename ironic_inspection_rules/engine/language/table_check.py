@@ -118,7 +118,7 @@ def _of_row(field: interpolation.Field, origins: origin.Origins
                 yield name, step
 
 
-def _first_step(calls: typing.Sequence[filter_syntax.Call]
+def _first_step(calls: typing.Sequence[filter_syntax.FilterCall]
                 ) -> typing.Iterator[str]:
     """Yield the first step of the path of a filter ``get``."""
     for call in calls:

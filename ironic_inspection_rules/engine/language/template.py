@@ -138,7 +138,7 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
         return rendering.PortPath(field.root, field.steps, missing)
     path = rendering.path_to(field.root or '', field.steps, missing)
     if field.root == interpolation.ITEM:
-        return rendering.Item(path)
+        return rendering.LoopItem(path)
     if field.root == interpolation.PLUGIN_DATA and field.steps:
         if field.steps[0] in rendering.SECOND_NAMES:
             return rendering.SecondName(path, field.steps, missing)
@@ -173,7 +173,7 @@ class _Step(typing.NamedTuple):
     varying: dict[str, rendering.Template]
 
 
-def _compile_filter(call: filter_syntax.Call,
+def _compile_filter(call: filter_syntax.FilterCall,
                     reads_table: bool = False) -> _Step:
     """Compile one filter.
 
@@ -194,7 +194,7 @@ def _compile_filter(call: filter_syntax.Call,
         # {… | map("round", 2)}: the name of a filter and its arguments.
         function = op.signature.arguments[0].name
         varying[function] = _compile_inner_filter(op, call)
-        call = filter_syntax.Call(call.name)
+        call = filter_syntax.FilterCall(call.name)
     bound, problems = op.signature.bind_call(call.arguments)
     if problems:
         raise _error(op, problems[0].sentence)
@@ -220,7 +220,7 @@ def _compile_filter(call: filter_syntax.Call,
         varying=varying)
 
 
-def _has_positional(call: filter_syntax.Call) -> bool:
+def _has_positional(call: filter_syntax.FilterCall) -> bool:
     """Return whether the first argument of a filter has no name."""
     if not call.arguments:
         return False
@@ -229,7 +229,7 @@ def _has_positional(call: filter_syntax.Call) -> bool:
 
 
 def _compile_inner_filter(op: registry.Op,
-                          call: filter_syntax.Call) -> 'Applied':
+                          call: filter_syntax.FilterCall) -> 'Applied':
     """Compile the filter that is the first argument of another.
 
     :param op: the outer filter.
@@ -245,7 +245,7 @@ def _compile_inner_filter(op: registry.Op,
                            "is given as attribute='%(name)s'")
                      % {'name': suggestion.shown(inner)})
     return Applied(_compile_filter(
-        filter_syntax.Call(inner, tuple(arguments_of_inner))))
+        filter_syntax.FilterCall(inner, tuple(arguments_of_inner))))
 
 
 def _is_literal(op: registry.Op, name: str) -> bool:

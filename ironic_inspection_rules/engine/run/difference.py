@@ -16,7 +16,7 @@ State = dict[str, typing.Any]
 """An object as it was at one time."""
 
 
-class Difference(typing.NamedTuple):
+class StateDifference(typing.NamedTuple):
     """How two states of a machine differ.
 
     ``changes`` lead from one to the other. ``closed``: there are more of
@@ -39,7 +39,7 @@ class _Pair(typing.NamedTuple):
 
 
 def between(before: working_copy.Facts, after: working_copy.Facts,
-            ports: Ports) -> Difference:
+            ports: Ports) -> StateDifference:
     """Compare two states of a machine.
 
     A list counts as one value. The trace of the rules in plugin data is left
@@ -60,7 +60,7 @@ def between(before: working_copy.Facts, after: working_copy.Facts,
     closed = before.closed | after.closed
     open_changes = [change for change in changes
                     if not _touches_any(change, closed)]
-    return Difference(open_changes, len(open_changes) < len(changes))
+    return StateDifference(open_changes, len(open_changes) < len(changes))
 
 
 def _touches_any(change: engine_change.Change,

@@ -112,7 +112,7 @@ def evaluate(
 
 
 def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
-          outcome: runner.Outcome, phase: str) -> working_copy.Facts:
+          outcome: runner.PhaseOutcome, phase: str) -> working_copy.Facts:
     """Return the data after a phase whose changes are kept."""
     roots = target.roots
     plugin_data = dict(roots[working_copy.PLUGIN_DATA])

@@ -12,11 +12,11 @@ from ironic_inspection_rules.engine.language import (
 )
 from ironic_inspection_rules.engine.language import reasons
 
-Traces = tuple[reasons.Decision, ...]
+Traces = tuple[reasons.ConditionResult, ...]
 
 
 def is_complete(plan: compiler.CompiledRule,
-                traces: list[reasons.Decision]) -> bool:
+                traces: list[reasons.ConditionResult]) -> bool:
     """Return whether all conditions of a rule have a trace with a reason.
 
     A rule that is not to be explained is never complete: its reasons have to
@@ -31,7 +31,7 @@ def is_complete(plan: compiler.CompiledRule,
 
 
 def explain(plan: compiler.CompiledRule, view: budget.View,
-            known: typing.Iterable[reasons.Decision] = ()) -> Traces:
+            known: typing.Iterable[reasons.ConditionResult] = ()) -> Traces:
     """Return a trace of every condition of a rule, also after a false one.
 
     :param known: traces of the first conditions.
@@ -41,8 +41,8 @@ def explain(plan: compiler.CompiledRule, view: budget.View,
         try:
             traces.append(condition.decide(view))
         except Exception as exc:
-            traces.append(reasons.Decision(condition.written_op, None,
-                                           exceptions.reason_of(exc)))
+            traces.append(reasons.ConditionResult(
+                condition.written_op, None, exceptions.reason_of(exc)))
     if plan.unexplained:
         return tuple(decision._replace(reason=None) for decision in traces)
     explained = []
@@ -64,8 +64,8 @@ def explain_match(plan: compiler.CompiledRule, view: budget.View,
         return explain(plan, view)
     traces = []
     for condition in plan.conditions:
-        traces.append(reasons.Decision(condition.written_op, True,
-                                       reason(condition, view, shown)))
+        traces.append(reasons.ConditionResult(
+            condition.written_op, True, reason(condition, view, shown)))
     return tuple(traces)
 
 

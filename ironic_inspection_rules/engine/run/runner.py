@@ -23,14 +23,14 @@ from ironic_inspection_rules.engine.run.secrecy import (
 _PAID_AT_ONCE = 16
 """Rules that are paid for together; one by one is slow."""
 
-Why = tuple[reasons.Decision, ...]
+Why = tuple[reasons.ConditionResult, ...]
 """What the conditions of a rule decided, with reasons."""
 
 _Traces = dict[compiler.CompiledRule, trace.RuleTrace]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class PhaseOutcome:
     """The outcome of a phase.
 
     ``traces`` are of the rules that matched or, with an explanation, of all
@@ -75,7 +75,7 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
         target: working_copy.WorkingCopy,
         scope: str | None = None, explain: bool = False,
         keep: bool = False,
-        limits: budget.Limits = budget.MAIN) -> Outcome:
+        limits: budget.Limits = budget.MAIN) -> PhaseOutcome:
     """Run rules in the order given.
 
     Rules that decide first are decided, and undone where they do not match,
@@ -174,7 +174,7 @@ class _Phase:
 
     def _decide_explained(self, plan: compiler.CompiledRule,
                           view: budget.View) -> bool:
-        traces: list[reasons.Decision] = []
+        traces: list[reasons.ConditionResult] = []
         try:
             if plan.audited:
                 return self._audit_conditions(plan, view)
@@ -224,7 +224,7 @@ class _Phase:
         shown.pop(model.VARS, None)
 
     def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
-                error: exceptions.RuleError | None) -> Outcome:
+                error: exceptions.RuleError | None) -> PhaseOutcome:
         """Return the outcome of the phase.
 
         :param plans: the rules of the phase, in their order.
@@ -247,7 +247,7 @@ class _Phase:
                 else:
                     no_match = trace.RuleTrace(plan.rule, False)
                     traces.append(no_match.disclosed(self._why[plan]))
-        return Outcome(tuple(traces), error, tuple(audited.values()),
+        return PhaseOutcome(tuple(traces), error, tuple(audited.values()),
                        self._timings, self._target.journal)
 
     def _disclosed(self, traces: _Traces) -> _Traces:

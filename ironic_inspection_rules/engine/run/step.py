@@ -85,7 +85,7 @@ def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
 
 
 def decide(plan: compiler.CompiledRule, view: budget.View,
-           traces: list[reasons.Decision]) -> bool:
+           traces: list[reasons.ConditionResult]) -> bool:
     """Return the same as :func:`matches`, and trace the conditions.
 
     :param traces: gets the trace of each condition that was checked.

@@ -79,12 +79,12 @@ class RuleTrace(typing.NamedTuple):
 
     rule: model.Rule
     matched: bool
-    conditions: tuple[reasons.Decision, ...] = ()
+    conditions: tuple[reasons.ConditionResult, ...] = ()
     actions: tuple[ActionTrace, ...] = ()
     error: str | None = None
     reverted: bool = False
 
-    def disclosed(self, why: tuple[reasons.Decision, ...] | None
+    def disclosed(self, why: tuple[reasons.ConditionResult, ...] | None
                   ) -> 'RuleTrace':
         """Return the trace as everybody may see it.
 

@@ -26,7 +26,7 @@ PLUGIN_DATA = views.PLUGIN_DATA
 TRAITS = engine_change.TRAITS
 
 Facts = views.Facts
-Request = plugin.Request
+GetRequest = plugin.GetRequest
 
 
 class Effects:
@@ -35,7 +35,7 @@ class Effects:
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
 
-    def call(self, request: Request, seconds: float) -> None:
+    def call(self, request: GetRequest, seconds: float) -> None:
         """Send a GET request.
 
         :param seconds: how long it may take: what is left of the phase.
@@ -246,7 +246,7 @@ class WorkingCopy:
         self.roots.budget.take(message)
         self._effects.log(level, self.journal.log(level, message))
 
-    def call(self, request: Request) -> None:
+    def call(self, request: GetRequest) -> None:
         """Send a GET request; see :meth:`Effects.call`."""
         text = self.journal.request(request.url)
         seconds = self.roots.budget.remaining()

@@ -350,7 +350,7 @@ def _is_empty_term(alternative: values.SolverTerm) -> logic.Formula:
     return alternative.term == 0
 
 
-def _filtered(calls: Sequence[filter_syntax.Call], value: Value,
+def _filtered(calls: Sequence[filter_syntax.FilterCall], value: Value,
               scope: Scope) -> Value:
     """Return what filters make of a value, one after another."""
     for call in calls:
@@ -358,7 +358,7 @@ def _filtered(calls: Sequence[filter_syntax.Call], value: Value,
     return value
 
 
-def _filtered_once(call: filter_syntax.Call, value: Value,
+def _filtered_once(call: filter_syntax.FilterCall, value: Value,
                    scope: Scope) -> Value:
     op = registry.filters()[call.name]
     given, _problems = op.signature.bind_call(call.arguments)

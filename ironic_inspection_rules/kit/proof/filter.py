@@ -60,7 +60,7 @@ class FilterTranslation:
 
     def apply(self, value: typing.Any) -> typing.Any:
         """Return what the engine makes of a known value."""
-        call = filter_syntax.Call(self._name, tuple(self._given.items()))
+        call = filter_syntax.FilterCall(self._name, tuple(self._given.items()))
         field = interpolation.Field('item', 'item', filters=(call,))
         made = template.join([field]).render(budget.View({'item': value}))
         if isinstance(made, rendering.Missing):

@@ -162,7 +162,7 @@ def _field(field: interpolation.Field) -> list[typing.Any]:
             filters]
 
 
-def _filter(call: filter_syntax.Call) -> list[typing.Any]:
+def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     """Return the meaning of a filter: its name, a filter in it, arguments."""
     op = registry.filters()[call.name]
     applied = None
@@ -170,8 +170,8 @@ def _filter(call: filter_syntax.Call) -> list[typing.Any]:
             call.arguments[0][0] is None):
         # map('lower') applies a filter; what follows its name is for that.
         (_no_name, name), *others = call.arguments
-        applied = _filter(filter_syntax.Call(name, tuple(others)))
-        call = filter_syntax.Call(call.name)
+        applied = _filter(filter_syntax.FilterCall(name, tuple(others)))
+        call = filter_syntax.FilterCall(call.name)
     bound, _problems = op.signature.bind_call(call.arguments)
     meanings = {}
     for argument in op.signature.arguments:

@@ -90,7 +90,7 @@ class ApiCall(plugin.Action):
                  headers: typing.Any = None, proxies: typing.Any = None,
                  timeout: float = 5.0, retries: int = 3,
                  backoff_factor: float = 0.3) -> None:
-        request = plugin.Request(
+        request = plugin.GetRequest(
             url, headers, proxies, timeout, retries, backoff_factor)
         for name, message in self.problems(dataclasses.asdict(request)):
             raise exceptions.OperationError(f'{name} {message}')

@@ -128,7 +128,7 @@ class Case:
 class Result:
     """What came of running the rules of a case."""
 
-    outcome: runner.Outcome
+    outcome: runner.PhaseOutcome
     target: working_copy.WorkingCopy
     uuids: list[str]
 

@@ -123,7 +123,7 @@ class FieldValue(typing.NamedTuple):
             return (*self.steps, MEMBER)
         return self.listed
 
-    def after(self, call: filter_syntax.Call, attribute: Steps
+    def after(self, call: filter_syntax.FilterCall, attribute: Steps
               ) -> 'FieldValue':
         """Return the value that comes out of a filter.
 
@@ -165,7 +165,7 @@ def _made(name: str) -> str | None:
     return op.plugin.GIVES or None
 
 
-def _form(call: filter_syntax.Call) -> str | None:
+def _form(call: filter_syntax.FilterCall) -> str | None:
     """Return the form of the text that a filter gives."""
     if call.name != 'date':
         return _FORMS.get(call.name)
@@ -176,7 +176,7 @@ def _form(call: filter_syntax.Call) -> str | None:
     return DATE
 
 
-def _argument(call: filter_syntax.Call, name: str) -> typing.Any:
+def _argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
     """Return an argument of a filter, None where it is not given."""
     op = registry.filters().get(call.name)
     if op is None:
@@ -185,7 +185,7 @@ def _argument(call: filter_syntax.Call, name: str) -> typing.Any:
     return bound.get(name)
 
 
-def _labels(call: filter_syntax.Call) -> tuple[typing.Any, ...] | None:
+def _labels(call: filter_syntax.FilterCall) -> tuple[typing.Any, ...] | None:
     """Return what tier or lookup may give, None where nobody knows."""
     labels: list[typing.Any] = []
     if call.name == 'tier':
@@ -209,7 +209,7 @@ def _labels(call: filter_syntax.Call) -> tuple[typing.Any, ...] | None:
     return tuple(labels)
 
 
-def attribute_of(call: filter_syntax.Call) -> Steps:
+def attribute_of(call: filter_syntax.FilterCall) -> Steps:
     """Return the steps to the attribute of items that a filter looks at.
 
     :returns: no steps where it looks at the items themselves.

@@ -200,7 +200,7 @@ def _made_of(field: interpolation.Field, rule: checked_rule.CheckedRule,
             yield _at(item, field.steps)
 
 
-def _arguments_in_result(filters: tuple[filter_syntax.Call, ...]
+def _arguments_in_result(filters: tuple[filter_syntax.FilterCall, ...]
                          ) -> typing.Iterator[typing.Any]:
     """Yield the arguments of filters that may be part of what they return."""
     for call in filters:

@@ -44,7 +44,7 @@ def does(op, *args, **fields):
 
 def told(outcome):
     """Return all that anybody is told of it."""
-    of_phase = record.of_phase(runner.Outcome(
+    of_phase = record.of_phase(runner.PhaseOutcome(
         outcome.traces, outcome.error, outcome.audited), 0)
     summaries = [made.summary() for made in outcome.traces]
     return json.dumps([outcome.as_dict(), of_phase, summaries,

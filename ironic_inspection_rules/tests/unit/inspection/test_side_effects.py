@@ -57,7 +57,7 @@ class ApiCallTestCase(base.IronicTestCase):
 
     def call(self, url, seconds=math.inf, **options):
         side_effects.ServiceEffects().call(
-            working_copy.Request(url, **{'retries': 0, **options}),
+            working_copy.GetRequest(url, **{'retries': 0, **options}),
             seconds)
 
     def test_its_url_is_in_no_line_of_the_log(self):

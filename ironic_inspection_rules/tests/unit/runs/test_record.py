@@ -27,10 +27,10 @@ class RecordTestCase(base.TestCase):
             'actions': [{'op': 'log', 'args': ['x']}], **fields},
             registry.installed())
         told = trace.RuleTrace(
-            rule, True, (reasons.Decision('eq', True, reason),),
+            rule, True, (reasons.ConditionResult('eq', True, reason),),
             (trace.ActionTrace('set-attribute', changes),), error)
         audits = fields.get('mode') == 'audit'
-        return record.of_phase(runner.Outcome(
+        return record.of_phase(runner.PhaseOutcome(
             () if audits else (told,), audited=(told,) if audits else ()), 1)
 
     def test_secrets_are_hidden_that_rules_may_see(self):
@@ -131,7 +131,7 @@ class RecordTestCase(base.TestCase):
         self.assertIs(True, self.record()['saved'])
         for saved in (True, False):
             self.assertIs(saved, record.of_phase(
-                runner.Outcome(()), 1, saved)['saved'])
+                runner.PhaseOutcome(()), 1, saved)['saved'])
 
     def test_no_more_changes_than_so_many(self):
         self.patch(record, 'MOST_CHANGES', 1)

@@ -58,7 +58,7 @@ class PlacesTestCase(base.TestCase):
                    'set-attribute', masked=True)
         for name in names:
             made.record('add', {}, 'node', ('extra', name))
-        return runner.Outcome((), journal=made)
+        return runner.PhaseOutcome((), journal=made)
 
     def test_places_of_a_sensitive_rule_take_room(self):
         self.patch(run_record, 'LONGEST_RECORD', 100)

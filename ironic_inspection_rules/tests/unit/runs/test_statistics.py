@@ -25,7 +25,7 @@ def outcome(*matched, audited=(), **seconds):
         return tuple(trace.RuleTrace(model.Rule(
             uuid=uuid, description='the rule', actions=()), True)
             for uuid in uuids)
-    return runner.Outcome(traces(matched), audited=traces(audited),
+    return runner.PhaseOutcome(traces(matched), audited=traces(audited),
                           timings=seconds)
 
 

@@ -14,8 +14,9 @@ def read(text):
 class ReaderTestCase(base.TestCase):
 
     def test_blanks_say_nothing(self):
-        expected = (filter_syntax.Call('a', ((None, 1), ('b', [True, None]))),
-                    filter_syntax.Call('c'))
+        arguments = ((None, 1), ('b', [True, None]))
+        expected = (filter_syntax.FilterCall('a', arguments),
+                    filter_syntax.FilterCall('c'))
         for text in ('|a(1,b=[true,null])|c',
                      ' | a ( 1 , b = [ True , none ] ) | c( )'):
             self.assertEqual((expected, len(text)), read(text))

@@ -155,7 +155,7 @@ class RunTestCase(base.TestCase):
 class RecordTestCase(base.TestCase):
 
     def outcome(self, *traces):
-        return runner.Outcome(traces)
+        return runner.PhaseOutcome(traces)
 
     def trace(self, uuid, matched=True, **fields):
         return runner.trace.RuleTrace(

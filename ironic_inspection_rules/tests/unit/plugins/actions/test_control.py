@@ -32,7 +32,7 @@ class ApiCallTestCase(base.TestCase):
         effects = FakeEffects()
         self.call(effects, 'http://cmdb/')
         self.assertEqual(
-            [working_copy.Request('http://cmdb/', None, None, 5.0, 3, 0.3)],
+            [working_copy.GetRequest('http://cmdb/', None, None, 5.0, 3, 0.3)],
             effects.requests)
 
     def test_a_request_has_the_options_given(self):
@@ -40,8 +40,8 @@ class ApiCallTestCase(base.TestCase):
         self.call(effects, 'https://cmdb/', {'X-A': 'b'}, {'https': 'p'},
                   1.5, 0, backoff_factor=0.0)
         self.assertEqual(
-            [working_copy.Request('https://cmdb/', {'X-A': 'b'},
-                                  {'https': 'p'}, 1.5, 0, 0.0)],
+            [working_copy.GetRequest('https://cmdb/', {'X-A': 'b'},
+                                     {'https': 'p'}, 1.5, 0, 0.0)],
             effects.requests)
 
     def test_what_is_no_request_is_not_sent(self):
