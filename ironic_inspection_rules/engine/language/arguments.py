@@ -65,7 +65,7 @@ class Argument:
 
     @property
     def converts(self) -> bool:
-        """Return whether :func:`convert` may change or refuse a value."""
+        """Whether :func:`convert` may change or refuse a value."""
         if self.type in TYPES:
             return True
         # Null becomes the default, which is null itself if it is None.

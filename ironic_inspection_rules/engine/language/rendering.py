@@ -27,7 +27,7 @@ class Template(abc.ABC):
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        """Return the values that it is made of, templates and others."""
+        """The values that it is made of, templates and others."""
         return ()
 
     def with_default(self, default: typing.Any) -> 'Template':

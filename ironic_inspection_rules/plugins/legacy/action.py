@@ -35,7 +35,7 @@ class FormattedAction(plugin.Action):
     NEEDS_VIEW = True
 
 
-class AttributeAction(FormattedAction):
+class PathAction(FormattedAction):
     """An action at a path of the node."""
 
     EXTENDS: typing.ClassVar[bool] = False
@@ -53,7 +53,7 @@ class AttributeAction(FormattedAction):
                                self.EXTENDS)
 
 
-class SetAttribute(AttributeAction):
+class SetAttribute(PathAction):
     """``inspector-set-attribute``: set an attribute, or a value in one.
 
     With a new driver the node gets that driver's default interfaces, unless
@@ -89,7 +89,7 @@ class SetAttribute(AttributeAction):
                        schema.read_value(where, None, schema.NODE))
 
 
-class ExtendAttribute(AttributeAction):
+class ExtendAttribute(PathAction):
     """``inspector-extend-attribute``: append to a list in an attribute."""
 
     EXTENDS = True
