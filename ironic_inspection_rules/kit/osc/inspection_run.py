@@ -145,7 +145,7 @@ class ShowStatistics(command.Lister):
         found = inspection_run.rule_statistics(
             self.baremetal, sort_key=key or None,
             sort_dir=direction or None)
-        columns = _COUNTS
+        columns: tuple[str, ...] = _COUNTS
         if parsed_args.long:
             columns = _ALL_COUNTS
         rows = []

@@ -2,6 +2,8 @@
 
 """``openstack baremetal``: find nodes by trait, and list traits."""
 
+from typing import Any
+
 from ironicclient.v1 import resource_fields
 from osc_lib import exceptions
 from osc_lib.cli import format_columns
@@ -44,7 +46,7 @@ class FindNodes(command.Lister):
             raise exceptions.CommandError(
                 _('Give at least one trait to look for.'))
         fields = parsed_args.fields or list(_FIELDS)
-        view = {'fields': fields}
+        view: dict[str, Any] = {'fields': fields}
         if _ONLY_IN_DETAIL.intersection(fields):
             view = {'details': True}
         rows = []

@@ -228,7 +228,7 @@ def _is_capacity(value: typing.Any) -> bool:
 
 def _nearest(numbers: Iterable[typing.Any], value: float) -> typing.Any:
     """Return the number that is nearest to a value, the first of several."""
-    def distance(number: typing.Any) -> float:
+    def distance(number: float) -> float:
         return abs(number - value)
 
     return min(numbers, key=distance)
