@@ -96,8 +96,14 @@ class PartGroups:
         distinct: dict[typing.Any, part_pair.Pair] = {}
         # The sources that have reported a part in a slot, by kind and slot.
         claims: dict[tuple[typing.Any, ...], set[str]] = {}
-        # Parts with an identity first.
-        for old, new in sorted(pairs, key=lambda pair: not pair[0].ids):
+        identified = []
+        unidentified = []
+        for pair in pairs:
+            if pair[0].ids:
+                identified.append(pair)
+            else:
+                unidentified.append(pair)
+        for old, new in [*identified, *unidentified]:
             slots = [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
             name: typing.Any = self.of_part(old)
             sources = set()

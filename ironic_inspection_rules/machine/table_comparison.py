@@ -117,18 +117,21 @@ def see(expected: table.Table, machine: str, view: budget.View,
 
 def findings(expected: table.Table, machines: Iterable[Seen],
              by: str | None = None) -> Iterator[Finding]:
-    """Return rows and machines with their states.
+    """Yield rows and machines with their states.
+
+    The rows come in their order, each with its machines; then the machines
+    that no row names, as they were given.
 
     :param machines: all machines, each once.
     :param by: the column that groups rows, None if none does.
-    :returns: the rows in their order, each with its machines; then machines
-        that no row names, as they come.
     """
     by_key: dict[str | None, list[Seen]] = {}
     for machine in machines:
         by_key.setdefault(machine.key, []).append(machine)
     for key, row in expected.pairs:
-        group = group_text(row.get(by)) if by is not None else None
+        group = None
+        if by is not None:
+            group = group_text(row.get(by))
         seen = by_key.pop(key, [])
         if not seen:
             yield Finding(key, None, MISSING, group=group)
@@ -142,7 +145,9 @@ def findings(expected: table.Table, machines: Iterable[Seen],
             yield Finding(key, machine.machine, state, machine.differences,
                           group)
     for seen in by_key.values():
-        state = UNEXPECTED if len(seen) == 1 else TWICE
+        state = UNEXPECTED
+        if len(seen) > 1:
+            state = TWICE
         for machine in seen:
             yield Finding(machine.key, machine.machine, state,
                           group=machine.group)

@@ -38,16 +38,24 @@ class RenameKey(_Exchange):
     """A key of the mapping at a pointer gets another name."""
 
     def apply(self, mapping: Data) -> Data:
-        return {self.new if key == self.old else key: value
-                for key, value in mapping.items()}
+        # The other keys keep their order, and the new one has the place of
+        # the old one.
+        renamed = {}
+        for key, value in mapping.items():
+            if key == self.old:
+                key = self.new
+            renamed[key] = value
+        return renamed
 
 
 class RewriteText(_Exchange):
     """A part of all text at a pointer and below becomes another one."""
 
     def apply(self, value: Data) -> Data:
-        return data_path.replace_texts(
-            value, lambda text: text.replace(self.old, self.new))
+        def replace(text: str) -> str:
+            return text.replace(self.old, self.new)
+
+        return data_path.replace_texts(value, replace)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +133,10 @@ class Edit(typing.NamedTuple):
     new: str
 
 
+def _place_of(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
 class FileText:
     """The text of a file of rules, with the place of each value.
 
@@ -161,8 +173,7 @@ class FileText:
         text = self._text
         # From the end, since an edit moves all that is behind it.
         last = len(text) + 1
-        for edit in sorted(edits, reverse=True,
-                           key=lambda edit: (edit.start, edit.end)):
+        for edit in sorted(edits, key=_place_of, reverse=True):
             if edit.end <= last:
                 text = text[:edit.start] + edit.new + text[edit.end:]
                 last = edit.start

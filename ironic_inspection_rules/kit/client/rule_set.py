@@ -126,7 +126,11 @@ def plan(baremetal, rules: Sequence[Any], prune: bool,
     if not prune:
         # Without it, rules stay where they are, and new ones come last.
         places = {uuid: place for place, uuid in enumerate(stored)}
-        steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
+
+        def place_of(step: Mapping[str, Any]) -> int:
+            return places.get(step['uuid'], len(places))
+
+        steps.sort(key=place_of)
     return Plan(answer['revision'], steps, in_force,
                 answer.get('tables', ()))
 

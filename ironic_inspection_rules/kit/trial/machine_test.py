@@ -127,8 +127,12 @@ def title(rule: model.Rule) -> str:
     return rule.description or rule.uuid
 
 
+def _ignore(_line: str) -> None:
+    """Take a warning that nobody asked for."""
+
+
 def load_rules(paths: typing.Iterable[str],
-               warn: typing.Callable[[str], typing.Any] = lambda line: None
+               warn: typing.Callable[[str], typing.Any] = _ignore
                ) -> list[model.Rule]:
     """Read all rules of some files; see :func:`load_rule_set`."""
     return load_rule_set(paths, warn).rules
@@ -142,7 +146,7 @@ class RuleSet(typing.NamedTuple):
 
 
 def load_rule_set(paths: typing.Iterable[str],
-                  warn: typing.Callable[[str], typing.Any] = lambda line: None
+                  warn: typing.Callable[[str], typing.Any] = _ignore
                   ) -> RuleSet:
     """Read all rules and tables of some files.
 

@@ -31,6 +31,10 @@ _CHANGES = {replacement.CREATED: ADDED, replacement.DELETED: REMOVED,
             replacement.UPDATED: CHANGED, replacement.MOVED: MOVED}
 
 
+def _ignore(_line: str) -> None:
+    """Take a warning that nobody asked for."""
+
+
 @dataclasses.dataclass(frozen=True)
 class ComparedRules:
     """The rules of some files.
@@ -48,7 +52,7 @@ class ComparedRules:
 
     @classmethod
     def load(cls, paths: typing.Iterable[str],
-             warn: typing.Callable[[str], typing.Any] = lambda line: None
+             warn: typing.Callable[[str], typing.Any] = _ignore
              ) -> 'ComparedRules':
         """Read the rules of files, folders and what is piped in.
 

@@ -137,7 +137,9 @@ def _with_column(args: typing.Any, place: data_path.Path, value: typing.Any
         return value
     token, *rest = place
     changed = args.copy()
-    key = token if isinstance(args, dict) else int(token)
+    key: str | int = token
+    if not isinstance(args, dict):
+        key = int(token)
     changed[key] = _with_column(args[key], tuple(rest), value)
     return changed
 

@@ -2,10 +2,13 @@
 
 """Names of traits, and ports, that actions write."""
 
+from collections.abc import Sequence
 import re
+import typing
 
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
@@ -21,28 +24,43 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for action in rule.actions:
         found: dict[tuple[str, str], None] = {}
         for write in effects.writes(action):
-            names = [write.name] if write.kind == 'trait' else []
-            if write.kind == 'traits':
-                names = write.value if isinstance(write.value, list) else []
-                if isinstance(write.name, str) and (
-                        not _may_begin_filled(write.name)):
-                    found[action.pointer_to('prefix'), _(
-                        'no trait begins with "%s"') % write.name] = None
-            for name in names:
-                problem = impossible(name) if isinstance(name, str) else (
-                    trait_names.problem(name))
+            if write.kind == 'traits' and isinstance(write.name, str):
+                if not _may_begin_filled(write.name):
+                    text = _('no trait begins with "%s"') % write.name
+                    found[action.pointer_to('prefix'), text] = None
+            for name in _names(write):
+                if isinstance(name, str):
+                    problem = impossible(name)
+                else:
+                    problem = trait_names.problem(name)
                 if problem:
                     found[action.pointer_to(write.argument), problem] = None
         yield from found
+    yield from _never_there(rule)
+
+
+def _never_there(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find conditions that ask for a trait of an invalid name."""
     for condition in rule.all_conditions:
         value = condition.arguments.get('value')
-        if condition.op.name == 'one-of' and isinstance(value, str) and (
-                facts.is_field(condition.arguments['values'])
-                and facts.field_name(condition.arguments['values'])
-                == '/node/traits'):
-            said = impossible(value)
-            if said:
-                yield condition.pointer_to('value'), said
+        if condition.op.name != 'one-of' or not isinstance(value, str):
+            continue
+        values = condition.arguments['values']
+        if not facts.is_field(values):
+            continue
+        if facts.field_name(values) == '/node/traits':
+            problem = impossible(value)
+            if problem:
+                yield condition.pointer_to('value'), problem
+
+
+def _names(write: plugin.Write) -> Sequence[typing.Any]:
+    """Return the names of traits that an action sets, none if unknown."""
+    if write.kind == 'trait':
+        return [write.name]
+    if write.kind == 'traits' and isinstance(write.value, list):
+        return write.value
+    return []
 
 
 def impossible(text: str) -> str | None:
@@ -52,9 +70,12 @@ def impossible(text: str) -> str | None:
         return trait_names.problem(''.join(map(str, pieces)))
     if _may_begin_filled(text):
         return None
-    mended = ''.join(re.sub('[^A-Z0-9_]+', '_', piece.upper())
-                     if isinstance(piece, str) else f'{{{piece.text}}}'
-                     for piece in pieces)
+    mended = ''
+    for piece in pieces:
+        if isinstance(piece, str):
+            mended += re.sub('[^A-Z0-9_]+', '_', piece.upper())
+        else:
+            mended += f'{{{piece.text}}}'
     if not mended.startswith((_CUSTOM, '{')) and not _may_begin(
             mended.partition('{')[0]):
         mended = _CUSTOM + mended
@@ -86,17 +107,28 @@ _FIT = frozenset(('architecture', 'current_boot_mode'))
 def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find names of traits made of text as machines have it."""
     for action in rule.actions:
-        for each in effects.writes(action):
-            names = each.value if each.kind == 'traits' else [each.name] if (
-                each.kind == 'trait') else []
+        for write in effects.writes(action):
+            names: typing.Any = []
+            if write.kind == 'traits':
+                # A list, or a field that gives one.
+                names = write.value
+            elif write.kind == 'trait':
+                names = write.name
             for field in interpolation.fields(names):
-                if field.root and field.is_plain and field_value.type_at(
-                        (field.root, *field.steps)) == 'text' and (
-                            field.steps[-1] not in _FIT):
-                    yield action.pointer_to(each.argument), _(
+                if _is_text_as_it_is(field):
+                    yield action.pointer_to(write.argument), _(
                         '{%(field)s} may hold blanks and lower case, which '
                         'no trait has; write {%(field)s | trait}') % {
                             'field': field.text}
+
+
+def _is_text_as_it_is(field: interpolation.Field) -> bool:
+    """Return whether a field gives text of the machine as it is."""
+    if not field.root or not field.is_plain:
+        return False
+    if field_value.type_at((field.root, *field.steps)) != 'text':
+        return False
+    return field.steps[-1] not in _FIT
 
 
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -105,9 +137,9 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
            for condition in rule.conditions):
         return
     for action in rule.actions:
-        for each in effects.writes(action):
-            if isinstance(each.owner, str) and '{' not in each.owner:
+        for write in effects.writes(action):
+            if isinstance(write.owner, str) and '{' not in write.owner:
                 yield action.pointer, _(
                     'only one machine has the port %s, the inspection of all '
-                    'others fails: add a condition') % each.owner
+                    'others fails: add a condition') % write.owner
                 break

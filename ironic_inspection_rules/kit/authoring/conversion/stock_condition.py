@@ -161,7 +161,10 @@ def _truth(op: str, inverted: bool, args: Args, text: Text,
         return _inverted(written, inverted)
     replaced = text.or_else('')
     if replaced is not None:
-        return _inverted(_write(op, args, lambda _text: replaced), inverted)
+        def fill(_text: Text) -> str:
+            return replaced
+
+        return _inverted(_write(op, args, fill), inverted)
     written = {'op': 'all-of', 'conditions': [*_exist(text), written]}
     if inverted:
         return {'op': 'none-of', 'conditions': [written]}

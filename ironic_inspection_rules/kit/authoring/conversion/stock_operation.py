@@ -44,7 +44,11 @@ def convert(op: str, args: Operation, there: set[str],
         notes.hint(_('stock Ironic never unsets plugin data: the action is '
                      'left out'))
         return None
-    written = stock_text.write(args, lambda text: _write(text, there, notes))
+
+    def fill(text: stock_text.StockText) -> typing.Any:
+        return _write(text, there, notes)
+
+    written = stock_text.write(args, fill)
     if 'unique' in written:
         written['unique'] = bool(args['unique'])
     if 'path' in args:
@@ -396,4 +400,8 @@ def _replace(value: typing.Any, write: Callable[[int], str],
         mark = _MARK.fullmatch(value)
         if mark:
             return write_alone(int(mark[1]))
-    return _MARK.sub(lambda mark: write(int(mark[1])), value)
+
+    def fill(mark: re.Match[str]) -> str:
+        return write(int(mark[1]))
+
+    return _MARK.sub(fill, value)

@@ -7,6 +7,7 @@ one of whose fields is missing stays as it is written.
 """
 
 import dataclasses
+import operator
 import re
 import string
 import typing
@@ -199,7 +200,11 @@ def varying(value: typing.Any) -> list[StockText]:
 
 def plain(value: typing.Any) -> typing.Any:
     """Return a value as stock Ironic has it where fields are missing."""
-    return write(value, lambda text: text.literal, lambda literal: literal)
+    return write(value, operator.attrgetter('literal'), _as_it_is)
+
+
+def _as_it_is(literal: typing.Any) -> typing.Any:
+    return literal
 
 
 @dataclasses.dataclass(frozen=True)

@@ -265,8 +265,10 @@ class FleetGroups:
             found.append((place, value))
             self._values[place].add(value)
             self._counts[place] += 1
+        reason = entry.get('error') or ''
         failed = entry.get('failed_by')
-        reason = json.dumps(failed) if failed else entry.get('error') or ''
+        if failed:
+            reason = json.dumps(failed)
         self._machines.append((entry['result'], reason, tuple(sorted(found))))
         self._entries.append(entry)
 
@@ -282,21 +284,40 @@ class FleetGroups:
         groups: dict[Any, dict[str, Any]] = {}
         for (result, reason, values), entry in zip(
                 self._machines, self._entries, strict=True):
-            key = (result, reason, tuple(
-                (place, None if place in varying else value)
-                for place, value in values))
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = {
-                    'count': 0, 'result': result, 'error': entry['error'],
+            # What varies from machine to machine keeps none out of a group.
+            shared: list[tuple[_Place, str | None]] = []
+            for place, value in values:
+                if place in varying:
+                    shared.append((place, None))
+                else:
+                    shared.append((place, value))
+            key = (result, reason, tuple(shared))
+            if key not in groups:
+                groups[key] = {
+                    'count': 0,
+                    'result': result,
+                    'error': entry['error'],
                     'failed_by': entry.get('failed_by'),
-                    'changes': [{
-                        **dict(zip(('object', 'op', 'path'), place,
-                                   strict=True)),
-                        **({'varies': True} if place in varying
-                           else {'value': json.loads(value)})}
-                        for place, value in values],
-                    'nodes': []}
+                    'changes': [_change(place, value)
+                                for place, value in shared],
+                    'nodes': [],
+                }
+            group = groups[key]
             group['count'] += 1
             group['nodes'].append(entry['uuid'])
-        return sorted(groups.values(), key=lambda group: -group['count'])
+        return sorted(groups.values(), key=operator.itemgetter('count'),
+                      reverse=True)
+
+
+def _change(place: _Place, value: str | None) -> dict[str, Any]:
+    """Return a change of a group as plain JSON data.
+
+    :param value: as JSON, None where it differs from machine to machine.
+    """
+    where, op, path = place
+    change: dict[str, Any] = {'object': where, 'op': op, 'path': path}
+    if value is None:
+        change['varies'] = True
+    else:
+        change['value'] = json.loads(value)
+    return change
