@@ -12,7 +12,8 @@ from ironic_inspection_rules.tests.iron import progress
 PATIENCE = 600
 """Seconds. Only a hang takes longer, however busy the machine is."""
 
-_POLL = 0.3
+PAUSE = 1.0
+"""Seconds between two looks. Each takes time that machines would need."""
 
 
 def wait_for(event: str, holds: Callable[[], object],
@@ -26,7 +27,7 @@ def wait_for(event: str, holds: Callable[[], object],
     while not holds():
         if time.monotonic() > deadline:
             raise TimeoutError(f'not within {patience} s: {event}')
-        time.sleep(_POLL)
+        time.sleep(PAUSE)
     progress.say(event)
 
 

@@ -21,6 +21,7 @@ class Client(requests.Session):
     :param url: the root of the API; request paths are taken from there.
     :param auth: user name and password, None without authentication.
     :ivar patience: how long to wait for an event, in seconds.
+    :ivar pause: time between two looks for an event, in seconds.
     """
 
     def __init__(self, url: str,
@@ -29,6 +30,7 @@ class Client(requests.Session):
         self.url = url
         self.auth = auth
         self.patience = _WAIT_TIMEOUT
+        self.pause = _POLL
         self.headers.update(_LATEST)
 
     def request(self, method: str, url: str,  # type: ignore[override]
@@ -145,4 +147,4 @@ class Client(requests.Session):
                 raise TimeoutError(
                     f'node {node} stays in {shown["provision_state"]}: '
                     f'{shown["last_error"]}')
-            time.sleep(_POLL)
+            time.sleep(self.pause)
