@@ -15,7 +15,12 @@ from ironic_inspection_rules.tests.iron import machine as iron_machine
 from ironic_inspection_rules.tests.iron import progress
 from ironic_inspection_rules.tests.iron import waiting
 from ironic_inspection_rules.tests.live import fleet
+from ironic_inspection_rules.tests.live import options
 from ironic_inspection_rules.tests.live import service
+
+_STABLE = frozenset([
+    'active', 'available', 'enroll', 'inspect failed', 'manageable'])
+_ENDED = frozenset(['error', 'finished'])
 
 FAILED = boot_image.CACHE / 'failed'
 """Consoles and logs of the cases that failed in the last run."""
@@ -52,6 +57,7 @@ class IronTestCase(testtools.TestCase):
         self.cloud = self._cloud
         self.client = self.cloud.ironic.client()
         self.client.patience = waiting.PATIENCE
+        self.client.pause = waiting.PAUSE
         self.addCleanup(self.client.close)
         self.addCleanup(self._remove)
         self._logged = {name: len(text)
@@ -75,6 +81,7 @@ class IronTestCase(testtools.TestCase):
         """Remove rules and nodes, so that the next test has its own."""
         if self._failed:
             return
+        self.check_at_rest()
         self.client.call('PUT', '/v1/inspection_rules',
                          {'rules': [], 'tables': {}})
         for node in self.client.call('GET', '/v1/nodes')['nodes']:
@@ -99,13 +106,46 @@ class IronTestCase(testtools.TestCase):
         self.machines.append(machine)
         return machine
 
-    def enroll(self, machine: iron_machine.Machine, **fields: Any) -> str:
-        """Enroll a machine by its BMC and its address; return the UUID."""
+    def small_machine(self, name: str,
+                      **features: Any) -> iron_machine.Machine:
+        """Make a machine that is large enough for a probe, and off."""
+        return self.machine(name, memory=384, cpus=1, **features)
+
+    def enroll(self, machine: iron_machine.Machine,
+               ramdisk: dict[str, str] = iron_cloud.AGENT,
+               **fields: Any) -> str:
+        """Enroll a machine by its BMC and its address; return the UUID.
+
+        :param ramdisk: what it boots, {} if Ironic is not to manage that.
+        """
+        driver_info = self.cloud.bmc.driver_info(machine.uuid) | ramdisk
         node = self.client.enroll(
             [machine.mac], name=machine.name, driver='redfish',
-            driver_info=self.cloud.bmc.driver_info(machine.uuid), **fields)
+            driver_info=driver_info, **fields)
         progress.say(f'{machine.name}: it is enrolled')
         return node
+
+    def reconfigure(self, changes: options.Options) -> None:
+        """Restart Ironic with other options, until the end of this test."""
+        before = {
+            group: dict.fromkeys(values) | dict(
+                self.cloud.ironic.options.get(group, {}))
+            for group, values in changes.items()}
+        self.cloud.reconfigure(changes)
+        self.addCleanup(self._restore, before)
+
+    def _restore(self, before: options.Options) -> None:
+        if not self._failed:
+            self.cloud.reconfigure(before)
+
+    def set_power(self, node: str, state: str) -> None:
+        """Have Ironic power a machine on or off."""
+        self.client.call('PUT', f'/v1/nodes/{node}/states/power',
+                         {'target': state})
+
+    def offers(self, machine: iron_machine.Machine) -> int:
+        """Count the addresses that guarded servers have offered a machine."""
+        return sum(host.offers(machine.mac) for host in self.cloud.hosts)
 
     def create_rules(self, *rules: Json) -> None:
         """Create rules that run until the end of this test."""
@@ -151,6 +191,20 @@ class IronTestCase(testtools.TestCase):
                              'GET', f'/v1/inspection_requests?node={node}')[
                                  'inspection_requests']])
         return shown
+
+    def check_at_rest(self) -> None:
+        """Fail if a node stays locked or waits, or a request is open."""
+        waiting.wait_for('nothing is under way', self._is_at_rest)
+
+    def _is_at_rest(self) -> bool:
+        for node in self.client.call('GET', '/v1/nodes/detail')['nodes']:
+            if node['reservation'] is not None:
+                return False
+            if node['provision_state'] not in _STABLE:
+                return False
+        requests = self.client.call(
+            'GET', '/v1/inspection_requests')['inspection_requests']
+        return all(request['state'] in _ENDED for request in requests)
 
     def openstack(self, *arguments: str, ends_with: int = 0) -> str:
         """Run a command as an operator does.

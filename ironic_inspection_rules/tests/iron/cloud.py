@@ -17,6 +17,7 @@ from ironic_inspection_rules.tests.iron import bmc
 from ironic_inspection_rules.tests.iron import boot_image
 from ironic_inspection_rules.tests.iron import bridge
 from ironic_inspection_rules.tests.iron import dhcp
+from ironic_inspection_rules.tests.iron import probe
 from ironic_inspection_rules.tests.iron import progress
 from ironic_inspection_rules.tests.iron import waiting
 from ironic_inspection_rules.tests.live import launcher
@@ -32,6 +33,12 @@ LEASE = 10
 _API_PORT = 6385
 _API_URL = f'http://{bridge.ADDRESS}:{_API_PORT}'
 _FILES_URL = f'http://{bridge.ADDRESS}:{dhcp.HTTP_PORT}'
+AGENT = {'deploy_kernel': f'{_FILES_URL}/ipa.kernel',
+         'deploy_ramdisk': f'{_FILES_URL}/ipa.initramfs'}
+"""What a node needs in ``driver_info`` for Ironic to manage its boot."""
+PROBE = AGENT | {'deploy_ramdisk': f'{_FILES_URL}/probe.initramfs'}
+"""The same with a ramdisk that has no agent."""
+
 _FALLBACK = 'inspector.ipxe'
 _HOSTS = (1, 2)
 _WORKERS = 2
@@ -67,16 +74,20 @@ class Cloud(fixtures.Fixture):
         self.addCleanup(self.ironic.stop)
         self._serve_files()
         self.ironic.create_database()
-        self._start_services()
+        # All of these start at once, and what takes longest first.
+        self._spawn_services()
         self.hosts = [self._host(number) for number in _HOSTS]
+        self._wait_for_services()
         waiting.wait_for('a PXE filter leads', self.leader)
 
-    def _start_services(self) -> None:
+    def _spawn_services(self) -> None:
         self.start_conductor()
         self.ironic.spawn(API)
         for number in range(_WORKERS):
             self.ironic.spawn(WORKER, {
                 'DEFAULT': {'host': f'worker{number}'}})
+
+    def _wait_for_services(self) -> None:
         self.ironic.start()
         progress.say('Ironic answers')
 
@@ -103,8 +114,6 @@ class Cloud(fixtures.Fixture):
                     'public_endpoint': _API_URL},
             'auto_discovery': {'enabled': True, 'driver': 'fake-hardware'},
             'conductor': {
-                'deploy_kernel': f'{_FILES_URL}/ipa.kernel',
-                'deploy_ramdisk': f'{_FILES_URL}/ipa.initramfs',
                 'automated_clean': False,
                 'heartbeat_interval': 2,
             },
@@ -131,6 +140,8 @@ class Cloud(fixtures.Fixture):
         root = self.directory / 'http'
         for name in ('ipa.kernel', 'ipa.initramfs'):
             shutil.copy(self._image.directory / name, root)
+        root.joinpath('probe.initramfs').write_bytes(probe.build(
+            self._image.directory / 'ipa.initramfs'))
         root.joinpath(_FALLBACK).write_text(dhcp.boot_script(_API_URL))
         with self.directory.joinpath('files.log').open('ab') as log:
             server = subprocess.Popen(
@@ -154,6 +165,18 @@ class Cloud(fixtures.Fixture):
         host.configure({'database': {'connection': url}})
         host.start()
         return host
+
+    def reconfigure(self, changes: options.Options) -> None:
+        """Restart API, conductor and workers with other options."""
+        self.ironic.stop()
+        self.ironic.options = options.merged(self.ironic.options, changes)
+        self._spawn_services()
+        self._wait_for_services()
+
+    def publish(self, name: str, content: bytes) -> str:
+        """Serve a file to machines; return its URL."""
+        self.directory.joinpath('http', name).write_bytes(content)
+        return f'{_FILES_URL}/{name}'
 
     def start_conductor(self) -> None:
         """Start the conductor, also after it was killed."""

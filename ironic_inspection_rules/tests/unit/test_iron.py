@@ -73,7 +73,8 @@ class NeedsTestCase(base.TestCase):
 class ScriptsTestCase(base.TestCase):
 
     def test_scripts_are_of_their_shells(self) -> None:
-        for shell, name in (('bash', 'build_image'), ('sh', 'ramdisk_init')):
+        for shell, name in (('bash', 'build_image'), ('sh', 'ramdisk_init'),
+                            ('sh', 'probe_init')):
             done = subprocess.run([shell, '-n', str(HERE / name)],
                                   capture_output=True, text=True)
             self.assertEqual((0, ''), (done.returncode, done.stderr))
