@@ -155,6 +155,11 @@ class Machine(fixtures.Fixture):
         """Whether it is powered on."""
         return _virsh('domstate', self.name).strip() != 'shut off'
 
+    @property
+    def was_on(self) -> bool:
+        """Whether its console has shown something at any time."""
+        return bool(self._console.stat().st_size)
+
     def power_on(self) -> None:
         """Push the power button of a machine that is off."""
         _virsh('start', self.name)

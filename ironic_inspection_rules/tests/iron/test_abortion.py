@@ -3,15 +3,18 @@
 """An operator aborts an inspection while the machine boots."""
 
 from ironic_inspection_rules.tests.iron import base
+from ironic_inspection_rules.tests.iron import cloud as iron_cloud
 from ironic_inspection_rules.tests.live import fleet
 
 
 class AbortionTestCase(base.IronTestCase):
 
     def test_it_is_powered_off_and_inspected_anew(self) -> None:
-        machine = self.machine('aborted')
+        machine = self.small_machine('aborted')
         self.create_rules(*fleet.RULES)
-        node = self.enroll(machine)
+        silent = iron_cloud.PROBE | {
+            'kernel_append_params': '%default% probe-silent'}
+        node = self.enroll(machine, silent)
         self.start_inspection(node)
         self.client.wait_for_state(node, 'inspect wait')
         machine.wait_for_console('it is in the ramdisk', 'kernel has started')
@@ -24,6 +27,8 @@ class AbortionTestCase(base.IronTestCase):
             'GET', f'/v1/inspection_requests?node={node}')[
                 'inspection_requests'])
         self.assertNotIn('marks', shown['extra'])
+        self.client.call('PATCH', f'/v1/nodes/{node}', [
+            {'op': 'remove', 'path': '/driver_info/kernel_append_params'}])
         self.start_inspection(node)
         self.client.wait_for_state(node, 'inspect wait')
         self.check_inspected(node, machine)

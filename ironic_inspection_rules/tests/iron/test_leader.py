@@ -3,6 +3,7 @@
 """The leading PXE filter dies while a machine is in iPXE."""
 
 from ironic_inspection_rules.tests.iron import base
+from ironic_inspection_rules.tests.iron import cloud as iron_cloud
 from ironic_inspection_rules.tests.iron import progress
 from ironic_inspection_rules.tests.iron import waiting
 from ironic_inspection_rules.tests.live import fleet
@@ -14,9 +15,9 @@ class LeaderTestCase(base.IronTestCase):
         # What the first server has offered, the second one does not give: a
         # request names the server that it is for. So iPXE gives up, and the
         # machine has to try again.
-        machine = self.machine('patient', retries=True)
+        machine = self.small_machine('patient', retries=True)
         self.create_rules(*fleet.RULES)
-        node = self.enroll(machine)
+        node = self.enroll(machine, iron_cloud.PROBE)
         leader = self.cloud.leader()
         self.start_inspection(node)
         waiting.wait_for('its iPXE was offered an address', lambda: (

@@ -3,6 +3,7 @@
 """Workers die while they process what a machine has posted."""
 
 from ironic_inspection_rules.tests.iron import base
+from ironic_inspection_rules.tests.iron import cloud as iron_cloud
 from ironic_inspection_rules.tests.live import fleet
 
 
@@ -10,9 +11,9 @@ class WorkerTestCase(base.IronTestCase):
 
     def test_another_worker_takes_over(self) -> None:
         # The name has the worker killed after the first phase, once.
-        machine = self.machine('phases-1')
+        machine = self.small_machine('phases-1')
         self.create_rules(*fleet.RULES)
-        node = self.enroll(machine)
+        node = self.enroll(machine, iron_cloud.PROBE)
         self.boot_for_inspection(node, machine)
         machine.wait_until_off()
         self.check_inspected(node, machine)
