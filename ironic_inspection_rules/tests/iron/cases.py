@@ -17,6 +17,8 @@ CASES = {
     'abortion': 'an inspection is aborted while a machine boots',
     'swap': 'two boots with a disk swapped between them',
     'redfish': 'one inspection by Redfish, then one by the ramdisk',
+    'throttle': 'four machines are powered on one after another',
+    'unmanaged': 'a machine that Ironic knows but does not boot',
     'twins': 'two machines with one serial number',
 }
 """What happens in the module ``test_<name>``, by name."""
