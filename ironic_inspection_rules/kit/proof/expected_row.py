@@ -39,8 +39,6 @@ def unknown(expected: table.Table | None, written: str,
                               fingerprint)
     if len(expected) > MOST_ROWS:
         return values.unknown('a row of a large table', written, fingerprint)
-    if expected.definition.secret:
-        return values.unknown('a row with secrets', written, fingerprint)
     return None
 
 
@@ -107,4 +105,21 @@ def _is_key(alternative: values.SolverTerm, key: str,
 
 
 def _row(expected: table.Table, key: str) -> Value:
-    return values.const(expected.row(key))
+    """Return a row, missing if there is none of the key.
+
+    What is in a secret column is not known: rules that are not sensitive see
+    a mask there, the others a secret, and no answer shows either. That there
+    is a row, and its other columns, are known; no key has a secret column.
+    """
+    row = expected.row(key)
+    if row is data_path.ABSENT:
+        return values.NOTHING
+    hidden = [column for column in expected.definition.secret
+              if row.get(column) not in (None, '', [], {})]
+    if not hidden:
+        return values.const(row)
+    entries = {column: values.const(value) for column, value in row.items()}
+    for column in hidden:
+        entries[column] = values.unknown(
+            'a secret column', expected.definition.name, key, column)
+    return values.only(values.Mapping(None, entries))
