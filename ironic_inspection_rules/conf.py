@@ -287,7 +287,7 @@ def check(config: cfg.ConfigOpts) -> None:
         for opt in opts:
             try:
                 value = getattr(config[group], opt.dest)
-                # It passes any bound.
+                # No comparison with NaN is true, so it passes min and max.
                 if isinstance(value, float) and math.isnan(value):
                     raise ValueError(_('"nan" is not a number'))
             except (cfg.Error, ValueError) as exc:

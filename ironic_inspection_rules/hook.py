@@ -34,12 +34,15 @@ def prepare_conductor() -> None:
     """
     with start.required():
         name.check(NAMES)
-    LOG.debug('Answers for %s', [each.obj_name() for each in tables.CLASSES])
-    # They must be good before the first inspection.
+    # An API without a database reaches these objects through this conductor.
+    object_names = [object_class.obj_name() for object_class in tables.CLASSES]
+    LOG.debug('Answers for %s', object_names)
+    # A bad rule or option is to stop the service now, not fail inspections.
     start.rules()
     inspection_patch.replace_rules(inspection.apply_rules)
     inspection_patch.around_inspection(inspection.of_task)
     inspection_patch.after_removal(_forget)
+    # A Redfish inspection would overwrite what rules have set.
     redfish.install()
     deploy_patch.check(deploy.node_problem)
     if CONF.inspection_queue.enabled:

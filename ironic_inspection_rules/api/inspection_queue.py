@@ -45,17 +45,20 @@ def requests() -> Any:
 
 
 def install() -> None:
-    """Store posted inventories, and show what becomes of them.
+    """Prepare this API to put posted inventories into the queue.
 
-    :raises: :class:`.exceptions.Invalid` where it cannot be done; Ironic
-        does not start then.
+    :raises: :class:`.exceptions.Invalid` if this process has no database;
+        Ironic does not start then.
     """
     if not tables.are_here():
         raise exceptions.Invalid(
             _('[inspection_queue]enabled needs an API that reaches the '
               'database itself, without [DEFAULT]use_rpc_for_database.'))
+    # Made now, not with the first inventory: it may start a worker too. And
+    # made anew where a process sets up the API for a second time.
     requests.cache_clear()
     requests()
+    # The bodies of these requests are inventories, so they may be as large.
     for ending in ('inventory/reapply', 'data/unprocessed'):
         body_limit.as_inspection_data(ending)
 

@@ -57,7 +57,11 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
 
     Other hooks run in each attempt, and may have overwritten them.
     """
-    for root, path, *value in checkpoint['changes']:
+    for root, path, *values in checkpoint['changes']:
+        # JSON has no value for "removed": such a change has none.
+        value = data_path.ABSENT
+        if values:
+            value = values[0]
         _set(target, root, tuple(path), value)
 
 
@@ -98,14 +102,19 @@ def _final_values(target: working_copy.WorkingCopy) -> list[list[Any]]:
 
 
 def _set(target: working_copy.WorkingCopy, root: str, path: data_path.Path,
-         value: list[Any]) -> None:
+         value: Any) -> None:
+    """Set a value, or remove it.
+
+    :param path: below a port, it begins with the UUID of the port.
+    :param value: ABSENT to remove what is there.
+    """
     if root == working_copy.PORTS:
         try:
             path = (*target.port(path[0]), *path[1:])
         except exceptions.OperationError:
             # The port was removed meanwhile.
             return
-    if value:
-        target.set(root, path, *value)
-    else:
+    if value is data_path.ABSENT:
         target.unset(root, path)
+    else:
+        target.set(root, path, value)

@@ -92,20 +92,24 @@ def _write(task, target: working_copy.WorkingCopy, more: Mapping[str, Any],
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
-    changed = [(port, values, name) for index, (port, name)
-               in enumerate(zip(task.ports, target.journal.port_names,
-                                strict=True))
-               if (values := target.changed(working_copy.PORTS, str(index)))]
-    names = {values.get('name'): port for port, values, _name in changed}
-    for port, values, _name in changed:
-        if 'name' in values and names.get(port.name, port) is not port:
+    labeled_ports = zip(task.ports, target.journal.port_names, strict=True)
+    changed = []
+    for index, (port, label) in enumerate(labeled_ports):
+        values = target.changed(working_copy.PORTS, str(index))
+        if values:
+            changed.append((port, values, label))
+    port_of_new_name = {values.get('name'): port
+                        for port, values, _label in changed}
+    for port, values, _label in changed:
+        next_owner = port_of_new_name.get(port.name, port)
+        if 'name' in values and next_owner is not port:
             # Names are unique, also while ports swap theirs.
             port.name = None
             port.save()
-    for port, values, name in changed:
+    for port, values, label in changed:
         _update(port, values, PORT_REFERENCES, task.context, target.journal,
-                name)
-        with blaming(target.journal, name, *UNIQUE):
+                label)
+        with blaming(target.journal, label, *UNIQUE):
             port.save()
 
 
@@ -114,7 +118,10 @@ def blaming(made: journal.Journal, name: str, *attributes: str
             ) -> Iterator[None]:
     """Convert an error of Ironic to one of the rule that caused it.
 
+    An error that no rule caused is raised as it is.
+
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
+    :param attributes: those that Ironic may have refused.
     :raises: :class:`.exceptions.RuleError`
     """
     try:
@@ -129,21 +136,41 @@ def blaming(made: journal.Journal, name: str, *attributes: str
 def _update(saved, values: Mapping[str, Any],
             references: References, context, made: journal.Journal,
             label: str) -> None:
+    """Set attributes of a node or a port, without saving it.
+
+    :param saved: the node or the port.
+    :param references: those of its attributes that name another object.
+    :param label: the name of ``saved`` in changes.
+    :raises: :class:`.exceptions.RuleError` where a value cannot be saved.
+    """
     for name, value in values.items():
         with blaming(made, label, name):
-            if (label, name) == (working_copy.NODE, 'name') and (
-                    value is not None
-                    and (not utils.is_valid_logical_name(value)
-                         or uuidutils.is_uuid_like(value))):
-                raise ValueError(
-                    _('"%s" is not a valid name of a node') % value)
-            field, kind = references.get(name, (None, None))
-            found = kind and value and getattr(objects, kind).get_by_uuid(
-                context, value)
-            if field:
-                setattr(saved, field, found and found.id)
-            else:
+            if label == working_copy.NODE and name == 'name':
+                _check_node_name(value)
+            if name not in references:
                 setattr(saved, name, copy.deepcopy(value))
+                continue
+            id_field, class_name = references[name]
+            # None removes the reference.
+            referenced_id = value
+            if value:
+                # Also where only the UUID is stored: it raises an error if
+                # there is no such object.
+                referenced = getattr(objects, class_name).get_by_uuid(
+                    context, value)
+                referenced_id = referenced.id
+            if id_field is None:
+                setattr(saved, name, copy.deepcopy(value))
+            else:
+                setattr(saved, id_field, referenced_id)
+
+
+def _check_node_name(name: Any) -> None:
+    if name is None:
+        return
+    # As in Ironic's API: what looks like a UUID is always taken for one.
+    if not utils.is_valid_logical_name(name) or uuidutils.is_uuid_like(name):
+        raise ValueError(_('"%s" is not a valid name of a node') % name)
 
 
 def _update_node(task, attributes: Mapping[str, Any],
