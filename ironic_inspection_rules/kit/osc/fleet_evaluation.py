@@ -255,8 +255,8 @@ def _first_line(totals: Plain) -> str:
     different = totals['differ']
     if different is None:
         return line
-    text = _P('%d is treated otherwise than by the rules in force',
-              '%d are treated otherwise than by the rules in force', different)
+    text = _P('%d gets another result than by the rules in force',
+              '%d get other results than by the rules in force', different)
     return f'{line}; {text % different}'
 
 
