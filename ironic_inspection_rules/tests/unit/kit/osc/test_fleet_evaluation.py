@@ -249,8 +249,8 @@ class EvaluateNodesTestCase(base.TestCase):
             b={'differs': False, 'matched': []})
         self.evaluate('--nodes', '--rules', self.rules(RULE))
         text = self.app.stdout.getvalue()
-        for line in ('2 machines: 2 pass, 0 would fail; 1 is treated '
-                     'otherwise', 'Tag', '+ CUSTOM_A',
+        for line in ('2 machines: 2 pass, 0 would fail; 1 gets another '
+                     'result', 'Tag', '+ CUSTOM_A',
                      '~ /resource_class = "gpu"', 'trait',
                      'Instances that would no longer validate: '
                      '1 (name of a)', 'No rule matches: 1 (name of b)'):
