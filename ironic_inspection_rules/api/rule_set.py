@@ -110,7 +110,7 @@ def decide_tables(given: Any, prune: bool,
                             of_revision)
 
 
-def check_tables(steps: Sequence[replacement.Step], count: int,
+def check_tables(steps: Sequence[replacement.RuleStep], count: int,
                  tables: table.Tables) -> None:
     """Check that all rules find their tables afterwards.
 
@@ -158,7 +158,7 @@ def _random_uuid(_index: int, _rule: Fields) -> str:
 
 def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
            restored: bool = False, new_uuid: NewUUID = _random_uuid
-           ) -> list[replacement.Step]:
+           ) -> list[replacement.RuleStep]:
     """Decide what becomes of the stored rules where some are given.
 
     :param rules: as they were posted, or as GET shows them.
@@ -249,7 +249,7 @@ def _with_canonical_uuid(rule: Any) -> Any:
     return {**rule, 'uuid': request.rule_uuid(uuid)}
 
 
-def _carry_out(steps: Sequence[replacement.Step], revision: int,
+def _carry_out(steps: Sequence[replacement.RuleStep], revision: int,
                message: str | None, created_at: Mapping[str, Any],
                tables: Sequence[Mapping[str, Any]]) -> int:
     """Store the rules and tables of a plan, and notify of each rule.
@@ -286,7 +286,7 @@ def _carry_out(steps: Sequence[replacement.Step], revision: int,
                                        deleted, message, tables)
 
 
-def _notifications(context: Any, steps: Sequence[replacement.Step]
+def _notifications(context: Any, steps: Sequence[replacement.RuleStep]
                    ) -> Iterator[contextlib.AbstractContextManager[None]]:
     """Yield what notifies before and after the change of each rule."""
     present = {rule.uuid: rule for rule in rule_object.Rule.list(context)}
@@ -299,7 +299,7 @@ def _notifications(context: Any, steps: Sequence[replacement.Step]
         yield notification.emitted(context, rule, _ACTIONS[step.outcome])
 
 
-def _represent(step: replacement.Step) -> dict[str, Any]:
+def _represent(step: replacement.RuleStep) -> dict[str, Any]:
     """Return what becomes of a rule, as clients see it."""
     fields = step.after or step.before or {}
     differ = set()

@@ -249,10 +249,10 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
 
 
 def _try(candidates: list[Candidate], inventories: str | None
-         ) -> list[stock_trial.Difference]:
+         ) -> list[stock_trial.TrialDifference]:
     """Run all rules in both engines on all available machines."""
     pairs = _pairs(candidates)
-    differences: list[stock_trial.Difference] = []
+    differences: list[stock_trial.TrialDifference] = []
     count = 0
     for machine in _machines(inventories):
         count += 1
@@ -363,7 +363,7 @@ def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
     return values
 
 
-def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
+def _machines(directory: str | None) -> Iterator[stock_trial.TrialMachine]:
     """Return all machines with a stored inventory, then those of files."""
     objects.register_all()
     yield from _stored_machines()
@@ -371,7 +371,7 @@ def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
         yield from _machines_of_files(directory)
 
 
-def _stored_machines() -> Iterator[stock_trial.Machine]:
+def _stored_machines() -> Iterator[stock_trial.TrialMachine]:
     context = ironic_context.get_admin_context()
     marker = None
     while True:
@@ -382,7 +382,7 @@ def _stored_machines() -> Iterator[stock_trial.Machine]:
         for row in machine_object.InspectedMachine.list_inventories(
                 context, list(by_id)):
             node = by_id[row['node_id']]
-            yield stock_trial.Machine(
+            yield stock_trial.TrialMachine(
                 node.name or node.uuid, node,
                 objects.Port.list_by_node_id(context, node.id),
                 objects.Portgroup.list_by_node_id(context, node.id),
@@ -390,7 +390,7 @@ def _stored_machines() -> Iterator[stock_trial.Machine]:
         marker = nodes[-1]
 
 
-def _machines_of_files(directory: str) -> Iterator[stock_trial.Machine]:
+def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
     context = ironic_context.get_admin_context()
     new = machine_test.load_node(None)
     for path in machine_test.find_inventories([directory]):
@@ -399,7 +399,7 @@ def _machines_of_files(directory: str) -> Iterator[stock_trial.Machine]:
         node.traits = objects.TraitList(context, objects=[])
         ports = [_object(objects.Port, number, port)
                  for number, port in enumerate(facts.ports, 1)]
-        yield stock_trial.Machine(path, node, ports, [], facts.inventory,
+        yield stock_trial.TrialMachine(path, node, ports, [], facts.inventory,
                                   facts.plugin_data)
 
 

@@ -45,22 +45,35 @@ def announce(service: str, rules: repository.Repository) -> None:
 
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """
+    stored = '?'
+    if tables.are_here():
+        stored = str(len(_uuids_of_stored_rules()))
+    queue = 'off'
+    if CONF.inspection_queue.enabled:
+        queue = 'on'
     LOG.info(
         'Inspection rules %(version)s, %(service)s: %(built_in)d built-in '
         'and %(stored)s stored rules; inspect interfaces %(interfaces)s; '
         'durable inspection is %(queue)s', {
             'version': importlib.metadata.version(_DISTRIBUTION),
-            'service': service, 'built_in': len(rules.built_in),
-            'stored': len(rule_object.Rule.list_values(
-                ironic_context.get_admin_context(), 'uuid', {}))
-            if tables.are_here() else '?',
+            'service': service,
+            'built_in': len(rules.built_in),
+            'stored': stored,
             'interfaces': CONF.inspection_rules.supported_interfaces,
-            'queue': 'on' if CONF.inspection_queue.enabled else 'off'})
+            'queue': queue})
     conducts = service != API or start.is_all_in_one()
-    for message in (*switches.problems(conducts), *switches.empty_file(rules),
-                    *out_of_reach(),
-                    *(of_conductor() if service == HOOK else ())):
+    warnings = [*switches.problems(conducts), *switches.empty_file(rules),
+                *out_of_reach()]
+    if service == HOOK:
+        warnings += of_conductor()
+    for message in warnings:
         LOG.warning('%s', message)
+
+
+def _uuids_of_stored_rules() -> list[str]:
+    values = rule_object.Rule.list_values(ironic_context.get_admin_context(),
+                                          'uuid', {})
+    return [uuid for uuid, _value in values]
 
 
 def of_conductor() -> Iterator[str]:
@@ -88,18 +101,23 @@ def gaps() -> Iterator[str]:
 
     It names all enabled inspect interfaces with such a gap.
     """
-    found = [f'{entry.name}: {gap}' for entry
-             in importlib.metadata.entry_points(
-                 group='ironic.hardware.interfaces.inspect')
-             if entry.name in CONF.enabled_inspect_interfaces
-             and switches.is_supported(entry.name)
-             and (gap := _gap(entry.load()))]
-    if found:
+    interfaces_with_gaps = []
+    for entry in importlib.metadata.entry_points(
+            group='ironic.hardware.interfaces.inspect'):
+        if entry.name not in CONF.enabled_inspect_interfaces:
+            continue
+        if not switches.is_supported(entry.name):
+            continue
+        gap = _gap(entry.load())
+        if gap:
+            interfaces_with_gaps.append(f'{entry.name}: {gap}')
+    if interfaces_with_gaps:
         yield _('Not all inspection rules run on nodes with these inspect '
-                'interfaces: %s') % '; '.join(found)
+                'interfaces: %s') % '; '.join(interfaces_with_gaps)
 
 
 def _gap(interface: type) -> str | None:
+    """Return which rules do not run with an inspect interface, or how."""
     if issubclass(interface, noop.NoInspect):
         return None
     redfish_like = issubclass(interface, redfish.RedfishInspect)
@@ -108,9 +126,11 @@ def _gap(interface: type) -> str | None:
     if not (redfish_like or in_band):
         return _('no rules run')
     if redfish_like:
-        option, group = '[redfish]inspection_hooks', 'redfish'
+        option = '[redfish]inspection_hooks'
+        group = 'redfish'
     elif issubclass(interface, agent.AgentInspect):
-        option, group = '[inspector]hooks', 'inspector'
+        option = '[inspector]hooks'
+        group = 'inspector'
     else:
         return None
     names = switches.hook_names(group)
@@ -129,21 +149,25 @@ def _gap(interface: type) -> str | None:
 def left_behind() -> Iterator[str]:
     """Yield a warning about rules of stock Ironic that are not adopted."""
     places = []
-    if count := len(adoption.read_ironic()):
+    count = len(adoption.read_ironic())
+    if count:
         places.append(_("%d in Ironic's own table") % count)
     path = CONF.inspection_rules.built_in_rules
-    if path:
-        try:
-            uuids = {rule['uuid'] for rule in stock_form.load(path)}
-            there = uuids <= {
-                uuid for uuid, _uuid in db_rule.list_values('uuid')}
-        except ValueError:
-            there = False
-        if not there:
-            places.append(_('those of [inspection_rules]built_in_rules, %s')
-                          % path)
+    if path and not _is_adopted(path):
+        places.append(_('those of [inspection_rules]built_in_rules, %s')
+                      % path)
     if places:
         yield _('Inspection rules of stock Ironic do not run beside this '
                 'plugin: %(places)s. "%(command)s adopt" takes them over') % {
                     'places': _(' and ').join(places),
                     'command': migration.COMMAND}
+
+
+def _is_adopted(path: str) -> bool:
+    """Return whether all rules of a file of stock Ironic are stored."""
+    try:
+        uuids = {rule['uuid'] for rule in stock_form.load(path)}
+    except ValueError:
+        return False
+    stored = {uuid for uuid, _value in db_rule.list_values('uuid')}
+    return uuids <= stored

@@ -37,8 +37,11 @@ def of_phase(target: working_copy.WorkingCopy, plugin_data: Difference,
     :param error: the failure that a rule requested, if any.
     :param run: see :meth:`.recorder.RunRecorder.checkpoint`.
     """
+    text = None
+    if error is not None:
+        text = str(error)
     return {'changes': _final_values(target), 'plugin_data': plugin_data,
-            'more': more, 'error': str(error) if error else None, 'run': run}
+            'more': more, 'error': text, 'run': run}
 
 
 def of_early_phase(posted: Mapping[str, Any], plugin_data: Mapping[str, Any],
@@ -57,21 +60,19 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
 
     Other hooks run in each attempt, and may have overwritten them.
     """
-    for root, path, *values in checkpoint['changes']:
-        # JSON has no value for "removed": such a change has none.
-        value = data_path.ABSENT
-        if values:
-            value = values[0]
+    for root, path, *value in checkpoint['changes']:
         _set(target, root, tuple(path), value)
 
 
 def difference(before: Mapping[str, Any],
                after: Mapping[str, Any]) -> Difference:
     """Return the difference of plugin data, by top-level names."""
-    return {'set': {name: value for name, value in after.items()
-                    if name not in before
-                    or not data_path.same(before[name], value)},
-            'unset': [name for name in before if name not in after]}
+    changed = {}
+    for name, value in after.items():
+        if name not in before or not data_path.same(before[name], value):
+            changed[name] = value
+    removed = [name for name in before if name not in after]
+    return {'set': changed, 'unset': removed}
 
 
 def apply(changes: Difference, plugin_data: dict) -> None:
@@ -87,26 +88,26 @@ def _final_values(target: working_copy.WorkingCopy) -> list[list[Any]]:
     :returns: lists of root, path and value; without a value where it was
         removed. Ports are named by their UUID.
     """
-    found: list[list[Any]] = []
+    values: list[list[Any]] = []
     for root, path, value in target.final_values():
+        # Hooks change them too: the checkpoint has their difference.
         if root == working_copy.PLUGIN_DATA:
             continue
         if root == working_copy.PORTS:
             port = target.get(root, path[:1])
             path = (port['uuid'], *path[1:])
         if value is data_path.ABSENT:
-            found.append([root, path])
+            values.append([root, path])
         else:
-            found.append([root, path, value])
-    return found
+            values.append([root, path, value])
+    return values
 
 
 def _set(target: working_copy.WorkingCopy, root: str, path: data_path.Path,
-         value: Any) -> None:
-    """Set a value, or remove it.
+         value: list[Any]) -> None:
+    """Set or remove a value, see :func:`_final_values`.
 
-    :param path: below a port, it begins with the UUID of the port.
-    :param value: ABSENT to remove what is there.
+    :param value: has the value, or nothing where it was removed.
     """
     if root == working_copy.PORTS:
         try:
@@ -114,7 +115,7 @@ def _set(target: working_copy.WorkingCopy, root: str, path: data_path.Path,
         except exceptions.OperationError:
             # The port was removed meanwhile.
             return
-    if value is data_path.ABSENT:
-        target.unset(root, path)
+    if value:
+        target.set(root, path, *value)
     else:
-        target.set(root, path, value)
+        target.unset(root, path)

@@ -75,7 +75,10 @@ def _section(place: str, group: str, names: dict[str, list[str]]
 def _misplaced(setting: Setting, names: dict[str, list[str]]
                ) -> Iterator[str]:
     """Yield a warning about an option in a group of Ironic, if it is none."""
-    known = list(CONF if setting.group == 'DEFAULT' else CONF[setting.group])
+    options = CONF
+    if setting.group != 'DEFAULT':
+        options = CONF[setting.group]
+    known = list(options)
     if setting.name in known:
         return
     option = _('option in [%s]') % setting.group
@@ -97,9 +100,11 @@ def is_near_plugin(value: str) -> bool:
 
 def value_of(group: str, name: str) -> str | None:
     """Return the last value of an option as it is written, if it is."""
-    values = [setting.value for setting in settings()
-              if (setting.group, setting.name) == (group, name)]
-    return values[-1] if values else None
+    value = None
+    for setting in settings():
+        if setting.group == group and setting.name == name:
+            value = setting.value
+    return value
 
 
 def settings() -> Iterator[Setting]:

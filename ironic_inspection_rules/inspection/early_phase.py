@@ -121,13 +121,16 @@ def _machine(inventory: dict) -> str:
     :returns: its serial number and the first addresses of its interfaces.
     """
     vendor = inventory.get('system_vendor')
-    serial = vendor.get('serial_number') if isinstance(vendor, dict) else None
+    serial = None
+    if isinstance(vendor, dict):
+        serial = vendor.get('serial_number')
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):
         interfaces = []
-    addresses = [_name(interface.get('mac_address'))
-                 for interface in interfaces[:_MOST_ADDRESSES]
-                 if isinstance(interface, dict)]
+    addresses = []
+    for interface in interfaces[:_MOST_ADDRESSES]:
+        if isinstance(interface, dict):
+            addresses.append(_name(interface.get('mac_address')))
     if len(interfaces) > _MOST_ADDRESSES:
         addresses.append(f'{len(interfaces) - _MOST_ADDRESSES} more')
     return (f'serial number {_name(serial)}, '

@@ -23,17 +23,21 @@ LOG = log.getLogger(__name__)
 @functools.cache
 def counter() -> statistics.RuleCounter:
     """Return the counter of this process, written when the process stops."""
-    def write(rows: list[statistics.Row]) -> None:
-        context = ironic_context.get_admin_context()
-        rule_statistics.RuleStatistics.add(context, [
-            {name: value for name, value in row.items()
-             if name not in statistics.FOR_METRICS} for row in rows])
-        metrics.send_rules(rows)
+    new_counter = statistics.RuleCounter(
+        _write, CONF.inspection_rules.statistics_period)
+    conductor.before_stop(new_counter.flush)
+    return new_counter
 
-    made = statistics.RuleCounter(write,
-                                  CONF.inspection_rules.statistics_period)
-    conductor.before_stop(made.flush)
-    return made
+
+def _write(rows: list[statistics.Row]) -> None:
+    """Add what was counted to the database, and send it to the metrics."""
+    stored = []
+    for row in rows:
+        stored.append({name: value for name, value in row.items()
+                       if name not in statistics.FOR_METRICS})
+    rule_statistics.RuleStatistics.add(ironic_context.get_admin_context(),
+                                       stored)
+    metrics.send_rules(rows)
 
 
 def phase_ended(phase: str, outcome: runner.PhaseOutcome, seconds: float,

@@ -12,12 +12,15 @@ from ironic_inspection_rules.patches import body_limit
 def of(phase: str) -> budget.Limits:
     """Return the limits of a phase."""
     options = CONF.inspection_rules
-    early = phase == model.EARLY
+    time = options.phase_time_limit
+    operations = options.phase_operation_limit
+    if phase == model.EARLY:
+        # It runs for whoever posts data, and the API waits for it.
+        time = options.early_phase_time_limit
+        operations = options.early_phase_operation_limit
     return budget.Limits(
-        time=(options.early_phase_time_limit if early
-              else options.phase_time_limit),
-        operations=(options.early_phase_operation_limit if early
-                    else options.phase_operation_limit),
+        time=time,
+        operations=operations,
         loop=options.loop_limit,
         depth=body_limit.depth(),
         size=body_limit.size('continue_inspection'))

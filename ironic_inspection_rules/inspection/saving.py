@@ -92,23 +92,27 @@ def _write(task, target: working_copy.WorkingCopy, more: Mapping[str, Any],
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
-    labeled_ports = zip(task.ports, target.journal.port_names, strict=True)
+    """Save the ports that changed, each once.
+
+    A port that another one takes the name of is saved once more before.
+    """
     changed = []
-    for index, (port, label) in enumerate(labeled_ports):
+    labelled = zip(task.ports, target.journal.port_names, strict=True)
+    for index, (port, label) in enumerate(labelled):
         values = target.changed(working_copy.PORTS, str(index))
         if values:
             changed.append((port, values, label))
-    port_of_new_name = {values.get('name'): port
-                        for port, values, _label in changed}
+    new_owners = {values.get('name'): port for port, values, _label in changed}
     for port, values, _label in changed:
-        next_owner = port_of_new_name.get(port.name, port)
-        if 'name' in values and next_owner is not port:
+        new_owner = new_owners.get(port.name, port)
+        if 'name' in values and new_owner is not port:
             # Names are unique, also while ports swap theirs.
             port.name = None
             port.save()
     for port, values, label in changed:
         _update(port, values, PORT_REFERENCES, task.context, target.journal,
                 label)
+        # The address or the name may be that of another port.
         with blaming(target.journal, label, *UNIQUE):
             port.save()
 
@@ -118,10 +122,7 @@ def blaming(made: journal.Journal, name: str, *attributes: str
             ) -> Iterator[None]:
     """Convert an error of Ironic to one of the rule that caused it.
 
-    An error that no rule caused is raised as it is.
-
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
-    :param attributes: those that Ironic may have refused.
     :raises: :class:`.exceptions.RuleError`
     """
     try:
@@ -138,38 +139,38 @@ def _update(saved, values: Mapping[str, Any],
             label: str) -> None:
     """Set attributes of a node or a port, without saving it.
 
-    :param saved: the node or the port.
-    :param references: those of its attributes that name another object.
-    :param label: the name of ``saved`` in changes.
-    :raises: :class:`.exceptions.RuleError` where a value cannot be saved.
+    :param saved: Ironic's object.
+    :param references: attributes that are UUIDs of other objects, which have
+        them by their ``id``.
+    :param label: the name of the object, as in a change.
     """
     for name, value in values.items():
         with blaming(made, label, name):
             if label == working_copy.NODE and name == 'name':
                 _check_node_name(value)
-            if name not in references:
-                setattr(saved, name, copy.deepcopy(value))
-                continue
-            id_field, class_name = references[name]
-            # None removes the reference.
+            field, kind = references.get(name, (None, None))
             referenced_id = value
-            if value:
-                # Also where only the UUID is stored: it raises an error if
-                # there is no such object.
-                referenced = getattr(objects, class_name).get_by_uuid(
-                    context, value)
+            if kind is not None and value:
+                # Also where the UUID is stored: the object has to be there.
+                referenced = getattr(objects, kind).get_by_uuid(context,
+                                                                value)
                 referenced_id = referenced.id
-            if id_field is None:
+            if field is None:
+                # Ironic's object may change what it is given.
                 setattr(saved, name, copy.deepcopy(value))
             else:
-                setattr(saved, id_field, referenced_id)
+                setattr(saved, field, referenced_id)
 
 
 def _check_node_name(name: Any) -> None:
+    """Check a name of a node, as Ironic's API does but its objects do not.
+
+    :raises: ValueError if it is no name.
+    """
     if name is None:
         return
-    # As in Ironic's API: what looks like a UUID is always taken for one.
-    if not utils.is_valid_logical_name(name) or uuidutils.is_uuid_like(name):
+    is_valid = utils.is_valid_logical_name(name)
+    if not is_valid or uuidutils.is_uuid_like(name):
         raise ValueError(_('"%s" is not a valid name of a node') % name)
 
 

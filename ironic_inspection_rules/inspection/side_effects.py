@@ -68,18 +68,25 @@ class ServiceEffects(working_copy.Effects):
         done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         watch = timeutils.StopWatch(seconds)
         watch.start()
-        threading.Thread(target=lambda: done.put(_get(request, watch)),
-                         name=_THREAD, daemon=True).start()
+
+        def send() -> None:
+            done.put(_get(request, watch))
+
+        threading.Thread(target=send, name=_THREAD, daemon=True).start()
+        timeout = None
+        if seconds != math.inf:
+            timeout = seconds
         late = _('no answer before the end of the phase')
         try:
-            problem = done.get(
-                timeout=None if seconds == math.inf else seconds)
+            problem = done.get(timeout=timeout)
         except queue.Empty:
             problem = late
         if problem:
-            # The request knows the end of the phase, and may report it first.
-            error = late if watch.expired() else problem
-            raise exceptions.OperationError(error)
+            if watch.expired():
+                # The request knows the end of the phase, too, and may report
+                # it in its own words first.
+                problem = late
+            raise exceptions.OperationError(problem)
 
 
 def _shortened(seconds: float, watch: timeutils.StopWatch) -> float:
@@ -109,7 +116,9 @@ class _Retry(urllib3_retry.Retry):
 
     def get_retry_after(self, response):
         seconds = super().get_retry_after(response)
-        return None if seconds is None else _shortened(seconds, self.watch)
+        if seconds is None:
+            return None
+        return _shortened(seconds, self.watch)
 
 
 def _get(request: working_copy.GetRequest,
@@ -136,12 +145,14 @@ def _get(request: working_copy.GetRequest,
                     proxies=request.proxies,
                     timeout=_shortened(request.timeout, watch),
                     verify=_verify(), stream=True) as response:
-                return None if response.ok else (
-                    _('the status is %d') % response.status_code)
+                if response.ok:
+                    return None
+                return _('the status is %d') % response.status_code
     # The phase waits for what this thread returns.
     except Exception as exc:
-        level = (logging.DEBUG if isinstance(exc, _FORESEEN)
-                 else logging.ERROR)
+        level = logging.ERROR
+        if isinstance(exc, _FORESEEN):
+            level = logging.DEBUG
         LOG.log(level, 'A request of the action api-call failed: %s',
                 type(exc).__name__)
         for kind, problem in _PROBLEMS:

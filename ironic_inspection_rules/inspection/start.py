@@ -58,8 +58,9 @@ def load() -> repository.Repository:
     tables.check()
     options = CONF.inspection_rules
     ops = registry.installed()
-    built_in = () if not options.built_in else (
-        file_rule.load_built_in(options.built_in, ops))
+    built_in: Sequence[model.Rule] = ()
+    if options.built_in:
+        built_in = file_rule.load_built_in(options.built_in, ops)
     built_in_tables = _built_in_tables(options.built_in, built_in)
     _refuse_twins(built_in, built_in_tables)
     return repository.Repository(
@@ -113,12 +114,12 @@ def _built_in_tables(path: str | None, built_in: Sequence[model.Rule]
     """
     if not path:
         return {}
-    found = table_file.build(table_file.load([document.load(path)]))
+    built_in_tables = table_file.build(table_file.load([document.load(path)]))
     for rule in built_in:
-        for problem in table_check.problems(rule, found):
+        for problem in table_check.problems(rule, built_in_tables):
             raise exceptions.InvalidDocument(
                 path, f'{disclosure.label(rule)}: {problem}')
-    return found
+    return built_in_tables
 
 
 def _refuse_twins(built_in: Sequence[model.Rule],

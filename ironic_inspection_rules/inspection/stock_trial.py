@@ -24,7 +24,7 @@ _LONGEST = 200
 
 
 @dataclasses.dataclass(frozen=True)
-class Machine:
+class TrialMachine:
     """A machine before inspection; node and ports are Ironic's objects."""
 
     name: str
@@ -54,7 +54,7 @@ class Pair:
 
 
 @dataclasses.dataclass(frozen=True)
-class Difference:
+class TrialDifference:
     """A difference in what a pair of rules does to a machine, as text."""
 
     rule: str
@@ -62,21 +62,21 @@ class Difference:
     what: str
 
 
-def compare(context: Any, machine: Machine,
-            pairs: Sequence[Pair]) -> Iterator[Difference]:
+def compare(context: Any, machine: TrialMachine, pairs: Sequence[Pair]
+            ) -> Iterator[TrialDifference]:
     """Run each pair of rules alone, then all together; yield differences.
 
     :param pairs: in the order in which stock Ironic runs its rules.
     """
     for pair in pairs:
         for what in _differences(context, machine, [pair]):
-            yield Difference(pair.name, machine.name, what)
+            yield TrialDifference(pair.name, machine.name, what)
     if len(pairs) > 1:
         for what in _differences(context, machine, pairs):
-            yield Difference(_('all together'), machine.name, what)
+            yield TrialDifference(_('all together'), machine.name, what)
 
 
-def _differences(context: Any, machine: Machine,
+def _differences(context: Any, machine: TrialMachine,
                  pairs: Sequence[Pair]) -> Iterator[str]:
     facts = _facts(machine)
     plans = [pair.plan for pair in pairs if pair.plan is not None]
@@ -86,10 +86,11 @@ def _differences(context: Any, machine: Machine,
     plugin_data = copy.deepcopy(machine.plugin_data)
     error = stock_engine.run([pair.stock for pair in pairs], task,
                              copy.deepcopy(machine.inventory), plugin_data)
-    before, after = _ended(error), _ended(ours.error)
-    if before != after:
+    end_there = _ending(error)
+    end_here = _ending(ours.error)
+    if end_there != end_here:
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
-            'before': before, 'after': after}
+            'before': end_there, 'after': end_here}
     here = ours.facts
     there = _facts(dataclasses.replace(
         machine, node=task.node, ports=task.ports,
@@ -110,7 +111,7 @@ def _differences(context: Any, machine: Machine,
                     'after': _shown(change.value)}
 
 
-def _facts(machine: Machine) -> working_copy.Facts:
+def _facts(machine: TrialMachine) -> working_copy.Facts:
     return machine_facts.of_node(
         machine.node, machine.ports, machine.port_groups,
         machine.inventory, machine.plugin_data)
@@ -128,16 +129,21 @@ def _with_one_of_each_capability(facts: working_copy.Facts
     text = properties.get('capabilities')
     if not isinstance(text, str):
         return facts
-    last = {name.strip(): value.strip() for name, _colon, value in (
-        item.partition(':') for item in text.split(',') if item.strip())}
-    properties = {**properties, 'capabilities': ','.join(
-        f'{name}:{value}' for name, value in last.items())}
-    if not last:
+    last_values = {}
+    for pair in text.split(','):
+        if pair.strip():
+            name, _colon, value = pair.partition(':')
+            last_values[name.strip()] = value.strip()
+    properties = dict(properties)
+    if last_values:
+        properties['capabilities'] = ','.join(
+            f'{name}:{value}' for name, value in last_values.items())
+    else:
         del properties['capabilities']
     return dataclasses.replace(facts, node={**node, 'properties': properties})
 
 
-def _ended(error: Exception | None) -> str:
+def _ending(error: Exception | None) -> str:
     if error is None:
         return _('passes')
     if _is_error(error):
@@ -147,11 +153,13 @@ def _ended(error: Exception | None) -> str:
 
 def _is_error(error: Exception | None) -> bool:
     """Return whether rules ended in an error, not by the action ``fail``."""
-    return error is not None and not (
-        isinstance(error, exceptions.RuleFailed)
-        or stock_engine.is_meant(error))
+    if error is None or isinstance(error, exceptions.RuleFailed):
+        return False
+    return not stock_engine.is_meant(error)
 
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+    if len(text) <= _LONGEST:
+        return text
+    return f'{text[:_LONGEST]}…'

@@ -200,10 +200,12 @@ def enabled_by_conductors() -> set[str]:
         return set()
     database = ironic_db.get_instance()
     types = list(database.get_active_hardware_type_dict())
-    return {row.interface_name
-            for row in database.list_hardware_type_interfaces(types)
-            if row.interface_type == 'inspect'
-            and row.interface_name != _NO_RULES}
+    enabled = set()
+    for row in database.list_hardware_type_interfaces(types):
+        if row.interface_type == 'inspect':
+            enabled.add(row.interface_name)
+    enabled.discard(_NO_RULES)
+    return enabled
 
 
 def is_supported(interface: str | None) -> bool:
@@ -257,11 +259,13 @@ def unused_scope() -> Iterator[str]:
         return
     known = {name for name in scopes if isinstance(name, str)}
     near = suggestion.nearest(scope, known)
+    hint = ''
+    if near:
+        hint = _('; did you mean "%s"?') % near
     yield _('[inspection_rules]default_scope is "%(scope)s": stored rules '
             'without a scope of their own run on no node, since none has it '
             'as its properties.inspection_scope%(hint)s') % {
-                'scope': scope,
-                'hint': _('; did you mean "%s"?') % near if near else ''}
+                'scope': scope, 'hint': hint}
 
 
 def empty_file(rules: repository.Repository) -> Iterator[str]:

@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import functools
 import itertools
+import operator
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -33,7 +34,7 @@ _SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class RuleStep:
     """The part of the plan for one rule.
 
     ``before`` and ``after`` have the fields of :data:`.model.WRITABLE`, None
@@ -143,8 +144,10 @@ class _Matcher:
                 continue
             same = equals[_content(rule)]
             if same:
-                by = 'description' if rule.get('description') else None
-                # Of several equal rules each is one of the stored ones.
+                by = None
+                if rule.get('description'):
+                    by = 'description'
+                # Several equal rules are matched with as many stored ones.
                 matches[index] = Match(same.popleft(), by)
         return matches
 
@@ -153,15 +156,19 @@ class _Matcher:
         if rule is None:
             return None
         if rule.get('uuid'):
-            found = self._by_uuid.get(rule['uuid'])
-            return Match(found, 'uuid') if found else None
+            stored = self._by_uuid.get(rule['uuid'])
+            if stored is None:
+                return None
+            return Match(stored, 'uuid')
         description = rule.get('description')
         if not isinstance(description, str):
             return None
         if description not in self._without_uuid:
             return None
-        found = self._by_description.get(description)
-        return Match(found, 'description') if found else None
+        stored = self._by_description.get(description)
+        if stored is None:
+            return None
+        return Match(stored, 'description')
 
     def _by_content(self, matches: typing.Sequence[Match | None]
                     ) -> dict[typing.Hashable, collections.deque[Fields]]:
@@ -222,7 +229,8 @@ def _content(rule: Fields) -> typing.Hashable:
 
 def decide(wanted: typing.Sequence[Fields],
            matched: typing.Sequence[Match | None],
-           present: typing.Sequence[Fields], prune: bool = True) -> list[Step]:
+           present: typing.Sequence[Fields], prune: bool = True
+           ) -> list[RuleStep]:
     """Decide what becomes of all rules, those that are not wanted last.
 
     :param wanted: the rules that shall be, in order.
@@ -231,8 +239,12 @@ def decide(wanted: typing.Sequence[Fields],
     :param prune: whether stored rules that are not wanted go. Where they
         stay, all stored rules keep their places, and new ones come last.
     """
-    positions = [None if found is None else found.rule['position']
-                 for found in matched]
+    positions: list[float | None] = []
+    for match_of_rule in matched:
+        position = None
+        if match_of_rule is not None:
+            position = match_of_rule.rule['position']
+        positions.append(position)
     if prune:
         places = _places_in_set(wanted, positions)
     else:
@@ -241,23 +253,27 @@ def decide(wanted: typing.Sequence[Fields],
     kept = set()
     for rule, found, place in zip(wanted, matched, places, strict=True):
         if found is None:
-            steps.append(Step(None, rule, position=place))
+            steps.append(RuleStep(None, rule, position=place))
             continue
         before = found.rule
         kept.add(before['uuid'])
         new_place = None
         if place != before['position']:
             new_place = place
-        steps.append(Step(before, rule, found.by, new_place))
+        steps.append(RuleStep(before, rule, found.by, new_place))
     for rule in present:
-        if rule['uuid'] not in kept:
-            steps.append(Step(rule, None if prune else rule))
+        if rule['uuid'] in kept:
+            continue
+        after: Fields | None = rule
+        if prune:
+            after = None
+        steps.append(RuleStep(rule, after))
     return steps
 
 
-def rules_after(steps: typing.Iterable[Step]) -> list[Fields]:
+def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
     """Return the stored rules after some steps, in their order."""
-    steps = sorted(steps, key=lambda step: step.place)
+    steps = sorted(steps, key=operator.attrgetter('place'))
     return [step.after for step in steps if step.after is not None]
 
 
@@ -361,7 +377,9 @@ def _longest_rising(values: typing.Sequence[float | None]
         tails[length:length + 1] = [value]
         ends[length:length + 1] = [index]
     chosen: list[tuple[int, float]] = []
-    last = ends[-1] if ends else None
+    last = None
+    if ends:
+        last = ends[-1]
     while last is not None:
         value = values[last]
         assert value is not None

@@ -42,8 +42,11 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     In a phase the highest priority comes first; among equals built-in rules,
     then the order given (spec 003 "Priorities").
     """
-    return sorted(rules, key=lambda rule: (
-        model.PHASES.index(rule.phase), -rule.priority, not rule.built_in))
+    def key(rule: model.Rule) -> tuple[int, int, bool]:
+        return (model.PHASES.index(rule.phase), -rule.priority,
+                not rule.built_in)
+
+    return sorted(rules, key=key)
 
 
 class Snapshot(typing.NamedTuple):
@@ -88,8 +91,9 @@ class Repository:
         self.built_in_uuids = frozenset(rule.uuid for rule in built_in)
         self.built_in_tables = built_in_tables
         self._source = source
-        self._store = None if source is None else (
-            table_store.TableStore(source))
+        self._store: table_store.TableStore | None = None
+        if source is not None:
+            self._store = table_store.TableStore(source)
         self._read_revision = read_revision
         self._read_rules = read_rules
         self._default_scope = default_scope or None

@@ -166,7 +166,7 @@ def compare(old: ComparedRules, new: ComparedRules
     return changes, rules
 
 
-def _rule_change(step: replacement.Step, is_same: bool,
+def _rule_change(step: replacement.RuleStep, is_same: bool,
                  named: frozenset[str]) -> RuleChange:
     """Return what changes of one rule.
 

@@ -183,8 +183,8 @@ def machine(number, inventory, plugin_data=None, **fields):
         'provision_state': 'inspecting', 'resource_class': None,
         'description': None, 'inspect_interface': 'agent', **fields})
     node.traits = objects.TraitList(CONTEXT, objects=[])
-    return stock_trial.Machine(f'machine {number}', node, [], [], inventory,
-                               plugin_data or {})
+    return stock_trial.TrialMachine(f'machine {number}', node, [], [],
+                                    inventory, plugin_data or {})
 
 
 class Generator:
