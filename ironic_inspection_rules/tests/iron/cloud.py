@@ -131,7 +131,8 @@ class Cloud(fixtures.Fixture):
             },
             'oslo_messaging_rabbit': {'rabbit_quorum_queue': False},
             'pxe': {'ipxe_fallback_script': _FALLBACK,
-                    'kernel_append_params': 'nofb vga=normal console=ttyS0'},
+                    'kernel_append_params':
+                        f'nofb vga=normal {dhcp.KERNEL_PARAMETERS}'},
             'service_catalog': {'auth_type': 'none',
                                 'endpoint_override': _API_URL},
         }

@@ -17,6 +17,9 @@ _LOADERS = ('undionly.kpxe', 'ipxe.efi')
 
 HTTP_PORT = 8080
 
+KERNEL_PARAMETERS = 'console=ttyS0 mitigations=off'
+"""Of ramdisks. What guards a processor is slow where QEMU emulates it."""
+
 
 class Host(pxe.Host):
     """A host with the dnsmasq of the documents, and the filter for it."""
@@ -56,7 +59,8 @@ def boot_script(api: str) -> str:
         _shown(_BOOT_PAGE, 'text', '#!ipxe')
         .replace('http://192.0.2.1:8080', f'http://{bridge.ADDRESS}:{HTTP_PORT}')
         .replace('http://192.0.2.1:6385', api)
-        .replace('BOOTIF=${mac}', 'BOOTIF=${mac} console=ttyS0 ipa-debug=1'))
+        .replace('BOOTIF=${mac}',
+                 f'BOOTIF=${{mac}} {KERNEL_PARAMETERS} ipa-debug=1'))
 
 
 def _shown(page: str, language: str, word: str) -> str:
