@@ -6,6 +6,7 @@ import pathlib
 import shutil
 
 from ironic_inspection_rules.tests import guide
+from ironic_inspection_rules.tests.integration import network
 from ironic_inspection_rules.tests.integration import pxe
 from ironic_inspection_rules.tests.iron import bridge
 
@@ -48,6 +49,24 @@ class Host(pxe.Host):
         """Count the addresses that the server has offered a machine."""
         return sum('DHCPOFFER' in line and mac in line
                    for line in self.dhcp_log.read_text().splitlines())
+
+
+class OpenHost(Host):
+    """A host that serves one machine, which no filter guards.
+
+    :param mac: the address of the machine.
+    """
+
+    def __init__(self, switch: network.Switch, number: int,
+                 mac: str) -> None:
+        super().__init__(switch, number, {})
+        self._mac = mac
+
+    def dhcp_arguments(self, directory: pathlib.Path) -> list[str]:
+        """Return the arguments of a dnsmasq that knows the machine."""
+        return [*super().dhcp_arguments(directory),
+                f'--dhcp-host={self._mac},set:served',
+                '--dhcp-ignore=tag:!served']
 
 
 def boot_script(api: str) -> str:

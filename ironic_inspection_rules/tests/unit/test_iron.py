@@ -14,6 +14,7 @@ import fixtures
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.iron import boot_image
 from ironic_inspection_rules.tests.iron import cases
+from ironic_inspection_rules.tests.iron import disk_image
 from ironic_inspection_rules.tests.iron import machine
 from ironic_inspection_rules.tests.iron import needs
 from ironic_inspection_rules.tests.unit import base
@@ -119,6 +120,17 @@ class BootImageTestCase(base.TestCase):
         self.assertEqual('9.8.7', boot_image.agent_release(path))
         path.write_text('ironic==1\n')
         self.assertRaises(ValueError, boot_image.agent_release, path)
+
+
+class DiskImageTestCase(base.TestCase):
+
+    def test_the_first_sector_is_what_a_bios_boots(self) -> None:
+        image = disk_image.build()
+        self.assertEqual(b'\x55\xaa', image[510:512])
+        address = int.from_bytes(image[6:8], 'little') - 0x7c00
+        text = image[address:image.index(0, address)].decode()
+        self.assertEqual(disk_image.BOOTED, text.strip())
+        self.assertLess(address + len(text), 440)
 
 
 class MachineTestCase(base.TestCase):
