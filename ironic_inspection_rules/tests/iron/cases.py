@@ -20,6 +20,7 @@ CASES = {
     'throttle': 'four machines are powered on one after another',
     'unmanaged': 'a machine that Ironic knows but does not boot',
     'twins': 'two machines with one serial number',
+    'database': 'the database is away for a minute while machines boot',
     'deployment': 'a missing trait is in the way of a real deployment',
 }
 """What happens in the module ``test_<name>``, by name."""
