@@ -12,15 +12,20 @@ from ironic_inspection_rules.tests.live import fleet
 INTERVAL = 20
 """Seconds between two power-ons; about what the boot of a probe takes."""
 
+AT_ONCE = 2
+"""Inventories that are processed at once: one by each worker process."""
+
 
 class ThrottleTestCase(base.IronTestCase):
 
     def test_all_are_inspected_in_their_turn(self) -> None:
-        self.reconfigure({'inspection_queue': {'reboot_throttle': INTERVAL}})
+        self.reconfigure({'inspection_queue': {
+            'reboot_throttle': INTERVAL, 'workers': 1}})
         self.create_rules(*fleet.RULES)
         machines = {}
         for number in range(4):
-            machine = self.small_machine(f'paced{number}')
+            # The name has a hook take a second.
+            machine = self.small_machine(f'slow-{number}')
             machines[self.enroll(machine, iron_cloud.PROBE)] = machine
         began = time.monotonic()
         for node in machines:
@@ -37,6 +42,7 @@ class ThrottleTestCase(base.IronTestCase):
             # An interval passes before the first power-on, too.
             self.assertGreaterEqual(time.monotonic() - began,
                                     turn * INTERVAL)
+        waiting.wait_for('all are inspected', self.are_all_inspected)
         for node, machine in machines.items():
             self.check_inspected(node, machine)
 
@@ -45,9 +51,22 @@ class ThrottleTestCase(base.IronTestCase):
         on = []
 
         def look() -> bool:
+            self.check_processing()
             on.extend(node for node, machine in machines.items()
                       if machine.was_on)
             return bool(on)
 
         waiting.wait_for('a machine is powered on', look)
         return on[0]
+
+    def are_all_inspected(self) -> bool:
+        self.check_processing()
+        nodes = self.client.call('GET', '/v1/nodes')['nodes']
+        return all(node['provision_state'] in ('manageable', 'inspect failed')
+                   for node in nodes)
+
+    def check_processing(self) -> None:
+        """Fail if more is processed than there are workers."""
+        processing = self.client.call(
+            'GET', '/v1/inspection_requests?state=processing')
+        self.assertLessEqual(len(processing['inspection_requests']), AT_ONCE)
