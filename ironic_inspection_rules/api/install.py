@@ -58,6 +58,7 @@ def install(app: Callable) -> Callable:
     policies.register(policy.get_enforcer())
     for path in (*_POSTED, 'inspection_rules'):
         body_limit.as_inspection_data(path)
+    body_limit.count_depth_fast()
     _serve_routes()
     controllers.install_narrowing()
     controllers.serve('nodes', node.NodesController())

@@ -3,10 +3,14 @@
 """Ironic's limits of the size and the depth of request bodies.
 
 Ironic 35.0 and 36.0 set none; there those of later releases hold as well.
+Ironic counts the depth byte by byte in Python, which takes seconds for a large
+table, and meanwhile holds up all threads of the API. The same count that is
+mostly done in C takes its place.
 """
 
 from ironic.conf import CONF
 
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.patches import name
 
 try:
@@ -25,7 +29,12 @@ INSPECTION_PATH = name.Name(
     'rules for import and evaluation must be as small as other requests',
     parameters=('path',), required=False, in_every_release=False)
 
-NAMES = (INSPECTION_PATH,)
+CHECK_DEPTH = name.Name(
+    'ironic.api.middleware.json_depth', 'check_depth',
+    'the depth of large requests is counted slowly',
+    parameters=('raw', 'max_depth'), required=False, in_every_release=False)
+
+NAMES = (INSPECTION_PATH, CHECK_DEPTH)
 
 _more: set[str] = {'continue_inspection'}
 
@@ -38,8 +47,14 @@ def as_inspection_data(ending: str) -> None:
     :param ending: how the paths of these requests end.
     """
     _more.add(ending)
-    if json_depth and name.are_here(NAMES):
+    if json_depth and name.are_here((INSPECTION_PATH,)):
         INSPECTION_PATH.put(_is_inspection_path)
+
+
+def count_depth_fast() -> None:
+    """Count the depth of bodies in a fraction of the time Ironic takes."""
+    if json_depth and name.are_here((CHECK_DEPTH,)):
+        CHECK_DEPTH.put(_check_depth)
 
 
 def is_of_ironic() -> bool:
@@ -77,6 +92,11 @@ def _size_option(path: str) -> str:
 
 def _option(option: str) -> int:
     return getattr(CONF.api, option, USUAL[option])
+
+
+def _check_depth(raw: bytes, max_depth: int) -> bool:
+    """Return whether a body is nested at most so deep, as Ironic counts."""
+    return not budget.is_deeper(raw, max_depth)
 
 
 def _is_inspection_path(path: str) -> bool:

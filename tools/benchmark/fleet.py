@@ -37,6 +37,7 @@ from benchmark import history
 from benchmark import hostile
 from benchmark import queue
 from benchmark import rule_sets
+from benchmark import tables
 from benchmark import traits
 from ironic_inspection_rules.kit.client import fleet as client
 from ironic_inspection_rules.kit.client import rule_set
@@ -324,4 +325,5 @@ PARTS = (
     traits.PART,
     rule_sets.PART,
     hostile.PART,
+    *tables.PARTS,
 )

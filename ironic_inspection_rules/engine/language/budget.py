@@ -298,11 +298,13 @@ class PaidBy:
             view.budget = self._before
 
 
-# The closing quote may be missing in what is no JSON. Possessive: such a quote
-# takes no memory to try again.
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+# All that is no bracket: strings, whose closing quote may be missing in what is
+# no JSON, and what is between them. A match goes on as far as it can: one for
+# each string of a large table would take as much memory as the table.
+# Possessive: nothing is kept to try it in another way.
+_NO_BRACKETS = re.compile(
+    rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?)++', re.DOTALL)
 _OPENING = b'[{'
-_NO_BRACKETS = bytes(set(range(256)) - set(b'[]{}'))
 
 
 def is_deeper(text: bytes, limit: int) -> bool:
@@ -313,10 +315,8 @@ def is_deeper(text: bytes, limit: int) -> bool:
 
     :param text: JSON in UTF-8.
     """
-    without_strings = _STRING.sub(b'', text)
-    brackets = without_strings.translate(None, _NO_BRACKETS)
     depth = 0
-    for bracket in brackets:
+    for bracket in _NO_BRACKETS.sub(b'', text):
         if bracket in _OPENING:
             depth += 1
         else:

@@ -2,10 +2,13 @@
 
 """The limit that Ironic puts on the bodies of requests."""
 
+import importlib.util
 import io
 import unittest
 
 import fixtures
+import hypothesis
+from hypothesis import strategies as st
 from ironic.conf import api
 
 from ironic_inspection_rules.patches import body_limit
@@ -63,6 +66,36 @@ class BodyLimitTestCase(base.IronicTestCase):
             self.assertEqual(size * 1024, body_limit.size(path))
 
 
+@unittest.skipUnless(body_limit.is_of_ironic(), 'this Ironic has no limits')
+class DepthTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.middleware.json_depth.check_depth',
+            body_limit.json_depth.check_depth))
+        # Another test may have put ours in the place of Ironic's function.
+        spec = importlib.util.find_spec('ironic.api.middleware.json_depth')
+        self.stock = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.stock)
+
+    @hypothesis.given(st.text('"\\[]{}, a\u00e4'), st.integers(0, 4))
+    def test_the_depth_is_that_of_ironic(self, text, limit):
+        body_limit.count_depth_fast()
+
+        self.assertEqual(
+            self.stock.check_depth(text.encode(), limit),
+            body_limit.json_depth.check_depth(text.encode(), limit))
+
+    def test_ironic_counts_with_ours(self):
+        body_limit.count_depth_fast()
+        stock = self.stock.JsonDepthMiddleware.__call__.__code__.co_names
+
+        self.assertIn('check_depth', stock)
+        self.assertIs(body_limit._check_depth,
+                      body_limit.json_depth.check_depth)
+
+
 class NoLimitTestCase(base.TestCase):
 
     def setUp(self):
@@ -74,6 +107,7 @@ class NoLimitTestCase(base.TestCase):
 
     def test_an_ironic_without_limits_is_left_as_it_is(self):
         body_limit.as_inspection_data('things/try')
+        body_limit.count_depth_fast()
 
         self.assertFalse(body_limit.is_of_ironic())
 

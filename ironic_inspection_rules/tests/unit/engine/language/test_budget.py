@@ -141,6 +141,26 @@ def height(document):
     return 1 + max(map(height, inner), default=0)
 
 
+def counted(text):
+    """Count the lists and objects that are open at once, byte by byte."""
+    depth = deepest = 0
+    in_string = is_escaped = False
+    for byte in text:
+        if is_escaped:
+            is_escaped = False
+        elif in_string:
+            is_escaped = byte == ord('\\')
+            in_string = byte != ord('"')
+        elif byte == ord('"'):
+            in_string = True
+        elif byte in b'[{':
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b']}':
+            depth -= 1
+    return deepest
+
+
 class NestingTestCase(base.TestCase):
 
     @hypothesis.given(DOCUMENTS)
@@ -166,13 +186,27 @@ class NestingTestCase(base.TestCase):
         self.assertTrue(budget.is_deeper(b'["",' * 100_000, 99_999))
         self.assertFalse(budget.is_deeper(b'[],' * 100_000, 1))
 
-    def test_escapes_take_no_memory(self):
-        # One for each would take a hundred times the size of the text.
-        text = b'"' + b'\\n' * 500_000 + b'"'
-        tracemalloc.start()
-        try:
-            budget.is_deeper(text, 1)
-            _now, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        self.assertLess(peak, 4 * len(text))
+    def test_brackets_in_strings_and_behind_escapes_do_not_count(self):
+        for text in (rb'"[[["', rb'"\"[[["', rb'"\\\"[[["', b'"[[[', b'"[\\'):
+            self.assertFalse(budget.is_deeper(text, 0))
+        for text in (rb'"\\"[', rb'\"["[', b'""[', b'"\\\xff"{'):
+            self.assertTrue(budget.is_deeper(text, 0))
+
+    @hypothesis.given(st.text('"\\[]{}, a\u00e4'), st.integers(0, 4))
+    def test_it_counts_as_byte_by_byte(self, text, limit):
+        self.assertEqual(counted(text.encode()) > limit,
+                         budget.is_deeper(text.encode(), limit))
+
+    def test_parts_of_a_text_take_no_memory_of_their_own(self):
+        # One for each would take many times the size of the text.
+        escapes = b'"' + b'\\n' * 500_000 + b'"'
+        strings = b'"a", ' * 200_000
+        brackets = b'[' * 1_000_000
+        for text in (escapes, strings, brackets):
+            tracemalloc.start()
+            try:
+                budget.is_deeper(text, 1)
+                _now, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            self.assertLess(peak, 4 * len(text))

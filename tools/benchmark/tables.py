@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Large tables: to apply one, to plan a change, and machines beside one.
+
+The commands are called as their users do, and talk to a real Ironic over
+SQLite, whose API and conductor are one process. The memory of a command is
+all that it has; that of Ironic is what it has at most above idle.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+import contextlib
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import typing
+
+import psutil
+
+from benchmark import common
+from ironic_inspection_rules.tests.live import fleet
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import options
+
+_HEADS = ('Command', 'Takes, s', 'Processor, s', 'That of Ironic, s',
+          'Memory, MiB', 'That of Ironic, MiB')
+
+# The most memory that the process had is read by itself: what its parent
+# learns counts that of the parent, too.
+_SCRIPT = ('import sys; from openstackclient import shell; '
+           'status = shell.main(sys.argv[1:]); '
+           'sys.stderr.write(open("/proc/self/status").read()); '
+           'sys.exit(status)')
+
+_CHANGED = 100
+"""One row in so many is changed."""
+
+_RULES = """\
+tables:
+  machines:
+    file: machines.csv
+    key: "{serial | upper}"
+    of: "{inventory.system_vendor.serial_number | upper}"
+    types: {cpus: integer, disks: integer}
+    secret: [bmc_password]
+    expect: {cpus: "{inventory.cpu.count}"}
+rules:
+- description: Rack
+  vars: {row: "{tables.machines | row}"}
+  conditions: [{op: exists, args: ["{vars.row}"]}]
+  actions:
+  - {op: set-attribute, args: [/extra/rack, "{vars.row.rack}"]}
+"""
+_COLUMNS = ('serial', 'rack', 'unit', 'cpus', 'disks', 'name', 'owner',
+            'model', 'bmc_password', 'note')
+
+
+def write(directory: pathlib.Path, rows: int, changed: bool = False) -> None:
+    """Write the file of rules, and its table.
+
+    :param changed: whether one row in a hundred is another one than before.
+    """
+    (directory / 'rules.yaml').write_text(_RULES)
+    with (directory / 'machines.csv').open('w', newline='') as stream:
+        writer = csv.writer(stream)
+        writer.writerow(_COLUMNS)
+        for number in range(rows):
+            rack = f'rack {number // 40}'
+            if changed and number % _CHANGED == 0:
+                rack = 'rack of others'
+            writer.writerow([
+                f'sn{number:08}', rack, number % 40, 4, number % 12,
+                f'compute-{number:06}.example.com', f'team {number % 50}',
+                f'Model {number % 20}', f'secret-{number * 7919:010}', ''])
+
+
+class Used(typing.NamedTuple):
+    """What a command took: seconds and MiB; and what it printed."""
+
+    seconds: float
+    processor: float
+    memory: float
+    output: str
+
+
+def call(directory: pathlib.Path, ironic: launcher.Ironic,
+         *words: str) -> Used:
+    """Call a command for tables or rules.
+
+    :raises: SystemExit if it fails.
+    """
+    with tempfile.TemporaryFile('w+') as output, (
+            tempfile.TemporaryFile('w+')) as errors:
+        began = time.monotonic()
+        started = subprocess.Popen(
+            [sys.executable, '-c', _SCRIPT, '--os-auth-type', 'none',
+             '--os-endpoint', ironic.url, 'baremetal', 'inspection', *words],
+            cwd=directory, stdout=output, stderr=errors,
+            env={**os.environ, 'PYTHONWARNINGS': 'ignore'})
+        _pid, status, used = os.wait4(started.pid, 0)
+        seconds = time.monotonic() - began
+        started.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        said = errors.read()
+        if started.returncode == 1:
+            raise SystemExit(f'{" ".join(words)}: {said}')
+        return Used(seconds, used.ru_utime + used.ru_stime,
+                    _mebibytes(said, 'VmHWM'), output.read())
+
+
+def _mebibytes(status: str, name: str) -> float:
+    """Return a field of the status of a process that is an amount."""
+    line = next(line for line in status.splitlines()
+                if line.startswith(f'{name}:'))
+    return int(line.split()[1]) / 1024
+
+
+class Server:
+    """The processes of Ironic, as Linux counts what they use.
+
+    :param ironic: a running Ironic.
+    """
+
+    def __init__(self, ironic: launcher.Ironic) -> None:
+        parents = [psutil.Process(part.process.pid)
+                   for part in ironic.services]
+        self._processes = list(parents)
+        for parent in parents:
+            self._processes += parent.children(recursive=True)
+        self._idle = self._memory('VmRSS')
+
+    def forget(self) -> None:
+        """Count the most memory that they have from now on."""
+        for process in self._processes:
+            pathlib.Path(f'/proc/{process.pid}/clear_refs').write_text('5')
+
+    def memory(self) -> float:
+        """Return the most that they have had above idle, in MiB."""
+        return self._memory('VmHWM') - self._idle
+
+    def seconds(self) -> float:
+        """Return the seconds that they have worked."""
+        times = [process.cpu_times() for process in self._processes]
+        return sum(spent.user + spent.system for spent in times)
+
+    def _memory(self, name: str) -> float:
+        return sum(_mebibytes(
+            pathlib.Path(f'/proc/{process.pid}/status').read_text(), name)
+            for process in self._processes)
+
+
+@contextlib.contextmanager
+def running() -> Iterator[launcher.Ironic]:
+    """Have an Ironic that takes the largest tables."""
+    with tempfile.TemporaryDirectory() as name:
+        changes: options.Options = {
+            'api': {'max_json_body_size_inspection': 1 << 16}}
+        with launcher.Ironic(name, changes) as ironic:
+            yield ironic
+
+
+class Measurement:
+    """Measures commands and what they cost the server, in a table."""
+
+    def __init__(self, title: str, goal: str, directory: pathlib.Path,
+                 ironic: launcher.Ironic) -> None:
+        self._table = common.Table(title, _HEADS, goal)
+        self._directory = directory
+        self._ironic = ironic
+        # What is only loaded once is part of what an idle one has.
+        call(directory, ironic, 'table', 'list')
+        self._server = Server(ironic)
+
+    def add(self, title: str, *words: str) -> str:
+        """Call a command, and return what it prints."""
+        common.say(title)
+        self._server.forget()
+        before = self._server.seconds()
+        used = call(self._directory, self._ironic, *words)
+        self._table.add(
+            title, f'{used.seconds:.1f}', f'{used.processor:.1f}',
+            f'{self._server.seconds() - before:.1f}', f'{used.memory:.0f}',
+            f'{self._server.memory():.0f}')
+        return used.output
+
+    def print(self) -> None:
+        """Print the table."""
+        self._table.print()
+
+
+def apply(arguments: argparse.Namespace) -> None:
+    """Measure a table of many rows that is applied and changed."""
+    rows = arguments.rows
+    with running() as ironic, tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        found = Measurement(
+            f'A table of {rows:,} rows and {len(_COLUMNS)} columns',
+            'a changed table of 100,000 rows is planned in 10 s, in 200 MiB '
+            'on each side.', directory, ironic)
+        plan = 'rule', 'plan', 'rules.yaml'
+        apply_ = 'rule', 'apply', 'rules.yaml', '--yes'
+        write(directory, rows)
+        found.add('plan, all rows are new', *plan)
+        found.add('apply, all rows are new', *apply_)
+        found.add('plan, nothing to do', *plan)
+        write(directory, rows, changed=True)
+        found.add('plan, one row in a hundred changed', *plan)
+        found.add('apply, one row in a hundred changed', *apply_)
+        found.print()
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    """Measure many machines beside the rows of a table."""
+    count = arguments.machines
+    with running() as ironic, tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        write(directory, count)
+        with contextlib.closing(fleet.Fleet(ironic)) as nodes:
+            machines = nodes.make(
+                [f'node-{number}' for number in range(count)], 'manageable')
+            nodes.store(machines, (
+                _inventory(machine, number)
+                for number, machine in enumerate(machines)))
+        call(directory, ironic, 'rule', 'apply', 'rules.yaml', '--yes')
+        found = Measurement(f'{count:,} machines beside {count:,} rows',
+                            '10,000 machines in 30 s.', directory, ironic)
+        command = 'table', 'machines', 'machines', '-f', 'csv'
+        output = found.add('table machines', *command)
+        if output.count('\n') < count:
+            raise SystemExit('Not all machines are compared.')
+        for state in ('--missing', '--wrong'):
+            found.add(f'table machines {state}', *command, state)
+        found.print()
+
+
+def _inventory(machine: fleet.Machine, number: int) -> dict[str, object]:
+    """Return the inventory of the machine of a row; one in ten is wrong."""
+    made = machine.data()['inventory']
+    made['system_vendor'] = {'serial_number': f'SN{number:08}'}
+    made['cpu']['count'] = 8 if number % 10 == 0 else 4
+    interface = made['interfaces'][0]
+    # As large as those of real machines.
+    interface['lldp'] = [[127, '0123456789abcdef' * 4]
+                         for _number in range(480)]
+    return dict(made)
+
+
+def _add_rows(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--rows', type=int, default=100_000, metavar='COUNT',
+                       help='number of rows')
+
+
+def _add_machines(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--machines', type=int, default=10_000,
+                       metavar='COUNT', help='number of machines and rows')
+
+
+PARTS: Sequence[common.Part] = (
+    common.Part('tables', 'a large table that is applied and changed', apply,
+                _add_rows),
+    common.Part('machines', 'machines beside the rows of a table', compare,
+                _add_machines),
+)
