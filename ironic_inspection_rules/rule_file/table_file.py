@@ -3,8 +3,8 @@
 """Tables of rule files: their rows, perhaps in files beside these."""
 
 from collections.abc import Iterable, Iterator, Sequence
-import contextlib
 import dataclasses
+import functools
 import os
 import typing
 
@@ -47,10 +47,15 @@ class FileTable:
                  if name != FILE}
         return {**entry, 'rows': self.rows.rows}
 
-    @property
-    def header(self) -> Sequence[str]:
-        """Return the columns that its file names whatever the rows are."""
-        return () if self.rows is None else self.rows.columns
+    @functools.cached_property
+    def table(self) -> table.Table:
+        """Build the table, once: a hundred thousand rows take seconds.
+
+        :raises: :class:`.exceptions.InvalidTables`
+        """
+        # The columns that its file names are there without rows, too.
+        header = () if self.rows is None else self.rows.columns
+        return table.table_from(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
         """Return the file and the place of a value.
@@ -149,14 +154,15 @@ def load(documents: Iterable[document.Document]) -> FileTables:
 
 def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
     """Yield what is wrong with tables, each with its file and line."""
-    for name, each in tables.tables.items():
+    for file_table in tables.tables.values():
         try:
-            table.table_from(name, each.entry, each.header)
+            file_table.table  # noqa: B018 - builds it
         except exceptions.InvalidTables as exc:
+            written = file_table.written
             for problem in exc.problems:
                 error = tables.error(problem)
                 yield error or exceptions.InvalidDocument(
-                    each.written.path, str(problem), each.written.place())
+                    written.path, str(problem), written.place())
 
 
 def build(tables: FileTables) -> dict[str, table.Table]:
@@ -165,15 +171,11 @@ def build(tables: FileTables) -> dict[str, table.Table]:
     :raises: :class:`.exceptions.InvalidDocument` with all problems, each
         with its file and line.
     """
-    if not tables.tables:
-        return {}
-    built: dict[str, table.Table] = {}
-    with contextlib.suppress(exceptions.InvalidTables):
-        built = table.tables_from(
-            {name: each.entry for name, each in tables.tables.items()},
-            {name: each.header for name, each in tables.tables.items()})
-        return built
-    raise joined(list(problems(tables)))
+    errors = list(problems(tables))
+    if errors:
+        raise joined(errors)
+    return {name: file_table.table
+            for name, file_table in tables.tables.items()}
 
 
 def check_rules(written: Sequence[file_rule.WrittenRule],

@@ -298,8 +298,8 @@ class PaidBy:
             view.budget = self._before
 
 
-# All that is no bracket: strings, whose closing quote may be missing in what is
-# no JSON, and what is between them. A match goes on as far as it can: one for
+# All but brackets: strings, whose closing quote may be missing in what is no
+# JSON, and what is between them. A match goes on as far as it can: one for
 # each string of a large table would take as much memory as the table.
 # Possessive: nothing is kept to try it in another way.
 _NO_BRACKETS = re.compile(

@@ -239,8 +239,6 @@ class Table:
 
 
 Tables = typing.Mapping[str, Table]
-Headers = typing.Mapping[str, typing.Sequence[str]]
-NO_HEADERS: Headers = {}
 
 
 def shown_row(row: Row, secret: typing.Collection[str]
@@ -328,13 +326,10 @@ def convert(text: str, kind: str | None) -> typing.Any:
     raise exceptions.OperationError(_not_of_type(text, kind))
 
 
-def tables_from(entries: typing.Any, headers: Headers = NO_HEADERS
-                ) -> dict[str, Table]:
+def tables_from(entries: typing.Any) -> dict[str, Table]:
     """Build all tables of a rule set.
 
     :param entries: the JSON form of each by name.
-    :param headers: the columns of each by name, as far as these are known
-        whatever the rows are.
     :raises: :class:`.exceptions.InvalidTables` with the problems of all.
     """
     if not isinstance(entries, dict):
@@ -345,7 +340,7 @@ def tables_from(entries: typing.Any, headers: Headers = NO_HEADERS
     problems: list[Problem] = []
     for name, entry in entries.items():
         try:
-            built[name] = table_from(name, entry, headers.get(name, ()))
+            built[name] = table_from(name, entry)
         except exceptions.InvalidTables as exc:
             problems += exc.problems
     if problems:

@@ -269,9 +269,14 @@ def _place(finding: Finding) -> tuple[str, int, int]:
 
 
 def of_documents(documents: typing.Iterable[document.Document],
-                 ops: registry.Registry, site: Site = ANYWHERE
+                 ops: registry.Registry, site: Site = ANYWHERE,
+                 given_tables: table_file.FileTables | None = None
                  ) -> typing.Iterator[Finding]:
-    """Check the rules and tables of files that are read; see :func:`lint`."""
+    """Check the rules and tables of files that are read; see :func:`lint`.
+
+    :param given_tables: the tables of these files where they are read, too;
+        None to read them.
+    """
     documents = list(documents)
     valid: list[checked_rule.CheckedRule] = []
     broken: list[checked_rule.CheckedRule] = []
@@ -292,7 +297,7 @@ def of_documents(documents: typing.Iterable[document.Document],
     for subject in [*valid, *broken]:
         yield from _without_refused(
             subject, _check(subject, own, site.target))
-    file_tables, table_findings = _tables(documents)
+    file_tables, table_findings = _tables(documents, given_tables)
     yield from table_findings
     built: table.Tables = {}
     if not table_findings:
@@ -331,13 +336,15 @@ def _without_refused(subject: checked_rule.CheckedRule,
             yield finding
 
 
-def _tables(documents: typing.Sequence[document.Document]
+def _tables(documents: typing.Sequence[document.Document],
+            given_tables: table_file.FileTables | None
             ) -> tuple[table_file.FileTables, list[Finding]]:
     """Return the tables of files, and what is wrong with them."""
-    file_tables = table_file.NO_TABLES
+    file_tables = given_tables or table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []
     try:
-        file_tables = table_file.load(documents)
+        if given_tables is None:
+            file_tables = table_file.load(documents)
         errors += table_file.problems(file_tables)
     except exceptions.InvalidDocument as exc:
         errors.append(exc)

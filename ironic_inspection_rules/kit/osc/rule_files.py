@@ -2,7 +2,7 @@
 
 """Rule files given to a command, and errors in them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import json
@@ -23,6 +23,7 @@ from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import file_set
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import replacement
 
 Rule = Mapping[str, Any]
@@ -54,7 +55,7 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
     """
     files = file_set.load_all(paths)
-    found = _warnings(files.documents)
+    found = _warnings(files.documents, files.tables)
     for each in found[:_MOST_WARNINGS]:
         stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
             'place': f'{each.path}:{each.line}:{each.column}',
@@ -133,25 +134,27 @@ def among(rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
 def warnings(rule: dict[str, Any]) -> list[str]:
     """Return the warnings of lint for a rule that is in no file."""
     written = document.parse('-', json.dumps([rule]))
-    return [each.message for each in _warnings([written])]
+    return [each.message
+            for each in _warnings([written], table_file.NO_TABLES)]
 
 
-def _warnings(documents: Iterable[document.Document]
-              ) -> list[lint.Finding]:
+def _warnings(documents: Sequence[document.Document],
+              tables: table_file.FileTables) -> list[lint.Finding]:
     """Return the warnings of lint; Ironic itself reports the errors.
 
     What only a built-in rule may have is an error in a stored one. Of a
     sensitive rule only the kind of its mistake is told: plans are read by
     others than its author. What it shows where it writes is told as it is,
     since that names nothing of it.
+
+    :param tables: those of the files.
     """
-    documents = list(documents)
     closed = {(rule.source.path, rule.label)
               for read in documents for rule in file_rule.rules(read)
               if stored_rule.is_closed(rule.entry)}
     found = []
     for finding in lint.in_order(lint.of_documents(
-            documents, registry.installed())):
+            documents, registry.installed(), given_tables=tables)):
         if (finding.level != lint.WARNING
                 or finding.check == lint.BUILT_IN_ONLY):
             continue

@@ -2,9 +2,12 @@
 
 """Tables of rule files."""
 
+import os
 import textwrap
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_file import table_file
@@ -31,6 +34,18 @@ class TableFileTestCase(files.FilesTestCase):
 
 
 class LoadTestCase(TableFileTestCase):
+
+    def test_a_table_is_read_and_built_once(self):
+        rows = self.write('machines.csv', 'serial\nA1\n')
+        read = self.load('{rules: [], tables: {m: {file: machines.csv, '
+                         'key: serial}}}')
+        # It would not be found again.
+        os.remove(rows)
+        built = table_file.build(read.tables)
+        findings = lint.of_documents(read.documents, registry.installed(),
+                                     given_tables=read.tables)
+        self.assertEqual([lint.UNUSED], [each.check for each in findings])
+        self.assertIs(built['m'], table_file.build(read.tables)['m'])
 
     def test_tables_are_as_they_are_posted(self):
         self.write('machines.csv', 'serial,cpus,pw\nA1,64,x\n')
