@@ -15,6 +15,7 @@ import typing
 
 import z3
 
+from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 
 # Python parses a pattern as it does when it runs the rule. Its parser is
@@ -26,7 +27,6 @@ _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
 # between two characters that no text has, and an anchor is one of them.
 _BEGIN, _END = '\x02', '\x03'
 _MOST = 0x2ffff  # The last character of the solver.
-_LONGEST = 500  # Milliseconds to compare two languages.
 
 _SIGN = '\u2603'
 """Stands for all characters that no rule names."""
@@ -156,7 +156,7 @@ class Alphabet:
         """
         text = z3.String('text')
         solver = z3.Solver()
-        solver.set('timeout', _LONGEST)
+        effort.LANGUAGE.set_on(solver)
         solver.add(z3.InRe(text, self.language(among)), z3.InRe(
             marked(text), self.matching(pattern, searches)))
         if solver.check() != z3.sat:
@@ -182,7 +182,7 @@ class Alphabet:
         If the solver does not know in time, there may be one.
         """
         solver = z3.Solver()
-        solver.set('timeout', _LONGEST)
+        effort.LANGUAGE.set_on(solver)
         solver.add(z3.InRe(text, self.language(among)))
         solver.add(wanted)
         return bool(solver.check() == z3.unsat)

@@ -72,7 +72,7 @@ class Proof:
                  other: Sequence[model.Rule] | None = None,
                  tables: table.Tables | None = None,
                  other_tables: table.Tables | None = None) -> None:
-        self._deadline = search.Deadline(seconds, 'the time limit is reached')
+        self._deadline = search.Deadline(seconds)
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         everything = [*self._rules, *self._other]

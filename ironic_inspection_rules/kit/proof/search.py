@@ -3,18 +3,16 @@
 """The search for a machine, and how long it may take."""
 
 import dataclasses
-import math
 import time
 
 import z3
 
 from ironic_inspection_rules.kit.proof import cell as cells
+from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import witness as witnesses
 
-_LONGEST = 5.0  # Seconds that one check may take.
-_PATIENCE = 15.0  # Seconds that one search may take, with all its checks.
 _MOST_ROUNDS = 40
 
 
@@ -23,15 +21,13 @@ class Unclear(Exception):
 
 
 class Deadline:
-    """The moment that ends a search.
+    """The moment that ends all searches.
 
     :param seconds: how far away it is.
-    :param reason: what to say once it has passed.
     """
 
-    def __init__(self, seconds: float, reason: str) -> None:
+    def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
-        self._reason = reason
 
     def left(self) -> float:
         """Return how many seconds are left.
@@ -40,7 +36,7 @@ class Deadline:
         """
         left = self._at - time.monotonic()
         if left <= 0:
-            raise Unclear(self._reason)
+            raise Unclear('the time limit is reached')
         return left
 
 
@@ -111,8 +107,9 @@ class MachineSearch:
         if wanted is logic.FALSE:
             return None
         self._settle()
-        self._patience = Deadline(_PATIENCE, 'the search takes too long')
         self._solver = z3.Solver()
+        self._most_steps = (effort.steps_taken(self._solver)
+                            + effort.STEPS_OF_SEARCH)
         self._solver.add(wanted)
         labels = self._add_facts(names(wanted))
         return self._find(wanted, labels)
@@ -180,8 +177,13 @@ class MachineSearch:
 
     def _check(self, assumed: list[str]) -> set[str] | None:
         """Return which assumptions contradict, None if none do."""
-        left = min(_LONGEST, self._deadline.left(), self._patience.left())
-        self._solver.set('timeout', math.ceil(1000 * left))
+        steps = self._most_steps - effort.steps_taken(self._solver)
+        if steps <= 0:
+            raise Unclear('the search takes too long')
+        limit = effort.Limit(
+            min(effort.CHECK.steps, steps),
+            min(effort.CHECK.seconds, self._deadline.left()))
+        limit.set_on(self._solver)
         result = self._solver.check(*map(z3.Bool, assumed))
         if result == z3.sat:
             return None

@@ -12,15 +12,14 @@ for one beyond it, and the answer is unknown.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
-import math
 import typing
 
 import z3
 
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
+from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 
-_LONGEST = 0.5  # Seconds to look for a text of a language.
 _MOST_CANDIDATES = 80
 _MOST_HALVES = 2 ** 50
 """From where on a float does not tell half of one."""
@@ -112,7 +111,7 @@ class TextVariable:
     def _example(self, holds: logic.Formula) -> str | None:
         """Return a text that a regular expression matches."""
         solver = z3.Solver()
-        solver.set('timeout', math.ceil(1000 * _LONGEST))
+        effort.LANGUAGE.set_on(solver)
         if solver.check(holds) != z3.sat:
             return None
         return logic.text_of(solver.model()[self.term])

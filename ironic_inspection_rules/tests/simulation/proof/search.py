@@ -13,6 +13,7 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.kit.proof import question
 from ironic_inspection_rules.kit.proof import witness
+from ironic_inspection_rules.tests.simulation.proof import leisure
 from ironic_inspection_rules.tests.simulation.proof import machines
 from ironic_inspection_rules.tests.simulation.proof import probes
 from ironic_inspection_rules.tests.simulation.proof import rules
@@ -45,12 +46,11 @@ class Search:
     :ivar wrong: the verdicts that some machine refutes.
     """
 
-    def __init__(self, seconds: float = 6) -> None:
+    def __init__(self) -> None:
         self.verdicts: collections.Counter[tuple[str, str]] = (
             collections.Counter())
         self.reasons: collections.Counter[str] = collections.Counter()
         self.wrong: list[Wrong] = []
-        self._seconds = seconds
 
     def seed(self, seed: int) -> None:
         """Ask about the set of rules that a number makes."""
@@ -73,7 +73,7 @@ class Search:
         one = rules.in_order([*entries, *probing])
         other = rules.in_order([*others, *probing])
         oracle = Oracle(one, everywhere)
-        proof = question.Proof(one, self._seconds, other)
+        proof = question.Proof(one, leisure.SECONDS, other)
         given: dict[tuple[str, tuple[str, ...]], str] = {}
         for answer in proof.answers([question.EQUIVALENT, *QUESTIONS]):
             kind = answer.question.partition(':')[0]

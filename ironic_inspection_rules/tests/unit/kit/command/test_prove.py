@@ -12,10 +12,10 @@ import fixtures
 
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.kit.command import test_shell
-from ironic_inspection_rules.tests.unit.kit.proof import test_question
 
 try:
     from ironic_inspection_rules.kit.proof import question
+    from ironic_inspection_rules.tests.simulation.proof import leisure
 except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
 
@@ -33,10 +33,10 @@ class ProveTestCase(test_shell.CallTestCase):
 
     def setUp(self):
         super().setUp()
-        test_question.have_time(self)
+        self.useFixture(leisure.Leisure())
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.kit.command.prove._SECONDS',
-            test_question.SECONDS))
+            leisure.SECONDS))
         self.rules = self.write('rules.yaml', RULES)
 
     def ask(self, *words):

@@ -25,18 +25,19 @@ try:
     from ironic_inspection_rules.kit.proof import question
     from ironic_inspection_rules.kit.proof import value as values
     from ironic_inspection_rules.kit.proof import witness
+    from ironic_inspection_rules.tests.simulation.proof import leisure
     from ironic_inspection_rules.tests.simulation.proof import third_party
 except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
 
 COUNT = int(os.environ.get('IR_PROVE', 3))
 MACHINES = 300 if COUNT < 50 else 10_000
-SECONDS = 300.0
 
 COUNTS = (8, 16)
 VENDORS = ('Dell Inc.', 'HPE')
 SIZES = (100, 200)
 GONE = object()
+SECONDS = leisure.SECONDS
 MAC = '52:54:00:00:00:01'
 MACHINE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
 
@@ -136,18 +137,11 @@ def rules_of(chance, number):
     return made
 
 
-def have_time(test):
-    """Let a test have the answers that are found on a machine at leisure."""
-    for limit in ('search._LONGEST', 'search._PATIENCE'):
-        test.useFixture(fixtures.MonkeyPatch(
-            f'ironic_inspection_rules.kit.proof.{limit}', SECONDS))
-
-
 class QuestionTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        have_time(self)
+        self.useFixture(leisure.Leisure())
 
     def parse(self, entries):
         ops = registry.installed()

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers that do not depend on how busy a machine is."""
+
+import fixtures
+
+from ironic_inspection_rules.kit.proof import effort
+
+SECONDS = 3600.0
+"""More than any question takes: only steps of the solver are limited."""
+
+
+class Leisure(fixtures.Fixture):
+    """Limits the solver by its steps only.
+
+    :param steps_of_check: those of the product if not given.
+    :param steps_of_search: for all checks of a search; as above.
+    """
+
+    def __init__(self, steps_of_check: int = effort.CHECK.steps,
+                 steps_of_search: int = effort.STEPS_OF_SEARCH) -> None:
+        super().__init__()
+        self._limits = {
+            'CHECK': effort.Limit(steps_of_check, SECONDS),
+            'LANGUAGE': effort.Limit(effort.LANGUAGE.steps, SECONDS),
+            'STEPS_OF_SEARCH': steps_of_search}
+
+    def _setUp(self) -> None:
+        for name, limit in self._limits.items():
+            self.useFixture(fixtures.MockPatchObject(effort, name, limit))
