@@ -215,7 +215,9 @@ class Cell:
         if kind == 'number':
             return z3.Int(self.name)
         if kind == 'float':
-            return z3.Real(f'{self.name} as a float')
+            number = z3.Real(f'{self.name} as a float')
+            self.machine.domain.append(logic.is_within_floats(number))
+            return number
         text = self.machine.text(self.name)
         if self.steps[:-1] == CAPABILITIES:
             self.machine.domain.append(z3.InRe(

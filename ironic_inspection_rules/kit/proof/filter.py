@@ -3,14 +3,13 @@
 """Filters on all machines at once.
 
 What rules write out goes through the filter itself. For what a machine sends
-there are three ways: arithmetic is that of the solver; what is made of a text
+there are three ways: arithmetic is that of the solver, see :mod:`.floats`;
+what is made of a text
 is computed for a few texts outside of it, see :mod:`.text`; all else is an
 unknown value, the same one wherever the same filter gets the same value.
 """
 
-from collections.abc import Callable
 import json
-import operator
 import typing
 
 import z3
@@ -23,6 +22,7 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.kit.proof import floats
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import secret
@@ -33,13 +33,9 @@ Value = values.Value
 _ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'regex_replace'))
 _NUMBERS = frozenset(('int', 'float'))
 _OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date', 'trait'}
-_OF_NUMBERS = frozenset(('round', 'abs', 'add', 'subtract', 'multiply',
-                         'divide', 'tier'))
+_OF_NUMBERS = frozenset(('round', 'abs', 'tier', *floats.OPERATIONS))
 _OF_LISTS = frozenset(('length', 'join', 'sum', 'min', 'max', 'first', 'last',
                        'unique', 'sort'))
-_ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
-    'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul}
-
 
 _FAILED, _MISSING, _MADE = 0, 1, 2
 """What becomes of a text, as a number of the solver."""
@@ -155,44 +151,40 @@ class FilterTranslation:
         is_integer = z3.is_int(term)
         if self._name == 'tier':
             return self._tier(term)
-        made = None
+        if self._name in floats.OPERATIONS:
+            return self._calculated(term)
+        if self._name == 'float' and is_integer:
+            return floats.of_integer(self._machine, term)
         if self._name == 'int':
             made = _without_fraction(term)
-        elif self._name == 'round' and is_integer:
-            made = term
         elif self._name == 'float':
             made = term
-            if is_integer:
-                made = z3.ToReal(term)
         elif self._name == 'abs':
             made = z3.If(term < 0, -term, term)
-        elif self._name in _ARITHMETIC:
-            made = self._arithmetic(term)
-        elif self._name == 'divide' and is_integer:
-            made = self._quotient(term)
-        if made is None:
+        elif self._name == 'round' and is_integer and self._keeps_integers():
+            made = term
+        else:
             return None
         return values.only(values.SolverTerm(made))
+
+    def _keeps_integers(self) -> bool:
+        """Return whether rounding leaves integers as they are."""
+        precision = self._given.get('precision', 0)
+        return isinstance(precision, int) and precision >= 0
 
     def _tier(self, term: typing.Any) -> Value:
         """Return the label of the highest bound that a number reaches."""
         found = values.const(self._given.get('default', data_path.ABSENT))
         for bound, label in sorted(self._given['table'], key=_bound):
-            found = values.choose(term >= bound, values.const(label), found)
+            found = values.choose(term >= logic.number(bound),
+                                  values.const(label), found)
         return found
 
-    def _arithmetic(self, term: typing.Any) -> typing.Any:
-        number = self._given.get('number')
-        # What is made with a fraction is rounded, and not by the solver.
-        if isinstance(number, bool) or not isinstance(number, int):
-            return None
-        return _ARITHMETIC[self._name](term, number)
-
-    def _quotient(self, term: typing.Any) -> typing.Any:
+    def _calculated(self, term: typing.Any) -> Value | None:
         number = self._given.get('number')
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
-        return z3.ToReal(term) / z3.RealVal(number)
+        return floats.calculate(self._machine, self._name, term, number)
 
     def _of_text(self, term: typing.Any) -> Value | None:
         """Return what becomes of a text, None if it is no whole field."""

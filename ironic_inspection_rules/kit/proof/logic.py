@@ -2,7 +2,9 @@
 
 """Formulas and constants of the solver."""
 
+import fractions
 import re
+import sys
 import typing
 
 import z3
@@ -12,6 +14,8 @@ Formula = typing.Any  # A formula of z3.
 # The only formulas that are true, and that are false. So they are compared
 # with "is": between formulas "==" makes a third one.
 TRUE, FALSE = z3.BoolVal(True), z3.BoolVal(False)
+
+_LARGEST_FLOAT = z3.RealVal(fractions.Fraction(sys.float_info.max))
 
 _ESCAPE = re.compile(r'\\u\{([0-9a-f]+)\}')
 
@@ -88,6 +92,23 @@ def constant(text: str) -> typing.Any:
     # The solver reads \u{41} as A. A text that has these characters must not
     # be read so, and its backslashes are escaped themselves.
     return z3.StringVal(text.replace('\\', r'\u{5c}'))
+
+
+def number(value: float | fractions.Fraction) -> typing.Any:
+    """Return a finite number as a term, which has exactly its value.
+
+    The shortest text of a float would be nearly the same. But the engine
+    compares integers with floats exactly: 10 ** 23 is more than 1e23, which
+    is 99999999999999991611392.
+    """
+    if isinstance(value, int):
+        return z3.IntVal(value)
+    return z3.RealVal(fractions.Fraction(value))
+
+
+def is_within_floats(number: typing.Any) -> Formula:
+    """Return when a real number is not larger than any float."""
+    return z3.And(number >= -_LARGEST_FLOAT, number <= _LARGEST_FLOAT)
 
 
 def text_of(term: typing.Any) -> str:

@@ -86,6 +86,9 @@ class MachineSearch:
         for cell in list(self._machine.cells.values()):
             for rank, usual in witnesses.usual_parts(cell):
                 self._note(usual, f'usual {rank} {cell.name}')
+        for exact, made in self._machine.rounded.values():
+            # A machine with other numbers is hardly ever confirmed.
+            self._note(made == exact, f'usual 0 {made}')
         self._asked = self._machine.asked
 
     def _note(self, formula: logic.Formula, label: str = '') -> None:

@@ -85,6 +85,8 @@ class TextVariable:
                     continue
                 if isinstance(result, str):
                     yield term == logic.constant(result)
+                elif isinstance(result, float):
+                    yield term == logic.number(result)
                 else:
                     yield term == result
                 # What a filter makes of the text may be asked for, too.

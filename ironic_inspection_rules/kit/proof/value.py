@@ -152,11 +152,8 @@ class Const(Alternative):
             return logic.constant(self.value)
         if isinstance(self.value, bool):
             return z3.BoolVal(self.value)
-        if isinstance(self.value, int):
-            return z3.IntVal(self.value)
-        if isinstance(self.value, float):
-            # The shortest text of a float is exactly what JSON had.
-            return z3.RealVal(repr(self.value))
+        if isinstance(self.value, int | float):
+            return logic.number(self.value)
         return None
 
     def opened(self) -> Alternative:

@@ -77,6 +77,9 @@ def usual_parts(cell: cells.Cell
         reported = ['absent', cell.type or 'text']
         parts += [(2, _is_of_one(cell, reported)),
                   (3, _is_of_one(cell, [*reported, 'text']))]
+    if 'float' in cell.kinds:
+        # Integers are not rounded when rules calculate with them.
+        parts.append((3, logic.negated(cell.is_of('float'))))
     value = usual(cell)
     kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:

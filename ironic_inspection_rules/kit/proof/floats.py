@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Arithmetic of the engine on integers and floats, as the solver knows it.
+
+To the solver a float is a real number. Comparing is the same for both, but
+arithmetic is not: Python rounds each result to one of the floats, so that
+three times 0.1 is a little more than 0.3, and 1e16 stays the same with 1
+added to it. The solver does know floats bit by bit, but is far too slow with
+them.
+
+So a result is a new real number that is near the exact one. There are more
+such numbers than floats: where the solver finds none, no float is one either,
+and where it finds one, the engine says whether it really is.
+"""
+
+from collections.abc import Callable
+import fractions
+import math
+import operator
+import sys
+import typing
+
+import z3
+
+from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import value as values
+
+Machine = machines.SymbolicMachine
+
+OPERATIONS: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
+    'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul,
+    'divide': operator.truediv}
+"""Filters that calculate with one more number."""
+
+_ERROR = z3.RealVal(fractions.Fraction(1, 2 ** 51))
+"""How far a result is from the exact one at most, as a part of that.
+
+Rounding costs 2 ** -53, and it happens up to three times: also numbers that
+are calculated with are rounded first, where they are integers that no float
+has.
+"""
+
+_LEAST = z3.RealVal(fractions.Fraction(1, 2 ** 1074))
+"""The least float above zero: below it numbers are rounded to it or zero."""
+
+_NORMAL = logic.number(sys.float_info.min)
+"""From it on floats have all their digits."""
+
+_LARGEST_INTEGER = 2 ** 53
+"""Up to it all integers are floats."""
+
+
+def of_integer(machine: Machine, term: typing.Any) -> values.Value:
+    """Return an integer as a float."""
+    return _rounded(machine, z3.ToReal(term), _is_float(term))
+
+
+def calculate(machine: Machine, name: str, term: typing.Any,
+              number: float) -> values.Value | None:
+    """Return what one of :data:`OPERATIONS` makes of a number.
+
+    :param number: the one that the rule writes.
+    :returns: None where that is not followed.
+    """
+    is_of_integers = z3.is_int(term) and isinstance(number, int)
+    operate = OPERATIONS[name]
+    if is_of_integers and name != 'divide':
+        # Integers of Python have no end, as those of the solver.
+        return values.only(values.SolverTerm(operate(term, number)))
+    if abs(number) > sys.float_info.max:
+        return None
+    if name in ('add', 'subtract') and float(number) != number:
+        # It is rounded before. Of a small difference of two large numbers
+        # that may be a large part.
+        return None
+    if number == 0 and name == 'divide':
+        return values.FAILED
+    real = term
+    if z3.is_int(term):
+        real = z3.ToReal(term)
+    exact = operate(real, logic.number(fractions.Fraction(number)))
+    made = _rounded(machine, exact, _is_same(name, term, number, exact))
+    if z3.is_int(term) and not is_of_integers:
+        # It becomes a float first, if it is not too large for one.
+        return values.choose(logic.is_within_floats(real), made,
+                             values.FAILED)
+    return made
+
+
+def _is_same(name: str, term: typing.Any, number: float,
+             exact: typing.Any) -> logic.Formula:
+    """Return when a result is surely exact.
+
+    Doubling a float, or halving it, changes none of its digits.
+    """
+    is_power_of_two = math.frexp(abs(number))[0] == 0.5
+    if name not in ('multiply', 'divide') or not is_power_of_two:
+        return logic.FALSE
+    has_all_digits = z3.Or(exact >= _NORMAL, exact <= -_NORMAL)
+    if z3.is_int(term):
+        return z3.And(has_all_digits, _is_float(term))
+    return has_all_digits
+
+
+def _is_float(integer: typing.Any) -> logic.Formula:
+    """Return when an integer is surely one of the floats."""
+    return z3.And(integer >= -_LARGEST_INTEGER, integer <= _LARGEST_INTEGER)
+
+
+def _rounded(machine: Machine, exact: typing.Any,
+             is_same: logic.Formula) -> values.Value:
+    """Return a real number as Python rounds it to a float.
+
+    One that is too large for a float is an error.
+
+    :param is_same: when it is surely a float already.
+    """
+    key = exact.get_id()
+    if key not in machine.rounded:
+        name = f'number {len(machine.rounded)} rounded'
+        made = z3.Real(name)
+        machine.rounded[key] = exact, made
+        machine.reasons[name] = 'how a float is rounded'
+        error = z3.If(exact < 0, -exact, exact) * _ERROR + _LEAST
+        machine.domain += [
+            made >= exact - error,
+            made <= exact + error,
+            # No result has the other sign.
+            z3.Implies(exact >= 0, made >= 0),
+            z3.Implies(exact <= 0, made <= 0),
+            z3.Implies(is_same, made == exact)]
+    _exact, made = machine.rounded[key]
+    return values.choose(logic.is_within_floats(made),
+                         values.only(values.SolverTerm(made)), values.FAILED)
