@@ -81,9 +81,9 @@ class WatchedLoop:
             return
         LOG.error('The %(name)s of this process hangs for %(seconds)d '
                   'seconds and is started anew; it is at %(place)s',
-                  {'name': self._name, 'seconds': limit,
+                  {'name': self._name, 'seconds': seconds,
                    'place': place(self._thread)})
-        # First, so that the thread ends if it wakes up in between.
+        # This comes first: the old thread ends if it wakes up in between.
         self.generation += 1
         self._give_up()
         try:

@@ -1,12 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import logging
+import threading
+import types
 
 import fixtures
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.tests.unit import base
+
+
+class WatchedLoopTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger(
+            level=logging.ERROR, format='%(message)s'))
+        self.now = 1000.0
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.coordination.watchdog.time',
+            types.SimpleNamespace(monotonic=lambda: self.now)))
+        self.stop = threading.Event()
+        self.loop = watchdog.WatchedLoop('worker', self.work, self.stop)
+        self.first_round = threading.Event()
+        self.loop.start()
+        # The round begins at its own reading of the clock.
+        self.first_round.wait()
+        self.addCleanup(self.loop.join)
+        self.addCleanup(self.stop.set)
+
+    def work(self):
+        self.first_round.set()
+        self.stop.wait()
+
+    def test_the_log_has_the_time_for_which_a_thread_hangs(self):
+        self.now += 75.0
+        self.loop.look_after(60.0)
+        self.assertIn('hangs for 75 seconds', self.log.output)
+        self.assertEqual(1, self.loop.generation)
+
+    def test_a_thread_within_its_limit_goes_on(self):
+        self.now += 60.0
+        self.loop.look_after(60.0)
+        self.assertEqual('', self.log.output)
+        self.assertEqual(0, self.loop.generation)
 
 
 class OutageTestCase(base.TestCase):
@@ -20,11 +58,11 @@ class OutageTestCase(base.TestCase):
     def lines(self):
         return self.log.output.splitlines()
 
-    def test_success_alone_is_nothing_to_tell(self):
+    def test_success_alone_is_not_logged(self):
         self.outage.over()
         self.assertEqual([], self.lines())
 
-    def test_an_outage_is_a_line_for_each_change(self):
+    def test_an_outage_logs_a_warning_an_error_and_its_end(self):
         for _failure in range(100):
             self.outage.failed(OSError('refused'))
         for _success in range(2):
@@ -34,7 +72,7 @@ class OutageTestCase(base.TestCase):
             'ERROR: The database still fails after 2 retries: refused',
             'INFO: The database works again'], self.lines())
 
-    def test_another_kind_of_failure_is_told_once(self):
+    def test_another_kind_of_failure_is_logged_once(self):
         for _failure in range(2):
             self.outage.failed(OSError('refused'))
             self.outage.failed(LookupError('gone'))
@@ -42,7 +80,7 @@ class OutageTestCase(base.TestCase):
                                                   'failed and is tried '
                                                   'again: gone'))
 
-    def test_the_next_outage_is_told_again(self):
+    def test_the_next_outage_is_logged_again(self):
         for _outage in range(2):
             self.outage.failed(OSError('refused'))
             self.outage.over()
