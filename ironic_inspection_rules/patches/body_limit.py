@@ -36,7 +36,8 @@ CHECK_DEPTH = name.Name(
 
 NAMES = (INSPECTION_PATH, CHECK_DEPTH)
 
-_more: set[str] = {'continue_inspection'}
+# Ironic compares with this one path only, by a function that has no option.
+_inspection_endings: set[str] = {'continue_inspection'}
 
 
 def as_inspection_data(ending: str) -> None:
@@ -46,8 +47,10 @@ def as_inspection_data(ending: str) -> None:
 
     :param ending: how the paths of these requests end.
     """
-    _more.add(ending)
+    _inspection_endings.add(ending)
     if json_depth and name.are_here((INSPECTION_PATH,)):
+        # The middleware looks the function up in its module at every request,
+        # so it may be replaced after the middleware was built.
         INSPECTION_PATH.put(_is_inspection_path)
 
 
@@ -78,8 +81,9 @@ def option_of_size(path: str) -> str | None:
     :returns: such as ``[api]max_json_body_size``, None if this Ironic has no
         such option.
     """
-    option = _size_option(path)
-    return f'[api]{option}' if is_of_ironic() else None
+    if not is_of_ironic():
+        return None
+    return f'[api]{_size_option(path)}'
 
 
 def _size_option(path: str) -> str:
@@ -100,4 +104,4 @@ def _check_depth(raw: bytes, max_depth: int) -> bool:
 
 
 def _is_inspection_path(path: str) -> bool:
-    return path.strip('/').endswith(tuple(_more))
+    return path.strip('/').endswith(tuple(_inspection_endings))

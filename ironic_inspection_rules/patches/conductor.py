@@ -25,19 +25,24 @@ HAS_RESERVED = name.Name(
     'ironic.conductor.base_manager', 'BaseConductorManager.has_reserved',
     'an all-in-one Ironic has no inspection worker',
     parameters=('self',), required=False)
-STOPS = tuple(
-    name.Name(module, path, 'the last records before a stop are lost',
-              required=False)
-    for module, path in (
-        ('ironic.conductor.base_manager', 'BaseConductorManager.del_host'),
-        ('ironic.common.wsgi_service', 'BaseWSGIService.stop')))
+DEL_HOST = name.Name(
+    'ironic.conductor.base_manager', 'BaseConductorManager.del_host',
+    'the last records before a stop are lost', required=False)
+STOP_API = name.Name(
+    'ironic.common.wsgi_service', 'BaseWSGIService.stop',
+    'the last records before a stop are lost', required=False)
+STOPS = (DEL_HOST, STOP_API)
+"""Methods with which a service ends its work, of a conductor or an API."""
 
 ADAPTER = name.Name(
     'ironic.common.image_service', 'TLSHTTPAdapter',
     "api-call does not keep to Ironic's options for TLS", required=False)
 
-NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS,
-         *([ADAPTER] if ADAPTER.find() else []))
+NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
+if ADAPTER.find():
+    # A release without the class never had those options for TLS, so that no
+    # warning is due there.
+    NAMES += (ADAPTER,)
 
 
 def is_in_this_process() -> bool:
@@ -51,7 +56,9 @@ def stop_event() -> threading.Event:
     Without a conductor it is never set.
     """
     manager = _manager()
-    return threading.Event() if manager is None else manager._shutdown
+    if manager is None:
+        return threading.Event()
+    return manager._shutdown
 
 
 def keep_running_while(busy: Callable[[], bool]) -> None:
@@ -60,38 +67,56 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     It waits as it does for the nodes that it has locked.
     """
     manager = _manager()
-    has_reserved = manager.has_reserved
-    manager.has_reserved = lambda: busy() or has_reserved()
+    stock_has_reserved = manager.has_reserved
+
+    def has_reserved() -> bool:
+        return busy() or stock_has_reserved()
+
+    # A conductor that stops asks this again and again, until it is false or
+    # its time to stop gracefully is over. It has no other such question.
+    manager.has_reserved = has_reserved
 
 
 def before_stop(finish: Callable[[], None]) -> None:
     """Call a function when all work of a service is done.
 
-    Its process ends without calling those registered with ``atexit``.
-
-    :param finish: must not raise.
+    :param finish: must not raise; may be called more than once.
     """
-    def followed(stop: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(stop)
-        def stop_and_finish(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return stop(*args, **kwargs)
-            finally:
-                finish()
-        return stop_and_finish
-
+    # For programs that are no service of Ironic, and for an API that another
+    # web server runs. The processes of Ironic's own services end without
+    # calling what is registered here.
     atexit.register(finish)
-    for place in STOPS:
-        if stop := place.find():
-            place.put(followed(stop))
+    for method in STOPS:
+        stop = method.find()
+        if stop is not None:
+            method.put(_followed_by(finish, stop))
+
+
+def _followed_by(finish: Callable[[], None],
+                 stop: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the method that stops a service: afterwards it calls ``finish``."""
+    @functools.wraps(stop)
+    def stop_and_finish(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return stop(*args, **kwargs)
+        finally:
+            finish()
+
+    return stop_and_finish
 
 
 def _manager() -> Any:
     """Return the conductor's manager, None without one that is as needed."""
-    is_as_needed = name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED])
-    return MANAGER.find() if is_as_needed else None
+    if name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED]):
+        return MANAGER.find()
+    return None
 
 
 def make_adapter(**arguments: Any) -> adapters.HTTPAdapter:
-    """Build an adapter as Ironic does for images."""
-    return (ADAPTER.find() or adapters.HTTPAdapter)(**arguments)
+    """Build an adapter that keeps to Ironic's options for TLS.
+
+    It is of the class that Ironic uses for images. Where Ironic has none, it
+    is a plain one of requests.
+    """
+    adapter_class = ADAPTER.find() or adapters.HTTPAdapter
+    return adapter_class(**arguments)

@@ -117,10 +117,14 @@ def undecorated(method: _Method) -> _Method:
     :returns: a function that converts its arguments, returns plain data and
         raises, where the method answers with JSON and a status.
     """
-    while getattr(getattr(method, '__wrapped__', None),
-                  'arguments_transformed', False):
-        method = method.__wrapped__  # type: ignore[attr-defined]
-    return method
+    # Ironic marks a function that converts its arguments, and functools.wraps
+    # copies the mark to all decorators around it. The innermost function that
+    # has the mark is the one without JSON.
+    while True:
+        inner = getattr(method, '__wrapped__', None)
+        if not getattr(inner, 'arguments_transformed', False):
+            return method
+        method = typing.cast(_Method, inner)
 
 
 def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
@@ -137,7 +141,10 @@ def post_inspection_data(controller: typing.Any, data: dict[str, typing.Any],
 
     :param node_uuid: as the ramdisk knows it.
     """
-    return inspect.unwrap(POST.find())(controller, data, node_uuid)
+    # Without the decorators, which would make the answer and take errors for
+    # answers: the caller has to tell a refusal from a hand-over.
+    post = inspect.unwrap(POST.find())
+    return post(controller, data, node_uuid)
 
 
 def hand_over_by(wrap: Callable[[typing.Any], typing.Any]) -> None:
@@ -163,8 +170,9 @@ def install_narrowing() -> None:
 def only_uuids() -> Iterator[None]:
     """Have lists of nodes inside the ``with`` block answer with UUIDs only.
 
-    Ironic makes each node's whole answer, with its links, and takes out of it
-    what was not asked for. For a fleet, that takes longer than the query.
+    Ironic makes the whole answer of every node, with its links, and takes out
+    of it what was not asked for. For a fleet, that takes longer than the
+    query.
     """
     token = _ONLY_UUIDS.set(True)
     try:
@@ -196,9 +204,9 @@ def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
 
 def _convert_nodes(nodes: Iterable[typing.Any], limit: int | None, url: str,
                    *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
-    """Make the answer of a list of nodes, as Ironic does unless told not to.
+    """Make the answer of a list of nodes: Ironic's, or one of UUIDs only.
 
-    A UUID is masked for nobody, so that no policy is asked for it.
+    A UUID is masked for nobody, so no policy is asked.
     """
     if not _ONLY_UUIDS.get():
         return _stock_answer(nodes, limit, url, *args, **kwargs)
@@ -210,4 +218,6 @@ def _convert_nodes(nodes: Iterable[typing.Any], limit: int | None, url: str,
 
 def _add_nodes_filters(self: typing.Any, query: sa.Select,
                        filters: dict[str, object] | None) -> sa.Select:
-    return _stock_filters(self, query, filters).where(*_CONDITIONS.get())
+    """Add Ironic's filters to a query of nodes, and our conditions."""
+    stock_query = _stock_filters(self, query, filters)
+    return stock_query.where(*_CONDITIONS.get())

@@ -35,8 +35,11 @@ def transaction() -> Iterator[Any]:
 
     :raises: oslo_db.exception.DBDeadlock if all of it is to be repeated.
     """
+    session_for_write = SESSION.find()
     try:
-        with SESSION.find()() as session:
+        # The transaction hangs on the thread's context of enginefacade, which
+        # is why Ironic's objects join it without being handed the session.
+        with session_for_write() as session:
             engine = session.get_bind()
             # After oslo.db's own listener, which translates the error.
             if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
@@ -49,8 +52,18 @@ def transaction() -> Iterator[Any]:
 
 
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
+    """Return another exception for a deadlock in such a transaction.
+
+    The listener is on the engine, so it hears of the errors of every
+    connection. None leaves an error as it is.
+    """
+    # What oslo.db's listener has made of the error of the driver.
     failure = getattr(context, 'chained_exception', None)
-    if isinstance(failure, db_exc.DBDeadlock) and context.connection and (
-            context.connection.get_execution_options().get(_IS_JOINED)):
-        return _Undone(str(failure))
-    return None
+    if not isinstance(failure, db_exc.DBDeadlock):
+        return None
+    if context.connection is None:
+        return None
+    options = context.connection.get_execution_options()
+    if not options.get(_IS_JOINED):
+        return None
+    return _Undone(str(failure))

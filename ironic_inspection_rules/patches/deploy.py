@@ -39,26 +39,43 @@ def check(problem: Callable[[_Node], str | None]) -> None:
 
     :param problem: says what is wrong with a node, None when nothing is.
     """
+    # Ironic calls this after the deploy interface has accepted the node, when
+    # it validates a node and when it begins a deployment. Its own function
+    # takes any string for the name of a trait.
     def validate_instance_info_traits(node: _Node) -> None:
-        if found := problem(node):
-            raise exception.InvalidParameterValue(found)
+        reason = problem(node)
+        if reason is not None:
+            raise exception.InvalidParameterValue(reason)
 
+    # Ironic calls this while the request of a deployment waits for an answer.
+    # Its own function does not look at traits, so that the deployment would
+    # fail later, in the node's state instead of the answer.
     def validate_node(task: typing.Any, event: str = 'deploy') -> None:
         _stock_validate_node(task, event)
-        if found := problem(task.node):
+        reason = problem(task.node)
+        if reason is not None:
+            # The answer is 400: without a code this error gives 500.
             raise exception.InstanceDeployFailure(
-                found, code=exception.InvalidParameterValue.code)
+                reason, code=exception.InvalidParameterValue.code)
 
     @functools.wraps(_stock_validate_interfaces)
     def validate_driver_interfaces(
             self: typing.Any, context: typing.Any,
             node_id: str) -> dict[str, dict[str, typing.Any]]:
         validations = _stock_validate_interfaces(self, context, node_id)
-        if found := problem(objects.Node.get(context, node_id)):
-            reason = validations['deploy'].get('reason') or found
-            if found not in reason:
-                reason = f'{found}; {reason}'
-            validations['deploy'] = {'result': False, 'reason': reason}
+        node = objects.Node.get(context, node_id)
+        reason = problem(node)
+        if reason is None:
+            return validations
+        stock_reason = validations['deploy'].get('reason')
+        if not stock_reason:
+            full_reason = reason
+        elif reason in stock_reason:
+            # The first function of this one has said it already.
+            full_reason = stock_reason
+        else:
+            full_reason = f'{reason}; {stock_reason}'
+        validations['deploy'] = {'result': False, 'reason': full_reason}
         return validations
 
     VALIDATE_TRAITS.put(validate_instance_info_traits)

@@ -94,6 +94,7 @@ def replace_rules(apply: Apply) -> None:
 
 def power_on(task: typing.Any) -> None:
     """Power a machine on, or reboot it, as its inspection begins."""
+    # It is a method that makes no use of its interface.
     _stock_power_on_or_reboot(None, task)
 
 
@@ -115,14 +116,16 @@ def replace_power_on(put: Callable[[str], object]) -> None:
 
 
 def after_removal(forget: Callable[[str], None]) -> None:
-    """Call a function for each node that was removed."""
+    """Call a function for every node that was removed.
+
+    :param forget: called with the UUID of the node.
+    """
     if not name.are_here([DESTROY]):
         return
 
     @functools.wraps(_stock_destroy)
     def destroy(node: typing.Any, *args: typing.Any) -> None:
-        uuid = node.uuid
         _stock_destroy(node, *args)
-        forget(uuid)
+        forget(node.uuid)
 
     DESTROY.put(destroy)

@@ -66,19 +66,21 @@ class Name:
         :returns: a sentence without a full stop, None if all is well.
         """
         try:
-            place: Any = importlib.import_module(self.module)
+            owner: Any = importlib.import_module(self.module)
         except ModuleNotFoundError:
-            return (f'{self.module} is not there' if self.in_every_release
-                    else None)
-        *owners, attribute = self.path.split('.')
-        for part in owners:
-            place = getattr(place, part, None)
-        if not hasattr(place, attribute):
-            return (None if _gives_to_instances(place, attribute)
-                    else f'{self} is not there')
+            if self.in_every_release:
+                return f'{self.module} is not there'
+            return None
+        *classes, attribute = self.path.split('.')
+        for class_name in classes:
+            owner = getattr(owner, class_name, None)
+        if not hasattr(owner, attribute):
+            if _gives_to_instances(owner, attribute):
+                return None
+            return f'{self} is not there'
         if self.parameters is None:
             return None
-        return _other_parameters(self, getattr(place, attribute))
+        return _other_parameters(self, getattr(owner, attribute))
 
 
 def are_here(names: Iterable[Name]) -> bool:
@@ -129,26 +131,40 @@ def _warn_of_untried(installed: str) -> None:
 
 
 def _gives_to_instances(owner: Any, attribute: str) -> bool:
-    """Check if a class, or a base of it, assigns an attribute."""
-    return isinstance(owner, type) and any(
-        attribute in parent.__dict__['__init__'].__code__.co_names
-        for parent in owner.__mro__
-        if inspect.isfunction(parent.__dict__.get('__init__')))
+    """Check if a class, or a base of it, has an attribute in its __init__."""
+    if not isinstance(owner, type):
+        return False
+    for base in owner.__mro__:
+        # Not getattr: a base without an __init__ would show that of another.
+        init = base.__dict__.get('__init__')
+        # The code names every attribute that it sets, or only reads: nearer
+        # to the truth one gets only with an object.
+        if inspect.isfunction(init) and attribute in init.__code__.co_names:
+            return True
+    return False
 
 
 def _other_parameters(name: Name, function: Any) -> str | None:
-    """Check that a function can be called as needed."""
+    """Check that a function can be called as needed.
+
+    :returns: a sentence without a full stop, None if it can.
+    """
     if not callable(function):
         return f'{name} is not a function'
-    found = list(
-        inspect.signature(inspect.unwrap(function)).parameters.values())
+    signature = inspect.signature(inspect.unwrap(function))
+    parameters = list(signature.parameters.values())
+    parameter_names = [parameter.name for parameter in parameters]
     needed = list(name.parameters or ())
-    more = found[len(needed):]
-    if [each.name for each in found[:len(needed)]] == needed and all(
-            each.default is not each.empty
-            or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-            for each in more):
+    further = parameters[len(needed):]
+    if parameter_names[:len(needed)] == needed and all(
+            _may_be_left_out(parameter) for parameter in further):
         return None
-    takes = ', '.join(each.name for each in found)
-    return (f'{name} takes ({takes}) instead of '
-            f'({", ".join(needed)})')
+    takes = ', '.join(parameter_names)
+    return f'{name} takes ({takes}) instead of ({", ".join(needed)})'
+
+
+def _may_be_left_out(parameter: inspect.Parameter) -> bool:
+    """Check if a function can be called without a parameter."""
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        return True
+    return parameter.default is not parameter.empty

@@ -34,12 +34,12 @@ _stock_inspect_hardware = INSPECT.find()
 class _Inspection:
     """A redfish inspection in progress.
 
-    ``held`` is the mapping that it puts back, ``seen`` a copy from when it
-    was last reconciled with the node.
+    ``properties`` is the mapping that it adds to and puts back in the end,
+    ``reconciled`` a copy of it from when it was last the same as the node's.
     """
 
-    held: dict[str, Any]
-    seen: dict[str, Any]
+    properties: dict[str, Any]
+    reconciled: dict[str, Any]
 
 
 _ATTRIBUTE = 'inspection_rules_redfish'
@@ -70,16 +70,35 @@ def reconcile_properties(task: Any) -> None:
     inspection = getattr(task, _ATTRIBUTE, None)
     if inspection is None:
         return
-    held, seen, node = inspection.held, inspection.seen, task.node
-    properties = {key: value for key, value in node.properties.items()
-                  if key in held or key not in seen}
-    properties.update((key, value) for key, value in held.items()
-                      if key not in seen or seen[key] != value)
-    if properties != node.properties:
-        node.properties = copy.deepcopy(properties)
-    held.clear()
-    held.update(copy.deepcopy(properties))
-    inspection.seen = copy.deepcopy(properties)
+    node = task.node
+    merged = _merge(base=inspection.reconciled, ours=node.properties,
+                    theirs=inspection.properties)
+    if merged != node.properties:
+        node.properties = copy.deepcopy(merged)
+    # The same mapping goes on: Ironic's code has a reference to it. A copy
+    # for each of the three, as each of them is changed by somebody else.
+    inspection.properties.clear()
+    inspection.properties.update(copy.deepcopy(merged))
+    inspection.reconciled = copy.deepcopy(merged)
+
+
+def _merge(base: dict[str, Any], ours: dict[str, Any],
+           theirs: dict[str, Any]) -> dict[str, Any]:
+    """Merge two mappings that have a common ancestor.
+
+    What only one of the two changed or removed is as that one has it. Where
+    both changed a key, the value is that of ``theirs``.
+    """
+    merged = {}
+    for key, value in ours.items():
+        was_removed = key in base and key not in theirs
+        if not was_removed:
+            merged[key] = value
+    for key, value in theirs.items():
+        was_changed = key not in base or base[key] != value
+        if was_changed:
+            merged[key] = value
+    return merged
 
 
 def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
@@ -90,9 +109,10 @@ def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
 
 @functools.wraps(_stock_inspect_hardware)
 def _inspect_hardware(self, task):
+    # The very mapping that Ironic's method takes next, see the module.
     properties = task.node.properties
-    setattr(task, _ATTRIBUTE,
-            _Inspection(properties, copy.deepcopy(properties)))
+    inspection = _Inspection(properties, copy.deepcopy(properties))
+    setattr(task, _ATTRIBUTE, inspection)
     try:
         return _stock_inspect_hardware(self, task)
     finally:

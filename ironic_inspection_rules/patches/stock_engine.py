@@ -47,8 +47,8 @@ class Task:
     def of(cls, context: Any, node: Any, ports: Sequence[Any],
            traits: Sequence[str]) -> 'Task':
         """Copy the objects of a machine."""
-        return cls(context, _unsaved(node), list(map(_unsaved, ports)),
-                   list(traits))
+        unsaved_ports = [_unsaved(port) for port in ports]
+        return cls(context, _unsaved(node), unsaved_ports, list(traits))
 
 
 class _AddTrait(actions.AddTraitAction):
@@ -76,6 +76,7 @@ class _Call(actions.CallAPIHookAction):
 class _Log(actions.LogAction):
 
     def __call__(self, task: Any, msg: str, level: str = 'info') -> None:
+        """Log nothing; fail as Ironic's action does for a bad level."""
         if level.lower() not in self.VALID_LOG_LEVELS:
             super().__call__(task, msg, level)
 
@@ -98,22 +99,34 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
     # A trial must not look like an inspection in the log.
     logger.setLevel(logging.CRITICAL + 1)
     try:
+        # A copy, as the engine changes the rules that it runs.
         for rule in copy.deepcopy(list(rules)):
-            seen = CHECK_RULE.find()(task, rule, inventory, plugin_data)
-            if seen is None:
-                continue
-            for action in rule['actions']:
-                plugin = (_INSTEAD.get(action['op'])
-                          or actions.get_action(action['op']))()
-                carry_out = (plugin.execute_with_loop if action.get('loop')
-                             else plugin.execute_action)
-                carry_out(task, action, *seen)
+            _run_rule(rule, task, inventory, plugin_data)
     # Ironic fails an inspection for any error of its engine.
     except Exception as exc:
         return exc
     finally:
         logger.setLevel(level)
     return None
+
+
+def _run_rule(rule: dict[str, Any], task: Task, inventory: dict[str, Any],
+              plugin_data: dict[str, Any]) -> None:
+    """Carry out the actions of a rule if its conditions hold."""
+    check_rule = CHECK_RULE.find()
+    # The inventory and the plugin data as the actions are to see them: views
+    # without secrets, where the option says so.
+    views = check_rule(task, rule, inventory, plugin_data)
+    if views is None:
+        return
+    for action in rule['actions']:
+        op = action['op']
+        action_class = _INSTEAD.get(op) or actions.get_action(op)
+        plugin = action_class()
+        if action.get('loop'):
+            plugin.execute_with_loop(task, action, *views)
+        else:
+            plugin.execute_action(task, action, *views)
 
 
 def is_meant(error: Exception) -> bool:
@@ -123,6 +136,8 @@ def is_meant(error: Exception) -> bool:
 
 def plain(value: Any) -> Any:
     """Return plain data; Ironic's engine puts views of its own into them."""
+    # The attributes in which two classes of Ironic hold what they wrap; one
+    # of them may wrap the other.
     if hasattr(value, '_data'):
         value = value._data
     if hasattr(value, '_original'):
@@ -130,11 +145,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return list(map(plain, value))
+        return [plain(item) for item in value]
     return value
 
 
 def _unsaved(ironic_object: Any) -> Any:
+    """Return a copy of an Ironic object whose ``save`` does nothing."""
     copied = copy.deepcopy(ironic_object)
-    copied.save = lambda *_args, **_kwargs: None
+    copied.save = _save_nothing
     return copied
+
+
+def _save_nothing(*_args: Any, **_kwargs: Any) -> None:
+    """Stand for the ``save`` of an Ironic object."""
