@@ -16,17 +16,24 @@ import typing
 
 from ironic_inspection_rules.i18n import _
 
-CONTROL_CHARACTERS = {
-    code: repr(chr(code))[1:-1]
-    for code in (*range(0x20), *range(0x7f, 0xa0), 0x61c, 0x200e, 0x200f,
-                 *range(0x2028, 0x202f), *range(0x2066, 0x206a),
-                 *range(0xd800, 0xe000), 0xfffe, 0xffff)}
+_CONTROL_CODES = (
+    # ASCII and Latin-1.
+    *range(0x20), *range(0x7f, 0xa0),
+    # Marks and embeddings that change the direction of a text, and the ends
+    # of a line and a paragraph of Unicode.
+    0x61c, 0x200e, 0x200f, *range(0x2028, 0x202f), *range(0x2066, 0x206a),
+    # Halves of a character, and two that are none.
+    *range(0xd800, 0xe000), 0xfffe, 0xffff)
+
+CONTROL_CHARACTERS = {code: repr(chr(code))[1:-1] for code in _CONTROL_CODES}
 """Escapes of characters that are not text, end a line or reorder it."""
 
-CONTROL_CHARACTER = re.compile(
-    f'[{re.escape("".join(map(chr, CONTROL_CHARACTERS)))}]')
+_ALL_CONTROL_CHARACTERS = ''.join(chr(code) for code in _CONTROL_CODES)
 
-MOST_TOLD = 50
+CONTROL_CHARACTER = re.compile(f'[{re.escape(_ALL_CONTROL_CHARACTERS)}]')
+"""Matches one of them."""
+
+MOST_PROBLEMS = 50
 """Maximum number of problems in one answer."""
 
 _MOST_COUNTED = 1000
@@ -37,17 +44,25 @@ _LONGEST = 2000
 
 
 def listed(problems: typing.Sequence[typing.Any],
-           tell: typing.Callable[[typing.Any], str] = str) -> str:
-    """Join the first problems to one text, with the number of the others."""
-    texts = [shortened(tell(each)) for each in problems[:MOST_TOLD]]
-    if len(problems) > MOST_TOLD:
-        texts.append(_('and %d more') % (len(problems) - MOST_TOLD))
+           describe: typing.Callable[[typing.Any], str] = str) -> str:
+    """Join the first problems to one text, with the number of the others.
+
+    :param describe: returns the text of a problem.
+    """
+    texts = []
+    for problem in problems[:MOST_PROBLEMS]:
+        texts.append(shortened(describe(problem)))
+    others = len(problems) - MOST_PROBLEMS
+    if others > 0:
+        texts.append(_('and %d more') % others)
     return '; '.join(texts)
 
 
 def shortened(text: str) -> str:
     """Cut a text that is too long for an answer."""
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+    if len(text) <= _LONGEST:
+        return text
+    return f'{text[:_LONGEST]}…'
 
 
 def one_line(text: str) -> str:
@@ -77,8 +92,9 @@ def storable(text: str) -> str:
     encoded = text.encode()
     if len(encoded) <= _MOST_BYTES:
         return text
-    most = _MOST_BYTES - len(_CUT.encode())
-    return encoded[:most].decode(errors='ignore') + _CUT
+    beginning = encoded[:_MOST_BYTES - len(_CUT.encode())]
+    # The cut may be in the middle of a character, which is left out then.
+    return beginning.decode(errors='ignore') + _CUT
 
 
 @contextlib.contextmanager
@@ -108,14 +124,17 @@ class InspectionRulesError(Exception):
     template: str | None = None
 
     def __init__(self, about: object = '') -> None:
-        super().__init__(self.template % about if self.template else about)
+        message = about
+        if self.template:
+            message = self.template % about
+        super().__init__(message)
 
 
 def reason_of(exc: Exception) -> str:
-    """Return what a user is told of an error.
+    """Return the text of an error for users.
 
-    One that nobody foresaw, such as in the code of a plugin, comes with its
-    class: its text alone may say nothing.
+    That of an unforeseen one, such as in the code of a plugin, names its
+    class: the text alone may say nothing.
     """
     if isinstance(exc, InspectionRulesError):
         return str(exc)
@@ -166,7 +185,9 @@ class Problem:
     @property
     def sentence(self) -> str:
         """What is wrong, and what may have been meant."""
-        return f'{self.detail}; {self.hint}' if self.hint else self.detail
+        if self.hint:
+            return f'{self.detail}; {self.hint}'
+        return self.detail
 
     def __str__(self) -> str:
         if not self.pointer:
@@ -186,20 +207,25 @@ class Problem:
 
     def shortened(self) -> 'Problem':
         """Return the problem without what is too long for an answer."""
-        return Problem(shortened(self.pointer), shortened(self.detail),
-                       self.hint and shortened(self.hint))
+        hint = None
+        if self.hint is not None:
+            hint = shortened(self.hint)
+        return Problem(shortened(self.pointer), shortened(self.detail), hint)
 
 
 def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
     """Return the first problems, and one with the number of the others."""
-    left = iter(problems)
-    first = [problem.shortened()
-             for problem in itertools.islice(left, MOST_TOLD)]
-    more = sum(1 for _problem in itertools.islice(left, _MOST_COUNTED))
-    if more == _MOST_COUNTED:
-        first.append(Problem('', _('and %d or more others') % more))
-    elif more:
-        first.append(Problem('', _('and %d more') % more))
+    # An iterator, as the search for all problems of a large rule set would
+    # take too long: what is not counted is not searched for.
+    remaining = iter(problems)
+    first = []
+    for problem in itertools.islice(remaining, MOST_PROBLEMS):
+        first.append(problem.shortened())
+    others = len(list(itertools.islice(remaining, _MOST_COUNTED)))
+    if others == _MOST_COUNTED:
+        first.append(Problem('', _('and %d or more others') % others))
+    elif others > 0:
+        first.append(Problem('', _('and %d more') % others))
     return first
 
 
@@ -217,8 +243,8 @@ class InvalidBody(InvalidInput):
 
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__(listed([
-            problem.sentence for problem in self.problems]))
+        sentences = [problem.sentence for problem in self.problems]
+        super().__init__(listed(sentences))
 
 
 class InvalidRule(InvalidInput):
@@ -230,11 +256,13 @@ class InvalidRule(InvalidInput):
     def __init__(self, problems: typing.Sequence[Problem],
                  rule: str | None = None) -> None:
         self.problems = tuple(problems)
-        text = '; '.join(map(str, self.problems))
-        super().__init__(
-            _('Invalid inspection rule: %s') % text if rule is None else
-            _('Invalid inspection rule %(rule)s: %(problems)s') % {
-                'rule': rule, 'problems': text})
+        text = '; '.join(str(problem) for problem in self.problems)
+        if rule is None:
+            message = _('Invalid inspection rule: %s') % text
+        else:
+            message = _('Invalid inspection rule %(rule)s: %(problems)s') % {
+                'rule': rule, 'problems': text}
+        super().__init__(message)
 
     @classmethod
     def of(cls, detail: str) -> typing.Self:
@@ -253,11 +281,13 @@ class InvalidRules(InvalidInput):
             int, typing.Sequence[Problem]]) -> None:
         problems: list[Problem] = []
         clauses: list[str] = []
-        for index, found in refused.items():
+        for index, problems_of_rule in refused.items():
             place = f'/rules/{index}'
-            problems += [problem.below(place) for problem in found]
-            first, *others = map(str, found)
-            clauses += [f'{place}: {first}', *others]
+            problems += [problem.below(place) for problem in problems_of_rule]
+            first, *others = problems_of_rule
+            # The place stands once, before the first problem of its rule.
+            clauses.append(f'{place}: {first}')
+            clauses += [str(problem) for problem in others]
         self.problems = tuple(first_of(problems))
         super().__init__(_('Invalid inspection rule %s') % listed(clauses))
 
@@ -270,8 +300,8 @@ class InvalidTables(InvalidInput):
 
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__(_('Invalid inspection table %s')
-                         % listed(list(map(str, self.problems))))
+        super().__init__(
+            _('Invalid inspection table %s') % listed(self.problems))
 
 
 class InvalidDocument(Invalid):
@@ -285,8 +315,12 @@ class InvalidDocument(Invalid):
         self.path = path
         self.reason = reason
         self.place = place
-        where = ':'.join(map(str, (path, *(place or ()))))
-        super().__init__(f'{where}: {reason}')
+        full_place = path
+        if place is not None:
+            line, column = place
+            # As compilers have it, so that editors find the place.
+            full_place = f'{path}:{line}:{column}'
+        super().__init__(f'{full_place}: {reason}')
 
 
 class OperationError(InspectionRulesError):
@@ -353,7 +387,9 @@ class RuleError(InspectionRulesError):
         self.rule_uuid = rule_uuid
         self.rule = rule
         self.op = op
-        self.reason = None if reason is None else one_line(reason)
+        self.reason = reason
+        if reason is not None:
+            self.reason = one_line(reason)
         super().__init__(
             _('Inspection rule %(rule)s, %(op)s: %(reason)s')
             % {'rule': rule, 'op': op, 'reason': self.reason or _('failed')})

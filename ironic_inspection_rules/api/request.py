@@ -209,7 +209,7 @@ def checked(document: Any, schema: Mapping[str, Any]) -> Any:
     """
     errors = _Validator(schema).iter_errors(document)
     # No more are looked for: a large document could have very many.
-    first_errors = itertools.islice(errors, exceptions.MOST_TOLD)
+    first_errors = itertools.islice(errors, exceptions.MOST_PROBLEMS)
     problems = list(map(_problem, first_errors))
     if problems:
         raise exceptions.InvalidBody(problems)

@@ -59,20 +59,21 @@ def read_unserved(served: sa.ColumnElement[bool],
     request: typing.Any = models.Request
     node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
                     sa.column('conductor_group'))
+    ranges = []
+    for state in _OPEN_STATES:
+        ranges.append(sa.and_(request.state == state,
+                              request.due_at <= clock.now() - patience))
     # Only the oldest are joined with their nodes: there may be many.
-    longest = leases.limited(
-        [request.id, request.due_at],
-        [sa.and_(request.state == state,
-                 request.due_at <= clock.now() - patience)
-         for state in _OPEN_STATES],
-        [request.due_at], _LOOKED_AT).order_by('due_at').subquery()
-    with transaction.reader() as session:
-        rows = session.execute(
-            sa.select(node.c.driver, node.c.conductor_group,
+    oldest = leases.limited([request.id, request.due_at], ranges,
+                            [request.due_at], _LOOKED_AT)
+    oldest = oldest.order_by('due_at').subquery()
+    query = sa.select(node.c.driver, node.c.conductor_group,
                       request.node_uuid, clock.now() - request.due_at)
-            .join(longest, longest.c.id == request.id)
-            .join(node, node.c.uuid == request.node_uuid)
-            .where(~served).order_by(request.due_at)).all()
+    query = query.join(oldest, oldest.c.id == request.id)
+    query = query.join(node, node.c.uuid == request.node_uuid)
+    query = query.where(~served).order_by(request.due_at)
+    with transaction.reader() as session:
+        rows = session.execute(query).all()
     by_kind: dict[tuple[str, str], Unserved] = {}
     for row in rows:
         unserved = Unserved(*row)
@@ -137,8 +138,8 @@ def read_neglected(patience: float) -> Backlog | None:
     :param patience: seconds that a request may wait.
     :returns: the backlog, None if workers keep up.
     """
-    # Nothing is counted before there is something to tell: counting takes
-    # longer, and workers mostly keep up.
+    # Requests are counted only when something is wrong: counting takes
+    # longer than this question, and workers mostly keep up.
     with transaction.reader() as session:
         is_any_held, *first_due = session.execute(sa.select(
             sa.exists().where(_is_held()), *_first_due())).one()

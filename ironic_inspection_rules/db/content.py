@@ -65,6 +65,10 @@ _INVENTORIES: Any = models.KeptInventory.__table__
 _RUNS: Any = models.Run.__table__
 _UNPROCESSED: Any = models.InspectionData.__table__
 
+_NAMING_COLUMNS: Any = (_INVENTORIES.c.content, _INVENTORIES.c.parts,
+                        _RUNS.c.content, _UNPROCESSED.c.content)
+"""All columns that name a document: another one would have to be added."""
+
 _DIGESTS: Any = sa.bindparam('digests', expanding=True)
 _READ = sa.union_all(
     sa.select(_CONTENTS.c.digest, sa.null(), _CONTENTS.c.frame)
@@ -152,17 +156,22 @@ def sweep(grace: float = GRACE) -> int:
 
     :returns: how many documents and sections were removed.
     """
-    is_named = [sa.exists().where(column == _CONTENTS.c.digest)
-                for column in (_INVENTORIES.c.content, _INVENTORIES.c.parts,
-                               _RUNS.c.content, _UNPROCESSED.c.content)]
+    names = []
+    for column in _NAMING_COLUMNS:
+        names.append(sa.exists().where(column == _CONTENTS.c.digest))
     is_linked = sa.exists().where(_LINKS.c.section == _SECTIONS.c.digest)
     # Documents first: their links go with them, and name no section then.
-    removed = _sweep_table(_CONTENTS, sa.not_(sa.or_(*is_named)), grace)
-    removed += _sweep_table(_SECTIONS, sa.not_(is_linked), grace)
-    return removed
+    documents = _sweep_table(_CONTENTS, sa.not_(sa.or_(*names)), grace)
+    sections = _sweep_table(_SECTIONS, sa.not_(is_linked), grace)
+    return documents + sections
 
 
 def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
+    """Remove rows of a table that have no mark for a while and no name.
+
+    :param is_unnamed: the condition of rows that no other row names.
+    :returns: how many rows were removed.
+    """
     is_old = table.c.used_at < clock.now() - grace
     digests = transaction.read(
         sa.select(table.c.digest).where(is_old, is_unnamed)

@@ -59,23 +59,26 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
     What is stored depends on every step here: rows that are split in another
     way are stored once more.
     """
-    inside: list[Pair] = []
+    members: list[Pair] = []
     texts: list[str] = []
     characters = 0
     for pair in pairs:
         text = _ENCODER.encode(pair)
-        inside.append(pair)
+        members.append(pair)
         texts.append(text)
         characters += len(text)
-        ends = zlib.crc32(pair[0].encode()) % _MEAN_ROWS == 0
-        if ends or len(texts) >= _MOST_ROWS or (
-                characters >= _MOST_CHARACTERS):
-            yield _chunk(texts, inside)
-            inside = []
+        # By the key of this row alone, so that the end of a chunk does not
+        # depend on the rows before it.
+        key = pair[0]
+        is_boundary = zlib.crc32(key.encode()) % _MEAN_ROWS == 0
+        is_full = len(texts) >= _MOST_ROWS or characters >= _MOST_CHARACTERS
+        if is_boundary or is_full:
+            yield _chunk(texts, members)
+            members = []
             texts = []
             characters = 0
     if texts:
-        yield _chunk(texts, inside)
+        yield _chunk(texts, members)
 
 
 def _chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
@@ -117,14 +120,15 @@ def read_chunks(name: str, digests: Sequence[str],
     :returns: pairs of key and row, by the digest of the chunk. Chunks that
         another change has replaced since then are not among them.
     """
-    found: dict[str, list[Pair]] = {}
+    chunks: dict[str, list[Pair]] = {}
     for part in transaction.chunks(digests, _BATCH):
-        query = (sa.select(_CHUNKS.c.digest, _CHUNKS.c.data)
-                 .where(_CHUNKS.c.name == name, _CHUNKS.c.digest.in_(part),
-                        *_in_force(_CHUNKS, revision)))
+        query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
+            _CHUNKS.c.name == name, _CHUNKS.c.digest.in_(part),
+            *_in_force(_CHUNKS, revision))
         for row in transaction.read_rows(query):
-            found[row['digest']] = json.loads(zlib.decompress(row['data']))
-    return found
+            text = zlib.decompress(row['data'])
+            chunks[row['digest']] = json.loads(text)
+    return chunks
 
 
 def put(session: orm.Session, revision: int, name: str,
@@ -149,7 +153,9 @@ def put(session: orm.Session, revision: int, name: str,
         'name': name, 'first_revision': revision, 'end_revision': None,
         'table_revision': revision, 'size': size,
         'definition': definition}])
-    return 'created' if before is None else 'updated'
+    if before is None:
+        return 'created'
+    return 'updated'
 
 
 def remove(session: orm.Session, revision: int, name: str) -> bool:
@@ -170,41 +176,64 @@ def forget(session: orm.Session, oldest: int) -> None:
 
 
 def _put_chunks(session: orm.Session, revision: int, name: str,
-                wanted: Sequence[Stored]) -> bool:
+                chunks: Sequence[Stored]) -> bool:
     """Store the chunks of a table, and return whether any has changed."""
-    present = session.execute(
+    rows_before = session.execute(
         sa.select(_CHUNKS.c.id, _CHUNKS.c.position, _CHUNKS.c.digest)
         .where(_CHUNKS.c.name == name, _CHUNKS.c.end_revision.is_(None))
         .order_by(_CHUNKS.c.position)).all()
-    positions: list[float | None] = [None] * len(wanted)
-    kept: set[int] = set()
-    matcher = difflib.SequenceMatcher(
-        None, [row.digest for row in present],
-        [digest for digest, _text in wanted], autojunk=False)
-    for old, new, length in matcher.get_matching_blocks():
-        for offset in range(length):
-            positions[new + offset] = present[old + offset].position
-            kept.add(present[old + offset].id)
-    if len(kept) == len(present) == len(wanted):
+    staying = _staying_rows(rows_before, chunks)
+    staying_ids = {row.id for row in staying.values()}
+    if len(staying_ids) == len(rows_before) == len(chunks):
         return False
-    places = _between(positions)
-    if places is None:
-        # There is no more room between two of them.
-        kept = set()
-        positions = [None] * len(wanted)
-        places = [float(number) for number in range(len(wanted))]
-    rows = [
-        {'name': name, 'first_revision': revision, 'end_revision': None,
-         'position': place, 'digest': digest, 'text': text}
-        for (digest, text), before, place in zip(wanted, positions, places,
-                                                 strict=True)
-        if before is None]
-    gone = [row.id for row in present if row.id not in kept]
-    for part in transaction.chunks(rows, _BATCH):
+    # Chunks keep their row and its position, and new ones come between: so
+    # the change of a row of the table writes one chunk, not all.
+    known_positions = []
+    for number in range(len(chunks)):
+        position = None
+        if number in staying:
+            position = staying[number].position
+        known_positions.append(position)
+    positions = _between(known_positions)
+    if positions is None:
+        # Floating-point numbers leave no room between two of them: all
+        # chunks get new positions, so none may stay.
+        staying = {}
+        staying_ids = set()
+        positions = [float(number) for number in range(len(chunks))]
+    new_rows = []
+    for number, (digest, text) in enumerate(chunks):
+        if number not in staying:
+            new_rows.append({
+                'name': name, 'first_revision': revision,
+                'end_revision': None, 'position': positions[number],
+                'digest': digest, 'text': text})
+    ended_ids = [row.id for row in rows_before if row.id not in staying_ids]
+    for part in transaction.chunks(new_rows, _BATCH):
         session.execute(sa.insert(_CHUNKS), _with_data(session, name, part))
-    for part in transaction.chunks(gone, _BATCH):
+    # Only now: the data of a chunk that moves are copied from its old row.
+    for part in transaction.chunks(ended_ids, _BATCH):
         _end(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
     return True
+
+
+def _staying_rows(rows: Sequence[Any],
+                  chunks: Sequence[Stored]) -> dict[int, Any]:
+    """Find the rows of the database that stay, by the number of a chunk.
+
+    :param rows: those of the table, in order.
+    :param chunks: those that the table is to have, in order.
+    """
+    matcher = difflib.SequenceMatcher(
+        None, [row.digest for row in rows],
+        [digest for digest, _text in chunks],
+        # Otherwise chunks that stand in many places would not be compared.
+        autojunk=False)
+    staying = {}
+    for first_row, first_chunk, length in matcher.get_matching_blocks():
+        for offset in range(length):
+            staying[first_chunk + offset] = rows[first_row + offset]
+    return staying
 
 
 def _with_data(session: orm.Session, name: str,
@@ -213,13 +242,13 @@ def _with_data(session: orm.Session, name: str,
 
     Those without a text are stored at another place of the table.
     """
-    stored = [row['digest'] for row in rows if row['text'] is None]
+    moved = [row['digest'] for row in rows if row['text'] is None]
     data = {}
-    if stored:
-        data = dict(session.execute(
-            sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
-                _CHUNKS.c.name == name, _CHUNKS.c.digest.in_(stored),
-                _CHUNKS.c.end_revision.is_(None))).tuples().all())
+    if moved:
+        query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
+            _CHUNKS.c.name == name, _CHUNKS.c.digest.in_(moved),
+            _CHUNKS.c.end_revision.is_(None))
+        data = dict(session.execute(query).tuples().all())
     complete = []
     for row in rows:
         text = row.pop('text')
@@ -234,33 +263,43 @@ def _with_data(session: orm.Session, name: str,
 def _between(positions: Sequence[float | None]) -> list[float] | None:
     """Return rising positions, with new ones between those that are known.
 
+    New ones divide the room between their neighbours evenly. Before the first
+    known one, and after the last, they are a whole number apart.
+
+    :param positions: None for those that are new.
     :returns: None if there is no room between two of them.
     """
-    places: list[float] = []
-    waiting = 0
-    for position in [*positions, None]:
-        is_last = len(places) + waiting == len(positions)
-        if position is None and not is_last:
-            waiting += 1
-            continue
-        low = places[-1] if places else None
+    filled: list[float] = []
+    # New positions since the last known one.
+    pending = 0
+    for position in positions:
         if position is None:
-            first = -1.0 if low is None else low
-            places += [first + number for number in range(1, waiting + 1)]
-            break
-        if low is None:
-            low = position - waiting - 1
-        width = (position - low) / (waiting + 1)
-        places += [low + width * number for number in range(1, waiting + 1)]
-        places.append(position)
-        waiting = 0
-    for one, other in zip(places, places[1:], strict=False):
-        if one >= other:
+            pending += 1
+            continue
+        if filled:
+            low = filled[-1]
+        else:
+            low = position - (pending + 1)
+        width = (position - low) / (pending + 1)
+        filled += [low + width * number for number in range(1, pending + 1)]
+        filled.append(position)
+        pending = 0
+    last = -1.0
+    if filled:
+        last = filled[-1]
+    filled += [last + number for number in range(1, pending + 1)]
+    for position, next_position in zip(filled, filled[1:], strict=False):
+        if position >= next_position:
             return None
-    return places
+    return filled
 
 
 def _end(session: orm.Session, table: Any, revision: int, which: Any) -> int:
+    """End the present rows of a table of the database with a revision.
+
+    :param which: the condition of the rows.
+    :returns: how many rows have ended.
+    """
     ended: Any = session.execute(
         sa.update(table).where(which, table.c.end_revision.is_(None))
         .values(end_revision=revision))
@@ -268,6 +307,7 @@ def _end(session: orm.Session, table: Any, revision: int, which: Any) -> int:
 
 
 def _in_force(table: Any, revision: int | None) -> list[Any]:
+    """Return the conditions of rows that a revision has; None for the last."""
     if revision is None:
         return [table.c.end_revision.is_(None)]
     return [table.c.first_revision <= revision,

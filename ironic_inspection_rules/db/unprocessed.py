@@ -124,7 +124,7 @@ def store_by_content(limit: int, after: int = 0) -> int:
 
 @transaction.retried
 def _list_in_place(after: int) -> Sequence[Any]:
-    """Read which data stand in their rows, and whether their request ended.
+    """Read which rows still have their data, and whether the request ended.
 
     :param after: the ``id`` before the first one.
     :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``.
@@ -135,13 +135,14 @@ def _list_in_place(after: int) -> Sequence[Any]:
     data = (sa.select(row.id, row.node_uuid, row.posted)
             .where(row.content.is_(None), row.id > after)
             .order_by(row.id).limit(CHUNK).subquery())
+    # An outer join: of data whose node has no open request, the column is
+    # null, and the request has ended.
+    has_ended = request.open_node_uuid.is_(None).label('ended')
+    query = sa.select(data.c.id, data.c.posted, has_ended)
+    query = query.outerjoin_from(data, request,
+                                 request.open_node_uuid == data.c.node_uuid)
     with transaction.reader() as session:
-        return session.execute(
-            sa.select(data.c.id, data.c.posted,
-                      request.open_node_uuid.is_(None).label('ended'))
-            .outerjoin_from(data, request,
-                            request.open_node_uuid == data.c.node_uuid)
-            .order_by(data.c.id)).all()
+        return session.execute(query.order_by(data.c.id)).all()
 
 
 @transaction.retried

@@ -154,7 +154,7 @@ class QueryTestCase(base.TestCase):
                 '&'.join(f'a{number}=' for number in range(20_000)),
                 limit=lambda name, value: value)
 
-        self.assertEqual(exceptions.MOST_TOLD, len(searched))
+        self.assertEqual(exceptions.MOST_PROBLEMS, len(searched))
         self.assertIn('and 19950 more', str(exc))
         self.assertLess(len(str(exc)), 5000)
 
