@@ -4,7 +4,6 @@
 
 from collections.abc import Iterator, Mapping
 import dataclasses
-import json
 import random
 import typing
 import uuid
@@ -156,24 +155,26 @@ def expected_machines(racks: int, hostile: str = '') -> str:
     return table_page.render(expected, findings, 'rack')
 
 
-def columns(count: int, rules: int) -> Iterator[test.Column]:
+def columns(count: int, rules: int) -> Iterator[test.MachineColumn]:
     """Return machines of the page of a test."""
     dice = random.Random(1)
     for number in range(count):
         size = dice.choice((4, 8, 16, 32, 64, 128))
         serial = f'{dice.getrandbits(40):010X}'
-        yield (f'/machines/m{number:05}.json', 'ok', None,
-               ('node', f'+ /extra/serial: {serial}'),
-               [json.dumps(_cell(size > rule, size, rule, serial))
-                for rule in range(rules)])
+        cells = [_cell(size > rule, size, rule, serial).as_text()
+                 for rule in range(rules)]
+        yield test.MachineColumn(
+            f'/machines/m{number:05}.json', 'ok', None,
+            ('node', f'+ /extra/serial: {serial}'), tuple(cells))
 
 
-def _cell(holds: bool, size: int, rule: int, serial: str) -> Plain:
-    value = rule if rule else serial
-    return {'state': 'matched' if holds else 'unmatched',
-            'conditions': [['gt', holds, f'values=[{size}, {rule}]']],
-            'actions': [['set-attribute', False, [
-                f'add node /extra/a{rule} = {value}']]] if holds else []}
+def _cell(holds: bool, size: int, rule: int, serial: str) -> test.RuleCell:
+    condition = test.ConditionCell('gt', holds, f'values=[{size}, {rule}]')
+    if not holds:
+        return test.RuleCell('unmatched', (condition,), ())
+    action = test.ActionCell('set-attribute', False, (
+        f'add node /extra/a{rule} = {rule or serial}',))
+    return test.RuleCell('matched', (condition,), (action,))
 
 
 def _uuid(dice: random.Random) -> str:

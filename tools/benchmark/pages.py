@@ -65,7 +65,7 @@ def measure_page(chromium: browser.Browser, table: common.Table, name: str,
                 for times in found.values()))
 
 
-def matrix(columns: Iterable[test.Column], rules: int) -> str:
+def matrix(columns: Iterable[test.MachineColumn], rules: int) -> str:
     """Return the page of a test."""
     page = test.Matrix([model.Rule(
         uuid=f'r{number}', description=f'Rule {number}', priority=-number,

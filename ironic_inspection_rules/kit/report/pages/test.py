@@ -8,6 +8,7 @@ import os.path
 import typing
 
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.kit.report import trial_text
 from ironic_inspection_rules.kit.report.pages import rule_text
@@ -23,58 +24,165 @@ _MOST_CELLS = 1000
 _LEFT_OUT = (f'left out: more than {_MOST_CELLS:,} machines have values of '
              'their own here')
 
-Column = tuple[str, str, str | None, tuple[str, ...], list[str]]
-"""A machine: its file, result and error, the lines of a diff, and cells."""
+_SKIPPED = 'skipped'
+
+
+class ConditionCell(typing.NamedTuple):
+    """What a condition of a rule decided on a machine.
+
+    :param result: None where it did not decide.
+    """
+
+    op: str
+    result: bool | None
+    reason: str | None
+
+
+class ActionCell(typing.NamedTuple):
+    """What an action of a rule did to a machine.
+
+    :param lines: why it did not run, how often its conditions held, what it
+        changed, and what it logged.
+    """
+
+    op: str
+    reverted: bool
+    lines: tuple[str, ...]
+
+
+class RuleCell(typing.NamedTuple):
+    """What became of a rule on a machine.
+
+    :param state: ``matched``, ``unmatched`` or ``skipped``; or the result of
+        the machine, ``failed`` or ``error``, where the rule ended the
+        inspection.
+    :param conditions: None where the rule left no trace; so are the actions.
+    """
+
+    state: str
+    conditions: tuple[ConditionCell, ...] | None = None
+    actions: tuple[ActionCell, ...] | None = None
+
+    def as_text(self) -> str:
+        """Return the cell as JSON.
+
+        Processes exchange texts far faster than objects, and a page of many
+        machines and rules compares millions of cells.
+        """
+        return json.dumps(self, ensure_ascii=False)
+
+    @classmethod
+    def from_text(cls, text: str) -> 'RuleCell':
+        """Return the cell of a JSON text."""
+        state, conditions, actions = json.loads(text)
+        if conditions is None or actions is None:
+            return cls(state)
+        return cls(
+            state,
+            tuple(ConditionCell(*condition) for condition in conditions),
+            tuple(ActionCell(op, reverted, tuple(lines))
+                  for op, reverted, lines in actions))
+
+    def without_reasons(self) -> 'RuleCell':
+        """Return the cell with a remark in place of why and what.
+
+        Machines that differ in nothing else then share a cell.
+        """
+        if self.conditions is None or self.actions is None:
+            return self
+        conditions = []
+        for condition in self.conditions:
+            if condition.reason:
+                condition = condition._replace(reason=_LEFT_OUT)
+            conditions.append(condition)
+        actions = []
+        for action in self.actions:
+            if action.lines:
+                action = action._replace(lines=(_LEFT_OUT,))
+            actions.append(action)
+        return RuleCell(self.state, tuple(conditions), tuple(actions))
+
+
+class MachineColumn(typing.NamedTuple):
+    """A machine of the matrix, as a test of it has become.
+
+    :param path: the file with its inventory.
+    :param diff: lines of a diff: what the rules change.
+    :param cells: one for each rule, in the order of the rules, as the texts
+        of :meth:`RuleCell.as_text`.
+    """
+
+    path: str
+    result: str
+    error: str | None
+    diff: tuple[str, ...]
+    cells: tuple[str, ...]
 
 
 class Matrix:
-    """A page that is filled machine by machine."""
+    """A page that is filled machine by machine.
+
+    Most machines of a fleet are alike: what they have in common is in the
+    page once, and everything else refers to it by number.
+    """
 
     def __init__(self, rules: typing.Iterable[model.Rule],
                  files: typing.Sequence[str]) -> None:
         self._files = files
         self._rules = repository.order(rules)
+        self._names = {rule.uuid: rule.description for rule in self._rules}
         self._texts = shell.Numbers()
         self._conditions = shell.Numbers()
         self._actions = shell.Numbers()
         self._cells = shell.Numbers()
-        self._cells_of_rule: list[set[str]] = [set() for _rule in self._rules]
+        # By the place of the rule: those of its cells that say why.
+        self._full_cells: list[set[str]] = [set() for _rule in self._rules]
         self._diffs = shell.Numbers()
         self._rows = shell.Numbers()
-        # Most machines of a fleet are like another one of it.
         self._outcomes = shell.Numbers()
+        # The path of each machine, and the number of its outcome.
         self._machines: list[tuple[str, int]] = []
-        self._names = {rule.uuid: rule.description for rule in self._rules}
 
     @property
     def extract(self) -> machine_test.Extract:
         """A function that returns the column of an explained trial."""
         return functools.partial(_column, self._rules)
 
-    def add(self, column: Column) -> None:
+    def add(self, column: MachineColumn) -> None:
         """Add a machine."""
-        path, result, error, diff, cells = column
+        error = column.error
         if error is not None:
             error = shell.named(error, self._names)
+        lines = tuple(self._texts.of(line) for line in column.diff)
+        diff = self._diffs.of(lines)
+        row = self._rows.of(self._row(column.cells))
+        outcome = self._outcomes.of((column.result, error, diff, row))
+        self._machines.append((column.path, outcome))
+
+    def _row(self, cells: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the numbers of the cells of a machine."""
         row = []
-        for cell, of_rule in zip(cells, self._cells_of_rule, strict=True):
-            if len(of_rule) < _MOST_CELLS:
-                of_rule.add(cell)
-            row.append(self._cells.of(cell if cell in of_rule
-                                      else _without_reasons(cell)))
-        self._machines.append((path, self._outcomes.of((
-            result, error, self._diffs.of(tuple(map(self._texts.of, diff))),
-            self._rows.of(tuple(row))))))
+        for cell, full_cells in zip(cells, self._full_cells, strict=True):
+            if len(full_cells) < _MOST_CELLS:
+                full_cells.add(cell)
+            if cell not in full_cells:
+                cell = RuleCell.from_text(cell).without_reasons().as_text()
+            row.append(self._cells.of(cell))
+        return tuple(row)
 
     def render(self) -> str:
         """Return the page."""
         directory = os.path.commonpath([
             os.path.dirname(os.path.abspath(path))
             for path, _outcome in self._machines])
-        cells = [self._packed(json.loads(text)) for text in self._cells.all]
-        made, names = shell.now(), shell.names(self._files)
+        # The cells number conditions, actions and texts: they come first.
+        cells = [self._packed(RuleCell.from_text(text))
+                 for text in self._cells.all]
+        made = shell.now()
+        names = shell.names(self._files)
         return shell.render(f'{names} on machines, {made}', _ASSETS, {
-            'made': made, 'files': names,
+            'made': made,
+            'files': names,
             # Where it was on the computer that made the page is nobody's
             # business.
             'directory': os.path.basename(directory),
@@ -87,73 +195,111 @@ class Matrix:
             'cells': cells,
             'conditions': self._conditions.all,
             'actions': self._actions.all,
-            'texts': self._texts.all})
+            'texts': self._texts.all,
+        })
 
-    def _packed(self, cell: dict[str, typing.Any]) -> list[typing.Any]:
+    def _packed(self, cell: RuleCell) -> list[typing.Any]:
         """Return the state and, if known, why and what, by number."""
-        number = self._texts.of
-        return [cell['state'], *([
-            [self._conditions.of((
-                number(op), result,
-                None if reason is None else number(reason)))
-             for op, result, reason in cell['conditions']],
-            [self._actions.of((number(op), reverted,
-                               tuple(map(number, lines))))
-             for op, reverted, lines in cell['actions']],
-        ] if 'conditions' in cell else [])]
+        if cell.conditions is None or cell.actions is None:
+            return [cell.state]
+        conditions = [self._condition(condition)
+                      for condition in cell.conditions]
+        actions = [self._action(action) for action in cell.actions]
+        return [cell.state, conditions, actions]
+
+    def _condition(self, condition: ConditionCell) -> int:
+        """Return the number of a condition, whose texts are numbers too."""
+        op = self._texts.of(condition.op)
+        reason = None
+        if condition.reason is not None:
+            reason = self._texts.of(condition.reason)
+        return self._conditions.of((op, condition.result, reason))
+
+    def _action(self, action: ActionCell) -> int:
+        """Return the number of an action, whose texts are numbers too."""
+        op = self._texts.of(action.op)
+        lines = tuple(self._texts.of(line) for line in action.lines)
+        return self._actions.of((op, action.reverted, lines))
 
 
 def _column(rules: typing.Sequence[model.Rule],
-            each: machine_test.MachineTest) -> Column:
-    error = each.outcome.error
-    traces = {shown.rule.uuid: shown for shown in each.outcome.traces}
+            test: machine_test.MachineTest) -> MachineColumn:
+    """Return what the matrix shows of a test."""
+    error = test.outcome.error
+    traces = {traced.rule.uuid: traced for traced in test.outcome.traces}
     cells = []
     for rule in rules:
-        # What became of the rule; the result of the machine if it ended it.
-        ended = None
+        ended_as = None
         if error and error.rule_uuid == rule.uuid:
-            ended = each.result
-        shown = traces.get(rule.uuid)
-        cells.append(json.dumps({'state': ended or 'skipped'} if shown is None
-                                else {
-            'state': ended or ('matched' if shown.matched else 'unmatched'),
-            'conditions': [[seen.op, seen.result, seen.reason]
-                           for seen in shown.conditions],
-            'actions': [[action.op, action.reverted, list(_lines(action))]
-                        for action in shown.actions]}, ensure_ascii=False))
-    return (each.path, each.result, each.error,
-            tuple(trial_text.diff(each.outcome.changes)), cells)
+            ended_as = test.result
+        cell = _cell(traces.get(rule.uuid), ended_as)
+        cells.append(cell.as_text())
+    return MachineColumn(test.path, test.result, test.error,
+                         tuple(trial_text.diff(test.outcome.changes)),
+                         tuple(cells))
+
+
+def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
+    """Return what became of a rule.
+
+    :param traced: None where the rule did not run, or ended the inspection
+        before anything of it could be traced.
+    :param ended_as: the result of the machine if the rule ended its
+        inspection, else None.
+    """
+    if traced is None:
+        return RuleCell(ended_as or _SKIPPED)
+    state = 'unmatched'
+    if traced.matched:
+        state = 'matched'
+    conditions = [
+        ConditionCell(condition.op, condition.result, condition.reason)
+        for condition in traced.conditions]
+    actions = [
+        ActionCell(action.op, action.reverted, tuple(_lines(action)))
+        for action in traced.actions]
+    return RuleCell(ended_as or state, tuple(conditions), tuple(actions))
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
-    """Return why it did not run, how conditions held, and what changed."""
+    """Yield why it did not run, how conditions held, and what changed."""
     if action.idle:
-        yield (f'did not run: {action.idle.reason}' if action.idle.reason
-               else 'did not run')
-    for when in action.when:
-        count = f'when {when.op}: {when.true}/{when.true + when.false}'
-        yield f'{count}, {when.reason}' if when.reason else count
+        line = 'did not run'
+        if action.idle.reason:
+            line += f': {action.idle.reason}'
+        yield line
+    for asked in action.when:
+        line = f'when {asked.op}: {asked.true}/{asked.true + asked.false}'
+        if asked.reason:
+            line += f', {asked.reason}'
+        yield line
     for change in action.changes:
-        value = '' if change.op == 'remove' else (
-            f' = {json.dumps(change.value, ensure_ascii=False)}')
-        yield f'{change.op} {change.object} {change.path}{value}'
+        yield _change_line(change)
     yield from action.notes
 
 
+def _change_line(change: engine_change.Change) -> str:
+    line = f'{change.op} {change.object} {change.path}'
+    if change.op == 'remove':
+        return line
+    value = json.dumps(change.value, ensure_ascii=False)
+    return f'{line} = {value}'
+
+
 def _rule(rule: model.Rule) -> dict[str, typing.Any]:
-    return {'title': machine_test.title(rule), 'uuid': rule.uuid,
-            'phase': rule.phase, 'priority': rule.priority,
-            'scope': rule.scope, 'mode': rule.mode,
-            'vars': '\n'.join(rule_text.variables(rule)), **{
-                name: [rule_text.arguments(operation) for operation
-                       in rule_text.operations(rule, name)]
-                for name in model.OPERATIONS}}
-
-
-def _without_reasons(text: str) -> str:
-    cell = json.loads(text)
-    for condition in cell.get('conditions', ()):
-        condition[2] = condition[2] and _LEFT_OUT
-    for action in cell.get('actions', ()):
-        action[2] = action[2] and [_LEFT_OUT]
-    return json.dumps(cell, ensure_ascii=False)
+    """Return what the page shows of a rule itself."""
+    plain: dict[str, typing.Any] = {
+        'title': machine_test.title(rule),
+        'uuid': rule.uuid,
+        'phase': rule.phase,
+        'priority': rule.priority,
+        'scope': rule.scope,
+        'mode': rule.mode,
+        'vars': '\n'.join(rule_text.variables(rule)),
+    }
+    # Its conditions and its actions.
+    for name in model.OPERATIONS:
+        written = rule_text.operations(rule, name)
+        plain[name] = [rule_text.arguments(operation)
+                       for operation in written]
+    return plain
