@@ -2,11 +2,11 @@
 
 """Rules tried on many machines, for ``evaluate --nodes``."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import itertools
 import json
 import os.path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
@@ -33,13 +33,15 @@ from ironic_inspection_rules.rule_file import yaml_text
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
-_GROUPS = 20
-_NAMES = 10
-_CHANGES = 8
+_MOST_GROUPS = 20
+_MOST_NAMES = 10
+_MOST_CHANGES = 8
 _LONGEST_ERROR = 200
 """An error names its rule before it gives the reason."""
 
 _BEFORE = ('traits', 'resource_class')
+"""Fields of a node that the result has as they are now."""
+
 _SHOWN = ('uuid', 'description', 'phase', 'priority', 'mode')
 
 Plain = dict[str, Any]
@@ -72,12 +74,14 @@ def check(parsed_args: Any) -> None:
     :raises: CommandError.
     """
     many = parsed_args.nodes is not None
+    has_only_for_many = (
+        parsed_args.report or parsed_args.flavors
+        or parsed_args.compare is not None)
     if many and (parsed_args.node or parsed_args.inventory):
         raise osc_exceptions.CommandError(
             _('--nodes is for machines that Ironic knows; leave out --node '
               'and --inventory'))
-    if not many and (parsed_args.report or parsed_args.flavors
-                     or parsed_args.compare is not None):
+    if has_only_for_many and not many:
         raise osc_exceptions.CommandError(
             _('--report, --flavors, --compare and --no-compare need --nodes'))
     if parsed_args.prune and not parsed_args.rules:
@@ -133,31 +137,76 @@ def _status(totals: summary.Summary) -> int:
     return 0
 
 
-def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
-          both: bool = False, **asked: Any
-          ) -> Iterator[tuple[Plain, Plain]]:
-    """Try rules on nodes, page by page.
+class NodeResults(NamedTuple):
+    """What rules do to a node, as the API answers it.
 
-    :param both: if a comparison is asked for, evaluate without it as well.
-    :param asked: further arguments of :func:`.fleet.evaluate_page`.
-    :returns: for each node its entry and the one without a comparison.
+    :ivar compared: only what differs from the rules in force, if that was
+        asked for; else the same as ``whole``.
+    :ivar whole: all that the rules do.
     """
-    needs_both = both and asked.get('compare')
-    asked_plainly = {**asked, 'compare': False}
 
-    def ask(uuids: Sequence[str]) -> Iterable[tuple[Plain, Plain]]:
-        entries = fleet.evaluate_page(baremetal, uuids, **asked)['nodes']
-        plain = entries
-        if needs_both:
-            answer = fleet.evaluate_page(baremetal, uuids, **asked_plainly)
-            plain = answer['nodes']
-        return zip(entries, plain, strict=True)
+    compared: Plain
+    whole: Plain
+
+
+def evaluate_nodes(baremetal: Any, nodes: Sequence[Plain],
+                   threads: parallel.RequestThreads,
+                   needs_whole: bool = False, **options: Any
+                   ) -> Iterator[NodeResults]:
+    """Try rules on nodes, page by page, and yield the results of each node.
+
+    :param needs_whole: whether ``whole`` must be right even where a
+        comparison is asked for, which takes a second request a page.
+    :param options: further arguments of :func:`.fleet.evaluate_page`.
+    """
+    asks_twice = needs_whole and options.get('compare')
+    options_of_whole = {**options, 'compare': False}
+
+    def evaluate(uuids: Sequence[str]) -> list[NodeResults]:
+        answer = fleet.evaluate_page(baremetal, uuids, **options)
+        compared = answer['nodes']
+        whole = compared
+        if asks_twice:
+            answer = fleet.evaluate_page(baremetal, uuids, **options_of_whole)
+            whole = answer['nodes']
+        return [NodeResults(*entries)
+                for entries in zip(compared, whole, strict=True)]
 
     uuids = [node['uuid'] for node in nodes]
     pages = [uuids[start:start + fleet.PAGE]
              for start in range(0, len(uuids), fleet.PAGE)]
-    return itertools.chain.from_iterable(threads.each(
-        ask, pages, _('Trying'), weigh=len))
+    # A page counts for as many steps of the progress as it has nodes.
+    results = threads.map(evaluate, pages, _('Trying'), weigh=len)
+    return itertools.chain.from_iterable(results)
+
+
+class _TriedRules(NamedTuple):
+    """The rules that are tried.
+
+    :ivar sent: those of the files, None where those in force are tried.
+    :ivar all: all that would be in force, those of the files among them.
+    :ivar is_compared: whether only what differs from the rules in force is
+        asked for.
+    """
+
+    title: str
+    sent: list[rule_files.Rule] | None
+    all: Sequence[rule_files.Rule]
+    is_compared: bool
+
+
+def _tried_rules(files: file_set.RuleFiles, in_force: Sequence[Plain],
+                 parsed_args: Any) -> _TriedRules:
+    if not parsed_args.rules:
+        return _TriedRules(_('The rules in force'), None, in_force, False)
+    sent = rule_files.with_uuids(files.rules, in_force)
+    everything = rule_files.among(sent, in_force, parsed_args.prune)
+    title = ', '.join(map(os.path.basename, parsed_args.rules))
+    # Neither --compare nor --no-compare means --compare.
+    is_compared = parsed_args.compare is not False
+    if is_compared:
+        title = _('%s compared with the rules in force') % title
+    return _TriedRules(title, sent, everything, is_compared)
 
 
 def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
@@ -165,44 +214,36 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
               flavors: Sequence[flavor.Flavor], parsed_args: Any
               ) -> tuple[Plain, summary.Summary]:
     """Return the whole result as plain JSON data, and its summary."""
-    rules = None
-    compared = False
-    title = _('The rules in force')
-    tried_rules: Sequence[rule_files.Rule] = in_force
-    if parsed_args.rules:
-        rules = rule_files.with_uuids(files.rules, in_force)
-        tried_rules = rule_files.among(rules, in_force, parsed_args.prune)
-        compared = parsed_args.compare is not False
-        title = ', '.join(map(os.path.basename, parsed_args.rules))
-        if compared:
-            title = _('%s compared with the rules in force') % title
+    tried = _tried_rules(files, in_force, parsed_args)
     rules_of_phase = []
-    for rule in tried_rules:
+    for rule in tried.all:
         phase = rule.get('phase') or model.MAIN
         if parsed_args.phase in (None, phase):
             rules_of_phase.append(_shown_fields(rule))
-    totals = summary.Summary(rules_of_phase, compared)
+    totals = summary.Summary(rules_of_phase, tried.is_compared)
     counted = capacity.Capacity(flavors)
     fields = [*_BEFORE, 'properties']
     if flavors:
         fields += capacity.FIELDS
     nodes = selection.matching(baremetal, *fields)
     entries = []
-    with parallel.Requests(parsed_args.jobs) as threads:
-        results = tried(
-            baremetal, nodes, threads, bool(flavors), rules=rules,
-            prune=parsed_args.prune, phase=parsed_args.phase,
-            compare=compared, tables=files.tables.entries)
-        for node, (entry, plain) in zip(nodes, results, strict=True):
-            totals.add(entry, node)
-            counted.add(plain, node)
+    with parallel.RequestThreads(parsed_args.jobs) as threads:
+        all_results = evaluate_nodes(
+            baremetal, nodes, threads, needs_whole=bool(flavors),
+            rules=tried.sent, prune=parsed_args.prune,
+            phase=parsed_args.phase, compare=tried.is_compared,
+            tables=files.tables.entries)
+        for node, results in zip(nodes, all_results, strict=True):
+            totals.add(results.compared, node)
+            # Which flavors fit depends on all that a node will have.
+            counted.add(results.whole, node)
             before = {name: node.get(name) for name in _BEFORE}
-            entries.append({**entry, **before})
+            entries.append({**results.compared, **before})
     now = timeutils.utcnow(with_timezone=True)
     result = {
         'made': now.isoformat(timespec='seconds'),
-        'title': title,
-        'compared': compared,
+        'title': tried.title,
+        'compared': tried.is_compared,
         'filters': selection.filters,
         'rules': rules_of_phase,
         'nodes': entries,
@@ -236,8 +277,9 @@ def _show(fleet: Plain, output: TextIO) -> None:
             (_('Not tried, as nothing is known of them: %s'),
              totals['not_tried'])):
         if nodes:
-            names = capacity_options.first(list(map(_name, nodes)), _NAMES)
-            parts.append(title % f'{len(nodes)} ({names})')
+            names = [_name(node) for node in nodes]
+            first = capacity_options.first(names, _MOST_NAMES)
+            parts.append(title % f'{len(nodes)} ({first})')
     if 'capacity' in fleet:
         rule_names = {rule['uuid']: _rule_name(rule)
                       for rule in totals['rules']}
@@ -246,6 +288,7 @@ def _show(fleet: Plain, output: TextIO) -> None:
 
 
 def _first_line(totals: Plain) -> str:
+    """Return how many machines were tried, pass, fail and differ."""
     tried_count = totals['tried']
     passing = totals['ok']
     line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
@@ -261,7 +304,7 @@ def _first_line(totals: Plain) -> str:
 
 
 def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
-    """Return a table of how often rules matched, failed and erred."""
+    """Yield a table of how often rules matched, failed and erred."""
     rules = totals['rules']
     if not rules:
         return
@@ -277,7 +320,7 @@ def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
-    """Return a table of the traits and the like that machines get or lose."""
+    """Yield a table of the traits and the like that machines get or lose."""
     titles = {summary.TRAIT: _('trait'),
               summary.RESOURCE_CLASS: _('resource class'),
               summary.CAPABILITY: _('capability')}
@@ -294,27 +337,28 @@ def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
-    """Return a table of the largest groups of machines treated alike."""
+    """Yield a table of the largest groups of machines treated alike."""
     groups = fleet['summary']['groups']
     names = {node['uuid']: _name(node) for node in fleet['nodes']}
     rows = []
-    for group in groups[:_GROUPS]:
+    for group in groups[:_MOST_GROUPS]:
         example = names[group['nodes'][0]]
-        rows.append([group['count'], example, '\n'.join(_of_group(group))])
+        lines = '\n'.join(_lines_of_group(group))
+        rows.append([group['count'], example, lines])
     if rows:
         yield table.render(
             [_('Machines'), _('Such as'), _('What becomes of them')], rows,
             output)
-    if len(groups) > _GROUPS:
-        left = len(groups) - _GROUPS
+    if len(groups) > _MOST_GROUPS:
+        left = len(groups) - _MOST_GROUPS
         yield _P('and %d more group, see --report or -f json',
                  'and %d more groups, see --report or -f json', left) % left
 
 
 def _machines(fleet: Plain) -> Iterator[str]:
-    """Return a line for each machine if there are few."""
+    """Yield a line for each machine if there are few."""
     nodes = fleet['nodes']
-    if fleet['compared'] or len(nodes) > _NAMES:
+    if fleet['compared'] or len(nodes) > _MOST_NAMES:
         return
     for node in nodes:
         if node['result'] == 'failed':
@@ -345,12 +389,13 @@ def _passing(node: Plain) -> str:
                  'traits': traits, 'same': same}
 
 
-def _of_group(group: Plain) -> Iterator[str]:
+def _lines_of_group(group: Plain) -> Iterator[str]:
+    """Yield what becomes of the machines of a group, a line each."""
     if group['error']:
         yield _('fails: %s') % command.cut(group['error'], _LONGEST_ERROR)
-    for change in group['changes'][:_CHANGES]:
+    for change in group['changes'][:_MOST_CHANGES]:
         yield _change_line(change)
-    left = len(group['changes']) - _CHANGES
+    left = len(group['changes']) - _MOST_CHANGES
     if left > 0:
         yield _P('and %d more change', 'and %d more changes', left) % left
     if not group['changes'] and not group['error']:

@@ -15,6 +15,7 @@ from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.client import inspection_run
@@ -89,13 +90,13 @@ class ExportInspectionData(command.BaremetalCommand):
         written = 0
         names: set[str] = set()
         nodes = list(selection.nodes(baremetal))
-        with parallel.Requests(jobs) as threads:
-            for each, data in zip(nodes, threads.each(
-                    functools.partial(_read, baremetal, replace), nodes,
-                    _('Exporting')), strict=True):
+        with parallel.RequestThreads(jobs) as threads:
+            read = functools.partial(_read, baremetal, replace)
+            machines = threads.map(read, nodes, _('Exporting'))
+            for found, data in zip(nodes, machines, strict=True):
                 if data is None:
                     continue
-                path = directory / _file_name(each, replace, names)
+                path = directory / _file_name(found, replace, names)
                 # Another suffix, so that an incomplete file is not taken for
                 # an inventory.
                 unfinished = path.with_suffix('.part')
@@ -118,6 +119,11 @@ class ExportInspectionData(command.BaremetalCommand):
 
 
 def _anonymizer(parsed_args) -> machine.Anonymizer | None:
+    """Return what replaces names and addresses, None if nothing does.
+
+    :raises: CommandError for options that do not go together, or a key that
+        could be guessed.
+    """
     if not parsed_args.anonymize:
         if parsed_args.key:
             raise osc_exceptions.CommandError(
@@ -135,32 +141,45 @@ def _anonymizer(parsed_args) -> machine.Anonymizer | None:
 
 
 def _read(baremetal: Any, replace: machine.Anonymizer | None,
-          each: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the newest data of a machine, or None."""
+          found: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the newest data of a machine, None without any.
+
+    :param replace: makes them anonymous, None if they stay as they are.
+    :param found: the node, with ``uuid`` and ``name``.
+    """
     data = None
     # Without the plugin, Ironic has no runs.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
-        data = inspection_run.failed_data(baremetal, each['uuid'])
+        data = inspection_run.failed_data(baremetal, found['uuid'])
     if data is None:
         try:
-            data = node.inventory(baremetal, each['uuid'])
+            data = node.inventory(baremetal, found['uuid'])
         except sdk_exceptions.NotFoundException:
             return None
-    # The plugin stores its own trace there.
-    data = {'inventory': data['inventory'], 'plugin_data': {
-        name: value for name, value in (data['plugin_data'] or {}).items()
-        if name != 'inspection_rules'}}
+    plugin_data = dict(data['plugin_data'] or {})
+    # What rules did is no data of the machine.
+    plugin_data.pop(model.TRACE_KEY, None)
+    data = {'inventory': data['inventory'], 'plugin_data': plugin_data}
     if replace is None:
         return data
-    return replace.machine(data, filter(None, [each['name']]))
+    names = []
+    if found['name']:
+        names.append(found['name'])
+    return replace.machine(data, names)
 
 
-def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
+def _file_name(found: dict[str, Any], replace: machine.Anonymizer | None,
                taken: set[str]) -> str:
-    """Return a file name made of the name of a node, or else its UUID."""
-    name, uuid = each['name'] or '', each['uuid']
+    """Return a file name made of the name of a node, or else its UUID.
+
+    :param taken: the names of the files before, in lower case, as some file
+        systems do not distinguish; gets this one.
+    """
+    name = found['name'] or ''
+    uuid = found['uuid']
     if replace:
         name, uuid = replace.name(name), replace.uuid(uuid)
+    # A name that begins with a point would be that of a hidden file.
     safe = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
     if safe != name or not name or safe.lower() in taken:
         safe = '-'.join(filter(None, (safe, uuid)))

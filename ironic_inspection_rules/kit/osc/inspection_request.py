@@ -36,7 +36,9 @@ ERROR = 'error'
 _DONE = (REFUSED, FINISHED, ERROR)
 
 _PAUSE = 2
-_ROWS = 50
+"""Seconds until requests of which none was done are looked at again."""
+
+_MOST_ROWS = 50
 
 
 class ReapplyInspection(command.ShowOne):
@@ -60,8 +62,9 @@ class ReapplyInspection(command.ShowOne):
             read = machine_file.load(parsed_args.inventory)
             data = {'inventory': read.inventory,
                     'plugin_data': read.plugin_data}
-        return _as_columns(inspection_request.reapply_inspection(
-            self.baremetal, parsed_args.node, **data))
+        request = inspection_request.reapply_inspection(
+            self.baremetal, parsed_args.node, **data)
+        return _as_columns(request)
 
 
 class ListInspectionRequests(command.Lister):
@@ -109,8 +112,9 @@ class ShowInspectionRequest(command.ShowOne):
         _add_request(parser)
 
     def take_action(self, parsed_args):
-        return _as_columns(inspection_request.get_inspection_request(
-            self.baremetal, parsed_args.request))
+        request = inspection_request.get_inspection_request(
+            self.baremetal, parsed_args.request)
+        return _as_columns(request)
 
 
 class AbortInspectionRequest(command.BaremetalCommand):
@@ -127,6 +131,7 @@ class AbortInspectionRequest(command.BaremetalCommand):
 
 
 def _age(created_at: str, now: datetime.datetime) -> str:
+    """Return how old a request is, in its largest unit."""
     created = timeutils.parse_isotime(created_at)
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
@@ -142,8 +147,9 @@ def _add_request(parser):
                         help=_('UUID of the request'))
 
 
-def _as_columns(shown: dict[str, Any]):
-    fields = {name: value for name, value in shown.items()
+def _as_columns(request: dict[str, Any]):
+    """Return the names and the values of what is shown of a request."""
+    fields = {name: value for name, value in request.items()
               if name != 'links'}
     return tuple(fields), tuple(fields.values())
 
@@ -194,10 +200,10 @@ class ReapplyInspectionRules(command.BaremetalCommand):
             _check_queue(baremetal)
             nodes = list(itertools.islice(selection.nodes(baremetal),
                                           parsed_args.limit))
-            with parallel.Requests(parsed_args.jobs) as threads:
+            with parallel.RequestThreads(parsed_args.jobs) as threads:
                 reapply = functools.partial(_reapply, baremetal)
-                for reapplication in threads.each(reapply, nodes,
-                                                  _('Reapplying')):
+                for reapplication in threads.map(reapply, nodes,
+                                                 _('Reapplying')):
                     # One by one, so that an interruption shows those.
                     done.append(reapplication)
                 if parsed_args.wait:
@@ -214,6 +220,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         return 0
 
     def _show(self, done: list[Reapplication]) -> None:
+        """Print how many nodes are in each state, and what failed."""
         states = collections.Counter(
             reapplication.state for reapplication in done)
         counts = [f'{count} {state}'
@@ -225,16 +232,20 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         if failed:
             rows = [[reapplication.name, reapplication.state,
                      reapplication.reason or '']
-                    for reapplication in failed[:_ROWS]]
+                    for reapplication in failed[:_MOST_ROWS]]
             self.app.stdout.write(table.render(
                 [_('Node'), _('State'), _('Reason')], rows, self.app.stdout))
             self.app.stdout.write('\n')
-        if len(failed) > _ROWS:
+        if len(failed) > _MOST_ROWS:
             self.app.stdout.write(
-                _('and %d more\n') % (len(failed) - _ROWS))
+                _('and %d more\n') % (len(failed) - _MOST_ROWS))
 
 
 def _check_queue(baremetal: Any) -> None:
+    """Check that Ironic keeps requests in a queue.
+
+    :raises: CommandError if it does not.
+    """
     try:
         # Any answer will do: the call exists only where the queue is on.
         requests = inspection_request.inspection_requests(baremetal, limit=1)
@@ -251,6 +262,10 @@ def _check_queue(baremetal: Any) -> None:
 
 
 def _reapply(baremetal: Any, found: dict[str, Any]) -> Reapplication:
+    """Ask for one node, and return whether Ironic accepted it.
+
+    :param found: the node, with ``uuid`` and ``name``.
+    """
     name = found['name'] or found['uuid']
     try:
         request = inspection_request.reapply_inspection(baremetal,
@@ -262,7 +277,7 @@ def _reapply(baremetal: Any, found: dict[str, Any]) -> Reapplication:
     return Reapplication(name, ACCEPTED, request['uuid'])
 
 
-def _wait(threads: parallel.Requests, baremetal: Any,
+def _wait(threads: parallel.RequestThreads, baremetal: Any,
           done: list[Reapplication]) -> None:
     """Wait until all accepted requests are done.
 
@@ -274,7 +289,7 @@ def _wait(threads: parallel.Requests, baremetal: Any,
                   if reapplication.state not in _DONE]
         if not places:
             return
-        looked_at = threads.each(look, [done[place] for place in places],
+        looked_at = threads.map(look, [done[place] for place in places],
                                  _('Waiting for %d') % len(places))
         is_any_done = False
         for place, reapplication in zip(places, looked_at, strict=True):

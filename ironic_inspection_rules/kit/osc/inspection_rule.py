@@ -71,24 +71,28 @@ class EditInspectionRule(command.ShowOne):
             help=_('UUID of the rule to change, or its description if that '
                    'is unique; a new rule is created if not given'))
         for name, field in model.SETTABLE.items():
-            given: dict[str, Any] = {
+            options: dict[str, Any] = {
                 'metavar': _METAVARS.get(name, f'<{name}>')}
             if field.type is bool:
-                given = {'action': 'store_true', 'default': None}
+                options = {'action': 'store_true', 'default': None}
             elif 'choices' in field.metadata:
-                given = {'choices': field.metadata['choices']}
-            parser.add_argument(f'--{name}', help=_HELP.get(
-                name, field.metadata['help']), **given)
+                options = {'choices': field.metadata['choices']}
+            help_text = _HELP.get(name, field.metadata['help'])
+            parser.add_argument(f'--{name}', help=help_text, **options)
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
-        fields = {name: getattr(parsed_args, name) for name in model.WRITABLE
-                  if getattr(parsed_args, name) is not None}
-        for name, field in model.SETTABLE.items():
-            if field.default is None and fields.get(name) == '':
-                fields[name] = None
-        for name in {*model.CONTENT} & {*fields}:
-            fields[name] = _content(name, fields[name])
+        fields = {}
+        for name in model.WRITABLE:
+            given = getattr(parsed_args, name)
+            if given is None:
+                continue
+            if given == '' and model.SETTABLE[name].default is None:
+                # An empty text takes away what may be missing.
+                given = None
+            elif name in model.CONTENT:
+                given = _content(name, given)
+            fields[name] = given
         if parsed_args.rule is None:
             shown = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
@@ -176,8 +180,9 @@ class ExportInspectionRules(command.BaremetalCommand):
     def take_action(self, parsed_args):
         baremetal = self.baremetal
         if parsed_args.revision is None:
-            rules = [rule for rule in inspection_rule.inspection_rules(
-                baremetal, details=True) if not rule['built_in']]
+            in_force = inspection_rule.inspection_rules(
+                baremetal, details=True)
+            rules = [rule for rule in in_force if not rule['built_in']]
             tables = inspection_table.exported(baremetal)
         else:
             shown = rule_set.get_inspection_rule_revision(
@@ -286,6 +291,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         return 0
 
 
+# A condition without a result had an error.
 _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 
 
@@ -325,6 +331,7 @@ def _as_tables(result: dict[str, Any]) -> str:
 
 
 def _table_of_changes(changes: list[dict[str, Any]]) -> str:
+    """Return a table with a row for each change."""
     rows = []
     for change in changes:
         value = json.dumps(change['value'], ensure_ascii=False)

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterable, Iterator
 import functools
+import itertools
 import json
 from typing import Any
 
@@ -44,9 +45,12 @@ class ListInspectionRuns(command.Lister):
     def take_action(self, parsed_args):
         found = inspection_run.inspection_runs(
             self.baremetal, parsed_args.node, limit=parsed_args.limit)
-        rows = [(*(each[name] for name in _COLUMNS[:-1]),
-                 command.Error(each['error'])) for each in found]
-        return _COLUMNS, rows[:parsed_args.limit]
+        # The limit is that of a page, and further pages would follow.
+        rows = []
+        for run in itertools.islice(found, parsed_args.limit):
+            fields = {**run, 'error': command.Error(run['error'])}
+            rows.append(tuple(fields[name] for name in _COLUMNS))
+        return _COLUMNS, rows
 
 
 class ShowInspectionRun(command.ShowOne):
@@ -64,8 +68,9 @@ class ShowInspectionRun(command.ShowOne):
         run = _load(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
         del run['links']
-        run |= {name: Phase(phases[name]) for name in model.PHASES
-                if name in phases}
+        for name in model.PHASES:
+            if name in phases:
+                run[name] = Phase(phases[name])
         return tuple(run), tuple(run.values())
 
 
@@ -106,8 +111,11 @@ class ExplainInspection(command.BaremetalCommand):
 
     def take_action(self, parsed_args):
         baremetal, node = self.baremetal, parsed_args.node
-        asked = {name: value for name in ('path', 'trait', 'port', 'rule')
-                 if (value := getattr(parsed_args, name)) is not None}
+        asked = {}
+        for name in ('path', 'trait', 'port', 'rule'):
+            value = getattr(parsed_args, name)
+            if value is not None:
+                asked[name] = value
         if 'rule' in asked:
             asked['rule'] = inspection_rule.find_inspection_rule(
                 baremetal, asked['rule'])
@@ -176,28 +184,30 @@ def _load(baremetal: Any, node: str, uuid: str | None = None
 
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
     """Yield what the rules of a phase did."""
-    for title, rules in ((_('undone: %s'), phase['reverted']),
-                         ('%s', phase['rules']),
-                         (_('audit: %s'), phase['audit'])):
+    for title, rules in (
+            (_('undone: %s'), phase['reverted']),
+            ('%s', phase['rules']),
+            (_('audit: %s'), phase['audit'])):
+        lines_of_rule = functools.partial(_lines_of_rule, title)
         for rule in rules:
             instead: Iterable[str] = [
                 title % _('a sensitive rule, %s') % rule['uuid']]
-            yield from disclosure.read(
-                rule, functools.partial(_lines_of_rule, title), instead)
-    if phase.get('left_out'):
-        yield _P('%d more change', '%d more changes',
-                 phase['left_out']) % phase['left_out']
+            yield from disclosure.read(rule, lines_of_rule, instead)
+    left_out = phase.get('left_out')
+    if left_out:
+        yield _P('%d more change', '%d more changes', left_out) % left_out
     if not phase['saved']:
         yield _('Nothing of this was saved.')
 
 
 def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
-    """Return what a rule did in a phase."""
+    """Yield what a rule did in a phase, below its name."""
     yield title % _name(rule)
     changes = [*rule['changes'], *rule.get('confirmed', ())]
-    for line in (*_why(rule['conditions'], rule),
-                 *map(change_line, changes)):
+    for line in _why(rule['conditions'], rule):
         yield f'  {line}'
+    for change in changes:
+        yield f'  {change_line(change)}'
     if not changes:
         yield '  ' + _('it changed nothing')
     if rule.get('error'):
@@ -206,7 +216,10 @@ def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
 
 def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
          ) -> Iterator[str]:
-    """Yield the results of the conditions of a rule and its actions."""
+    """Yield the results of the conditions of a rule and its actions.
+
+    :param rule: with ``when``, those of its actions that may not have run.
+    """
     for condition in conditions:
         result = _('undecided')
         if condition['result'] is not None:
@@ -215,19 +228,24 @@ def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
             'op': condition['op'], 'result': result,
             'reason': _in_brackets(condition['reason'])}
     for action in rule.get('when', ()):
-        if action['ran']:
-            yield _('%s was carried out') % action['action']
-        elif action.get('reason'):
-            yield _('%(action)s was not carried out: %(reason)s') % action
-        else:
-            yield _('%s was not carried out') % action['action']
+        yield _carried_out(action)
         for counted in action['conditions']:
             yield '  ' + _('when %(op)s: %(true)d times true, %(false)d '
                            'times false%(reason)s') % {
                 **counted, 'reason': _in_brackets(counted['reason'])}
 
 
+def _carried_out(action: dict[str, Any]) -> str:
+    """Return whether an action was carried out, or why not."""
+    if action['ran']:
+        return _('%s was carried out') % action['action']
+    if action.get('reason'):
+        return _('%(action)s was not carried out: %(reason)s') % action
+    return _('%s was not carried out') % action['action']
+
+
 def _in_brackets(reason: str | None) -> str:
+    """Return a reason as the end of a line, empty without one."""
     if not reason:
         return ''
     return f' ({reason})'
@@ -246,6 +264,7 @@ def run_lines(run: dict[str, Any]) -> Iterator[str]:
 
 
 def _in_run(run: dict[str, Any]) -> str:
+    """Return which inspection it was, and how it ended."""
     return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
         'uuid': run['uuid'], 'when': run['created_at'],
         'event': run['event'], 'result': run['result']}
@@ -253,12 +272,13 @@ def _in_run(run: dict[str, Any]) -> str:
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
     """Return who set a value, and why."""
-    return disclosure.read(answer, _lines_of_origin, [
-        _('set by the sensitive rule %s; what it does is withheld')
-        % answer['rule']['uuid']])
+    instead = _('set by the sensitive rule %s; what it does is withheld')
+    return disclosure.read(answer, _lines_of_origin,
+                           [instead % answer['rule']['uuid']])
 
 
 def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
+    """Yield the change, the rule that made it, and why it ran."""
     rule = answer['rule']
     yield change_line(answer)
     yield _('by rule %(rule)s, as of revision %(revision)s, phase '
@@ -294,14 +314,15 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
+    """Yield why a rule matched or did not, and what it changed."""
     yield _in_run(answer['run'])
     if answer['decided_again']:
         yield _('Decided again, on the data of that run and the node as it '
                 'is now:')
     yield from _why(answer['conditions'] or (), answer)
     yield from map(change_line, answer['changes'])
-    if answer['matched'] and answer['conditions'] is not None and not (
-            answer['changes']):
+    is_known = answer['conditions'] is not None
+    if answer['matched'] and is_known and not answer['changes']:
         yield _('it changed nothing')
     if answer['mode'] == 'audit':
         yield _('Its mode is "audit": nothing of this was carried out.')
@@ -313,8 +334,8 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
 
 def change_line(change: dict[str, Any]) -> str:
     """Return one change as a line."""
-    before, after = (json.dumps(change[side], ensure_ascii=False)
-                     for side in ('before', 'after'))
+    before = json.dumps(change['before'], ensure_ascii=False)
+    after = json.dumps(change['after'], ensure_ascii=False)
     where = change['object'] + change['path']
     if change['object'] == 'node':
         where = change['path']

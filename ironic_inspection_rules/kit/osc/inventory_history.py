@@ -44,13 +44,16 @@ class ListInventories(command.Lister):
         add_since(parser)
 
     def take_action(self, parsed_args):
-        found = list(itertools.islice(inventory_history.inventories(
+        found = inventory_history.inventories(
             self.baremetal, parsed_args.node, limit=parsed_args.limit,
-            since=since(parsed_args.since)), parsed_args.limit))
-        if not found:
+            since=since(parsed_args.since))
+        # The limit is that of a page, and further pages would follow.
+        rows = []
+        for inventory in itertools.islice(found, parsed_args.limit):
+            rows.append(tuple(inventory[name] for name in _COLUMNS))
+        if not rows:
             self.app.stderr.write(_nothing(parsed_args.node) + '\n')
-        return _COLUMNS, [tuple(each[name] for name in _COLUMNS)
-                          for each in found]
+        return _COLUMNS, rows
 
 
 class ShowInventory(command.BaremetalCommand):
@@ -73,8 +76,9 @@ class ShowInventory(command.BaremetalCommand):
                 raise osc_exceptions.CommandError(
                     _nothing(parsed_args.node))
             uuid = last['uuid']
-        json.dump(inventory_history.inventory(
-            baremetal, parsed_args.node, uuid), self.app.stdout, indent=2)
+        inventory = inventory_history.inventory(baremetal, parsed_args.node,
+                                                uuid)
+        json.dump(inventory, self.app.stdout, indent=2)
         self.app.stdout.write('\n')
 
 
@@ -105,18 +109,25 @@ class DiffInventories(command.Lister):
                 _('--from and --to are for one node, without --since'))
         with parallel.interruptible(self.app.stderr, _('Interrupted')):
             if len(selection.names) == 1 and not parsed_args.since:
-                found = inventory_history.diff(
-                    baremetal, selection.names[0], parsed_args.from_,
-                    parsed_args.to)
-                return _CHANGES, list(_rows(selection.names[0], found))
-            nodes = list(selection.nodes(baremetal))
-            ask = functools.partial(_changes, baremetal,
-                                    since(parsed_args.since))
-            with parallel.Requests(parsed_args.jobs) as threads:
-                return _CHANGES, [
-                    row for each, found in zip(nodes, threads.each(
-                        ask, nodes, _('Comparing')), strict=True)
-                    for row in _rows(each['name'] or each['uuid'], found)]
+                node = selection.names[0]
+                difference = inventory_history.diff(
+                    baremetal, node, parsed_args.from_, parsed_args.to)
+                return _CHANGES, list(_rows(node, difference))
+            return _CHANGES, self._rows_since(
+                selection, since(parsed_args.since), parsed_args.jobs)
+
+    def _rows_since(self, selection: node_selection.NodeSelection,
+                    start: str | None, jobs: int) -> list[tuple[Any, ...]]:
+        """Return what has changed of many machines since a time."""
+        baremetal = self.baremetal
+        nodes = list(selection.nodes(baremetal))
+        compare = functools.partial(_difference_since, baremetal, start)
+        rows: list[tuple[Any, ...]] = []
+        with parallel.RequestThreads(jobs) as threads:
+            differences = threads.map(compare, nodes, _('Comparing'))
+            for node, difference in zip(nodes, differences, strict=True):
+                rows += _rows(node['name'] or node['uuid'], difference)
+        return rows
 
 
 class FindInspectionPart(command.Lister):
@@ -134,11 +145,12 @@ class FindInspectionPart(command.Lister):
         if not found:
             self.app.stderr.write(
                 _('No inspection that is kept has found it. %s\n') % _OPTION)
-        return _PARTS, [tuple(each[name] for name in _PARTS)
-                        for each in found]
+        rows = [tuple(stay[name] for name in _PARTS) for stay in found]
+        return _PARTS, rows
 
 
 def _nothing(node: str) -> str:
+    """Return why no inspection of a node is there."""
     return _('No such inspection of node %(node)s is kept. %(option)s') % {
         'node': node, 'option': _OPTION}
 
@@ -153,8 +165,9 @@ def since(text: str | None) -> str | None:
         return None
     ago = re.fullmatch('([0-9]{1,4})([hdw])', text)
     if ago:
-        return str((timeutils.utcnow() - datetime.timedelta(
-            **{_UNITS[ago[2]]: int(ago[1])})).isoformat())
+        unit = _UNITS[ago[2]]
+        age = datetime.timedelta(**{unit: int(ago[1])})
+        return str((timeutils.utcnow() - age).isoformat())
     try:
         return str(timeutils.normalize_time(
             timeutils.parse_isotime(text)).isoformat())
@@ -164,35 +177,49 @@ def since(text: str | None) -> str | None:
             % text) from exc
 
 
-def _changes(baremetal: Any, start: str | None, each: dict[str, Any]
-             ) -> dict[str, Any]:
-    """Compare the last inventory of a node with that of an earlier time."""
+def _difference_since(baremetal: Any, start: str | None,
+                      node: dict[str, Any]) -> dict[str, Any]:
+    """Compare the last inventory of a node with that of an earlier time.
+
+    :param start: the time; None for the last two inventories that differ.
+    """
+    uuid = node['uuid']
     try:
         if start is None:
-            return inventory_history.diff(baremetal, each['uuid'])
-        later = [found['uuid'] for found in inventory_history.inventories(
-            baremetal, each['uuid'], since=start)]
+            return inventory_history.diff(baremetal, uuid)
+        later = [inventory['uuid']
+                 for inventory in inventory_history.inventories(
+                     baremetal, uuid, since=start)]
         if not later:
             return {'parts': []}
         newest, oldest = later[0], later[-1]
         # The state at the time is that of the inventory before it, if there
         # is one.
         before = next(inventory_history.inventories(
-            baremetal, each['uuid'], marker=oldest, limit=1), None)
+            baremetal, uuid, marker=oldest, limit=1), None)
         if before is not None:
             oldest = before['uuid']
-        return inventory_history.diff(baremetal, each['uuid'], oldest, newest)
+        return inventory_history.diff(baremetal, uuid, oldest, newest)
     except sdk_exceptions.NotFoundException:
         # Fewer than two inventories of the node are kept.
         return {'parts': []}
 
 
-def _rows(node: str, found: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    for change in found['parts']:
-        yield (node, *(change[name] for name in _CHANGES[1:5]), *(
-            ', '.join(f'{name} {value}'
-                      for name, value in (change[side] or {}).items()
-                      if value is not None) for side in _CHANGES[5:]))
+def _rows(node: str, difference: dict[str, Any]
+          ) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each part that has changed."""
+    for change in difference['parts']:
+        yield (node, change['kind'], change['what'], change['id'],
+               change['slot'], _side(change['before']),
+               _side(change['after']))
+
+
+def _side(part: dict[str, Any] | None) -> str:
+    """Return what a part is, empty where there is none."""
+    if part is None:
+        return ''
+    return ', '.join(f'{name} {value}' for name, value in part.items()
+                     if value is not None)
 
 
 def add_since(parser: Any) -> None:

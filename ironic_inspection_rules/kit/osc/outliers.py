@@ -27,12 +27,15 @@ Identity = tuple[str | None, ...]
 """What makes a finding the same one in several inspections."""
 
 
-class Version(NamedTuple):
+class MachineVersion(NamedTuple):
     """What one inspection found of a machine.
 
-    :param time: when it was made, as ISO 8601.
+    :ivar machine: what the machine is called.
+    :ivar uuid: of the inventory.
+    :ivar time: when it was made, as ISO 8601.
     """
 
+    machine: str
     uuid: str
     time: str
 
@@ -62,28 +65,25 @@ class ShowOutliers(command.BaremetalCommand):
         start = inventory_history.since(parsed_args.since)
         baremetal = self.baremetal
         with parallel.interruptible(self.app.stderr, _('Interrupted')), (
-                parallel.Requests(parsed_args.jobs)) as threads:
-            names = _names(selection.matching(baremetal))
+                parallel.RequestThreads(parsed_args.jobs)) as threads:
+            uuids = _uuids(selection.matching(baremetal))
             compared = peers.Peers(parsed_args.min_peers)
             missing = 0
-            for drawn in threads.each(
-                    functools.partial(_draw, baremetal, parsed_args.by),
-                    list(names.items()), _('Comparing')):
+            draw = functools.partial(_draw, baremetal, parsed_args.by, uuids)
+            for drawn in threads.map(draw, list(uuids), _('Comparing')):
                 if drawn is None:
                     missing += 1
                 else:
                     compared.add([drawn])
             found = compared.find().without(parsed_args.ignore)
-            uuids = {name: uuid for uuid, name in names.items()}
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
                 found = found.dated(search.began(compared, found, start))
             if parsed_args.learn:
-                written = _learn(baremetal, threads, found, parsed_args.by,
-                                 uuids)
+                rules = _learn(baremetal, threads, found, parsed_args.by,
+                               uuids)
                 arguments.write(parsed_args.learn,
-                                peer_arguments.rules(written),
-                                self.app.stdout)
+                                peer_arguments.rules(rules), self.app.stdout)
         output = arguments.beside(parsed_args.learn, self.app.stdout)
         arguments.write(
             parsed_args.output,
@@ -97,31 +97,30 @@ class ShowOutliers(command.BaremetalCommand):
         return peer_arguments.status(found)
 
 
-def _names(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what nodes are called, by their UUIDs."""
-    return {node['uuid']: node['name'] or node['uuid'] for node in nodes}
+def _uuids(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the UUIDs of nodes by what they are called."""
+    return {node['name'] or node['uuid']: node['uuid'] for node in nodes}
 
 
 def _facts(data: Mapping[str, Any]) -> views.Facts:
     return views.Facts(data['inventory'] or {}, data['plugin_data'] or {})
 
 
-def _draw(baremetal: Any, by: Sequence[str], node: tuple[str, str]
-          ) -> sketch.Sketch | None:
+def _draw(baremetal: Any, by: Sequence[str], uuids: Mapping[str, str],
+          name: str) -> sketch.Sketch | None:
     """Return the sketch of a machine, None without an inventory.
 
-    :param node: its UUID, and what it is called.
+    :param uuids: of nodes, by what they are called.
     """
-    uuid, name = node
     try:
-        data = node_client.inventory(baremetal, uuid)
+        data = node_client.inventory(baremetal, uuids[name])
     except sdk_exceptions.NotFoundException:
         return None
     return sketch.draw(name, _facts(data), by)
 
 
-def _learn(baremetal: Any, threads: parallel.Requests, found: peers.Result,
-           by: Sequence[str], uuids: Mapping[str, str]
+def _learn(baremetal: Any, threads: parallel.RequestThreads,
+           found: peers.Result, by: Sequence[str], uuids: Mapping[str, str]
            ) -> list[dict[str, Any]]:
     """Return rules for machines like those that are not odd.
 
@@ -132,8 +131,8 @@ def _learn(baremetal: Any, threads: parallel.Requests, found: peers.Result,
         return normal.reduce(_facts(data), by)
 
     norms = normal.Norms(found)
-    for name, reduced in zip(norms.machines, threads.each(
-            read, norms.machines, _('Learning')), strict=True):
+    all_reduced = threads.map(read, norms.machines, _('Learning'))
+    for name, reduced in zip(norms.machines, all_reduced, strict=True):
         norms.add(name, reduced)
     return norms.rules()
 
@@ -144,7 +143,7 @@ class _Search:
     :param uuids: of nodes, by what they are called.
     """
 
-    def __init__(self, baremetal: Any, threads: parallel.Requests,
+    def __init__(self, baremetal: Any, threads: parallel.RequestThreads,
                  by: Sequence[str], uuids: Mapping[str, str]) -> None:
         self._baremetal = baremetal
         self._threads = threads
@@ -163,53 +162,70 @@ class _Search:
         :param start: the earliest time.
         :returns: without findings that the oldest kept inspection shows.
         """
-        machines = sorted({each.machine for each in found.findings})
-        listed = self._threads.each(
+        machines = sorted({outlier.machine for outlier in found.findings})
+        listed = self._threads.map(
             functools.partial(self._versions, start), machines,
             _('Reading histories'))
         versions = dict(zip(machines, listed, strict=True))
-        spans = {each.identity: _Span(len(versions[each.machine]))
-                 for each in found.findings}
+        spans = {}
+        for outlier in found.findings:
+            kept = len(versions[outlier.machine])
+            spans[outlier.identity] = _Span(kept)
+        # In each round one earlier inspection of every machine is looked at.
         while True:
             steps = _next_steps(spans)
             if not steps:
                 break
-            wanted = [(machine, versions[machine][step].uuid)
-                      for machine, step in steps.items()]
-            sketches = self._threads.each(
-                self._draw, wanted, _('Comparing earlier inspections'))
-            earlier = {drawn.name: drawn for drawn in sketches
-                       if drawn is not None}
-            odd = {each.identity for each
-                   in compared.find_instead(earlier).findings}
-            for identity, span in spans.items():
-                machine = _machine(identity)
-                if machine in earlier:
-                    span.narrow(steps[machine], identity in odd)
-                elif machine in steps:
-                    span.forget(steps[machine])
-        return {identity: versions[_machine(identity)][span.odd].time
-                for identity, span in spans.items()
-                if span.normal is not None}
+            self._narrow(compared, versions, spans, steps)
+        began = {}
+        for identity, span in spans.items():
+            if span.normal is not None:
+                first = versions[_machine(identity)][span.odd]
+                began[identity] = first.time
+        return began
 
-    def _versions(self, start: str, name: str) -> list[Version]:
+    def _narrow(self, compared: peers.Peers,
+                versions: Mapping[str, Sequence[MachineVersion]],
+                spans: Mapping[Identity, '_Span'],
+                steps: Mapping[str, int]) -> None:
+        """Look at one earlier inspection of machines, and narrow the spans.
+
+        :param steps: which inspection it is, by machine.
+        """
+        wanted = [versions[machine][step] for machine, step in steps.items()]
+        sketches = self._threads.map(
+            self._draw, wanted, _('Comparing earlier inspections'))
+        earlier = {drawn.name: drawn for drawn in sketches
+                   if drawn is not None}
+        odd = {outlier.identity
+               for outlier in compared.find_instead(earlier).findings}
+        for identity, span in spans.items():
+            machine = _machine(identity)
+            if machine in earlier:
+                span.narrow(steps[machine], identity in odd)
+            elif machine in steps:
+                span.forget(steps[machine])
+
+    def _versions(self, start: str, machine: str) -> list[MachineVersion]:
         """Return what was found of a machine, the newest first."""
+        found = client.inventories(
+            self._baremetal, self._uuids[machine], since=start)
         try:
-            return [Version(entry['uuid'], entry['created_at'])
-                    for entry in client.inventories(
-                        self._baremetal, self._uuids[name], since=start)]
+            return [MachineVersion(machine, entry['uuid'],
+                                   entry['created_at']) for entry in found]
         except sdk_exceptions.NotFoundException:
             # Without the plugin, Ironic has no history.
             return []
 
-    def _draw(self, wanted: tuple[str, str]) -> sketch.Sketch | None:
-        name, uuid = wanted
+    def _draw(self, version: MachineVersion) -> sketch.Sketch | None:
+        """Return the sketch of a machine as it was, None if it is gone."""
         try:
-            data = client.inventory(self._baremetal, self._uuids[name], uuid)
+            data = client.inventory(
+                self._baremetal, self._uuids[version.machine], version.uuid)
         except sdk_exceptions.NotFoundException:
             # It has become too old to be kept since it was listed.
             return None
-        return sketch.draw(name, _facts(data), self._by)
+        return sketch.draw(version.machine, _facts(data), self._by)
 
 
 class _Span:

@@ -26,7 +26,10 @@ _JOBS = 4
 _MOST_JOBS = 64
 _ATTEMPTS = 6
 _LONGEST_WAIT = 10
+"""Seconds between two attempts, at most."""
+
 _TRANSIENT = frozenset({429, 502, 503, 504})
+"""HTTP statuses that an overloaded or restarting API answers."""
 
 Item = TypeVar('Item')
 Result = TypeVar('Result')
@@ -37,7 +40,7 @@ def _weigh_one(_item: Any) -> int:
     return 1
 
 
-class Requests:
+class RequestThreads:
     """Sends requests in threads, and retries after a transient error.
 
     A context manager; leaving it waits for the running requests only.
@@ -49,7 +52,7 @@ class Requests:
         self._pool = futures.ThreadPoolExecutor(jobs)
         self._bar = progress.bar(rich_progress.MofNCompleteColumn())
 
-    def __enter__(self) -> 'Requests':
+    def __enter__(self) -> 'RequestThreads':
         self._bar.start()
         return self
 
@@ -58,11 +61,11 @@ class Requests:
         self._bar.stop()
         self._pool.shutdown(cancel_futures=True)
 
-    def each(self, function: Callable[[Item], Result],
-             items: Sequence[Item], title: str,
-             weigh: Callable[[Item], int] = _weigh_one
-             ) -> Iterator[Result]:
-        """Call a function with each item, and return the results in order.
+    def map(self, function: Callable[[Item], Result],
+            items: Sequence[Item], title: str,
+            weigh: Callable[[Item], int] = _weigh_one
+            ) -> Iterator[Result]:
+        """Call a function with each item, and yield the results in order.
 
         :param function: called again after a transient error.
         :param weigh: returns the progress that an item counts for.
@@ -75,14 +78,15 @@ class Requests:
             wait=tenacity.wait_random_exponential(max=_LONGEST_WAIT),
             reraise=True)
         task = self._bar.add_task(title, total=sum(map(weigh, items)))
-        left = iter(items)
+        waiting = iter(items)
         running: deque[tuple[Item, futures.Future[Result]]] = deque()
         while True:
-            # Keep few results waiting, as they are large.
-            for item in itertools.islice(left, 2 * self._jobs
-                                         - len(running)):
-                running.append((item, self._pool.submit(
-                    persist, function, item)))
+            # Results are large: as one that is slow holds up all after it,
+            # only so many are asked for beforehand.
+            free = 2 * self._jobs - len(running)
+            for item in itertools.islice(waiting, free):
+                future = self._pool.submit(persist, function, item)
+                running.append((item, future))
             if not running:
                 break
             item, future = running.popleft()

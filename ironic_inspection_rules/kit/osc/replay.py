@@ -3,6 +3,7 @@
 """``openstack baremetal inspection rule replay``."""
 
 import collections
+from collections.abc import Callable
 import dataclasses
 import functools
 import json
@@ -83,6 +84,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
                 in_force = list(inspection_rule.inspection_rules(
                     baremetal, details=bool(paths)))
             given = rule_files.with_uuids(files.rules, in_force)
+            # None stands for the rules of their time.
             rules = None
             if paths:
                 rules = given
@@ -90,16 +92,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
                 client.replay_page, baremetal, rules=rules,
                 prune=parsed_args.prune, tables=files.tables.entries,
                 since=inventory_history.since(parsed_args.since))
-            names = {node['uuid']: node['name']
-                     for node in selection.matching(baremetal)}
-            result = _Result()
-            with parallel.Requests(parsed_args.jobs) as threads:
-                answers = threads.each(ask, _pages(list(names)),
-                                       _('Deciding again'), weigh=len)
-                for answer in answers:
-                    for entry in answer['runs']:
-                        name = names.get(entry['node'])
-                        result.add({**entry, 'name': name})
+            nodes = selection.matching(baremetal)
+            result = _replay(ask, nodes, parsed_args.jobs)
         if parsed_args.report:
             title = _('The rules of their time')
             if paths:
@@ -120,6 +114,24 @@ class ReplayInspectionRules(command.BaremetalCommand):
         return result.status
 
 
+def _replay(ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]],
+            jobs: int) -> '_Result':
+    """Decide all inspections of some nodes again, page by page.
+
+    :param ask: sends the request for nodes with these UUIDs.
+    """
+    names = {node['uuid']: node['name'] for node in nodes}
+    result = _Result()
+    with parallel.RequestThreads(jobs) as threads:
+        answers = threads.map(ask, _pages(list(names)), _('Deciding again'),
+                              weigh=len)
+        for answer in answers:
+            for entry in answer['runs']:
+                name = names.get(entry['node'])
+                result.add({**entry, 'name': name})
+    return result
+
+
 def _is_path(word: str) -> bool:
     """Return whether a word of the command is a file, and not a filter."""
     if word == '-':
@@ -130,6 +142,7 @@ def _is_path(word: str) -> bool:
 
 
 def _pages(uuids: list[str]) -> list[list[str]]:
+    """Divide UUIDs of nodes among requests."""
     return [uuids[start:start + _PAGE]
             for start in range(0, len(uuids), _PAGE)]
 
@@ -204,8 +217,9 @@ def _names(baremetal: Any, rules: list[Any], different: list[Entry]
     asked = set()
     for entry in different:
         revision = entry['revision']
-        matched = (entry.get('then') or {}).get('matched', ())
-        if names.keys() >= set(matched) or revision in asked:
+        then = entry.get('then') or {}
+        are_all_known = names.keys() >= set(then.get('matched', ()))
+        if are_all_known or revision in asked:
             continue
         asked.add(revision)
         try:

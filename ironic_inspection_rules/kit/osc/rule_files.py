@@ -56,10 +56,11 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     """
     files = file_set.load_all(paths)
     found = _warnings(files.documents, files.tables)
-    for each in found[:_MOST_WARNINGS]:
+    for finding in found[:_MOST_WARNINGS]:
+        place = f'{finding.path}:{finding.line}:{finding.column}'
         stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
-            'place': f'{each.path}:{each.line}:{each.column}',
-            'rule': each.rule or _('the file'), 'message': each.message})
+            'place': place, 'rule': finding.rule or _('the file'),
+            'message': finding.message})
     if len(found) > _MOST_WARNINGS:
         stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
                        'lint"\n') % (len(found) - _MOST_WARNINGS))
@@ -99,12 +100,12 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
         neither UUID nor description is known.
     """
     rules = [_with_canonical_uuid(rule) for rule in rules]
-    matched = replacement.match(
-        rules, [rule for rule in in_force if not rule['built_in']])
+    stored = [rule for rule in in_force if not rule['built_in']]
     identified = []
-    for rule, found in zip(rules, matched, strict=True):
-        if found:
-            rule = {**rule, 'uuid': found.rule['uuid']}
+    for rule, replaced in zip(rules, replacement.match(rules, stored),
+                              strict=True):
+        if replaced:
+            rule = {**rule, 'uuid': replaced.rule['uuid']}
         elif rule.get('uuid') in (None, ''):
             rule = {**rule, 'uuid': str(uuid.uuid4())}
         identified.append(rule)
@@ -112,6 +113,7 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
 
 
 def _with_canonical_uuid(rule: Rule) -> Rule:
+    """Return a rule with its UUID as Ironic writes it, if it has one."""
     given = rule.get('uuid')
     if isinstance(given, str) and uuidutils.is_uuid_like(given):
         return {**rule, 'uuid': str(uuid.UUID(given))}
@@ -126,16 +128,21 @@ def among(rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
     :param prune: whether stored rules that are not among these go.
     """
     given = {str(rule['uuid']): rule for rule in rules}
-    kept = [given.pop(rule['uuid'], rule) for rule in in_force
-            if rule['built_in'] or rule['uuid'] in given or not prune]
+    kept = []
+    for rule in in_force:
+        if rule['uuid'] in given:
+            # In its place, as the order is that in which rules run.
+            kept.append(given.pop(rule['uuid']))
+        elif rule['built_in'] or not prune:
+            kept.append(rule)
     return [*kept, *given.values()]
 
 
 def warnings(rule: dict[str, Any]) -> list[str]:
     """Return the warnings of lint for a rule that is in no file."""
     written = document.parse('-', json.dumps([rule]))
-    return [each.message
-            for each in _warnings([written], table_file.NO_TABLES)]
+    findings = _warnings([written], table_file.NO_TABLES)
+    return [finding.message for finding in findings]
 
 
 def _warnings(documents: Sequence[document.Document],
@@ -149,19 +156,23 @@ def _warnings(documents: Sequence[document.Document],
 
     :param tables: those of the files.
     """
-    closed = {(rule.source.path, rule.label)
-              for read in documents for rule in file_rule.rules(read)
-              if stored_rule.is_closed(rule.entry)}
-    found = []
+    closed = set()
+    for read in documents:
+        for rule in file_rule.rules(read):
+            if stored_rule.is_closed(rule.entry):
+                closed.add((rule.source.path, rule.label))
+    warnings = []
     for finding in lint.in_order(lint.of_documents(
             documents, registry.installed(), given_tables=tables)):
-        if (finding.level != lint.WARNING
-                or finding.check == lint.BUILT_IN_ONLY):
+        if finding.level != lint.WARNING:
             continue
-        if (finding.path, finding.rule) in closed and (
-                finding.check != lint.READABLE_SECRET):
-            finding = dataclasses.replace(finding, message=_(
-                '%(mistake)s "ironic-inspection-rules lint" says where') % {
-                    'mistake': lint.DESCRIPTIONS[finding.check]})
-        found.append(finding)
-    return found
+        if finding.check == lint.BUILT_IN_ONLY:
+            continue
+        is_of_closed = (finding.path, finding.rule) in closed
+        if is_of_closed and finding.check != lint.READABLE_SECRET:
+            message = _('%(mistake)s "ironic-inspection-rules lint" says '
+                        'where') % {
+                            'mistake': lint.DESCRIPTIONS[finding.check]}
+            finding = dataclasses.replace(finding, message=message)
+        warnings.append(finding)
+    return warnings

@@ -2,6 +2,7 @@
 
 """``openstack baremetal inspection rule``: the rule set as a whole."""
 
+import collections
 from collections.abc import Sequence
 import dataclasses
 import itertools
@@ -23,16 +24,22 @@ from ironic_inspection_rules.kit.osc import parallel
 from ironic_inspection_rules.kit.osc import rule_files
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial.fleet import capacity
+from ironic_inspection_rules.kit.trial.fleet import flavor
+from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.rule_set import table_change
 
 EXIT_CHANGES = 2
 """The status of ``plan`` if it has changes."""
 
+_REVISION_COLUMNS = ('Revision', 'Created At', 'User', 'Project', 'Changes',
+                     'Message')
+
 
 def confirm(question: str, yes: bool) -> bool:
-    """Ask for confirmation.
+    """Ask for confirmation, and return whether it was given.
 
+    :param yes: whether the command line has given it.
     :raises: CommandError if there is no terminal to answer on.
     """
     if yes:
@@ -61,39 +68,57 @@ class _Planned:
     capacity: Sequence[dict[str, Any]] | None
 
 
-def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
+def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
     """Plan the changes of files; with --flavors, try them on all nodes."""
-    flavors = parsed_args.flavors and capacity_options.load(
-        command_, parsed_args.flavors)
-    files = rule_files.load(parsed_args.files, command_.app.stderr)
+    flavors: list[flavor.Flavor] = []
+    if parsed_args.flavors:
+        flavors = capacity_options.load(caller, parsed_args.flavors)
+    files = rule_files.load(parsed_args.files, caller.app.stderr)
     with rule_files.explained(baremetal, files):
         plan = rule_set.plan(baremetal, files.rules, parsed_args.prune,
                              files.tables.entries)
-    if not flavors:
-        return _Planned(files.rules, files.tables.entries, plan, None)
+    counted = None
+    if flavors:
+        counted = _count_capacity(baremetal, flavors, files, plan,
+                                  parsed_args.prune)
+    return _Planned(files.rules, files.tables.entries, plan, counted)
+
+
+def _count_capacity(baremetal: Any, flavors: Sequence[flavor.Flavor],
+                    files: file_set.RuleFiles, plan: rule_set.Plan,
+                    prune: bool) -> list[dict[str, Any]]:
+    """Count the nodes that can take each flavor, now and with the files.
+
+    :returns: as of :meth:`.capacity.Capacity.as_list`, with the descriptions
+        of rules in place of their UUIDs: those of new rules were made up for
+        this count.
+    """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
+    counted = capacity.Capacity(flavors)
+    every_node = node_selection.NodeSelection({})
+    nodes = list(every_node.nodes(baremetal, *capacity.FIELDS))
+    with parallel.RequestThreads() as threads:
+        all_results = fleet_evaluation.evaluate_nodes(
+            baremetal, nodes, threads, rules=rules, prune=prune,
+            tables=files.tables.entries)
+        for node, results in zip(nodes, all_results, strict=True):
+            counted.add(results.whole, node)
     names = {rule['uuid']: rule.get('description')
              for rule in (*plan.in_force, *rules)}
-    counted = capacity.Capacity(flavors)
-    nodes = list(node_selection.NodeSelection({}).nodes(
-        baremetal, *capacity.FIELDS))
-    with parallel.Requests() as threads:
-        for node, (entry, _plain) in zip(nodes, fleet_evaluation.tried(
-                baremetal, nodes, threads, rules=rules,
-                prune=parsed_args.prune,
-                tables=files.tables.entries), strict=True):
-            counted.add(entry, node)
-    found = counted.as_list()
-    for each in found:
-        for node in (*each['lost'], *each['gained']):
+    counts = counted.as_list()
+    for of_flavor in counts:
+        for node in (*of_flavor['lost'], *of_flavor['gained']):
             node['rules'] = [names.get(uuid) or uuid
                              for uuid in node['rules']]
-    return _Planned(files.rules, files.tables.entries, plan, found)
+    return counts
 
 
 def as_json(plan: rule_set.Plan,
-            found: Sequence[dict[str, Any]] | None = None) -> str:
-    """Return a plan as JSON."""
+            counted: Sequence[dict[str, Any]] | None = None) -> str:
+    """Return a plan as JSON.
+
+    :param counted: the capacity before and after, None if not asked for.
+    """
     rules = []
     for step in plan.steps:
         rules.append({
@@ -106,12 +131,13 @@ def as_json(plan: rule_set.Plan,
         'rules': rules,
         'tables': list(plan.tables),
     }
-    if found is not None:
-        plain['capacity'] = found
+    if counted is not None:
+        plain['capacity'] = counted
     return json.dumps(plain, indent=2)
 
 
 def _show(planned: _Planned, stream: Any) -> None:
+    """Print a plan for people."""
     changes_rules = any(step['outcome'] != replacement.UNCHANGED
                         for step in planned.plan.steps)
     # Where only tables change, there is something to do.
@@ -138,7 +164,7 @@ class PlanInspectionRules(command.BaremetalCommand):
                             default='diff', help=_('How to print the plan'))
 
     def take_action(self, parsed_args):
-        planned = _plan(self, self.baremetal, parsed_args)
+        planned = _make_plan(self, self.baremetal, parsed_args)
         if parsed_args.format == 'json':
             self.app.stdout.write(as_json(planned.plan, planned.capacity)
                                   + '\n')
@@ -166,18 +192,17 @@ class ApplyInspectionRules(command.BaremetalCommand):
                             help=_('Do not ask'))
 
     def take_action(self, parsed_args):
-        if parsed_args.max_capacity_loss is not None and (
-                not parsed_args.flavors):
+        most_loss = parsed_args.max_capacity_loss
+        if most_loss is not None and not parsed_args.flavors:
             raise osc_exceptions.CommandError(
                 _('--max-capacity-loss needs --flavors'))
         baremetal = self.baremetal
-        planned = _plan(self, baremetal, parsed_args)
+        planned = _make_plan(self, baremetal, parsed_args)
         _show(planned, self.app.stdout)
         if not planned.plan.changes:
             return 0
-        if parsed_args.max_capacity_loss is not None:
-            capacity_options.check(planned.capacity or (),
-                                   parsed_args.max_capacity_loss)
+        if most_loss is not None:
+            capacity_options.check(planned.capacity or (), most_loss)
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
         answer = rule_set.replace_inspection_rules(
@@ -205,12 +230,15 @@ class ListRevisions(command.Lister):
     def take_action(self, parsed_args):
         found = rule_set.inspection_rule_revisions(
             self.baremetal, limit=parsed_args.limit)
-        rows = itertools.islice(found, parsed_args.limit)
-        return (('Revision', 'Created At', 'User', 'Project', 'Changes',
-                 'Message'),
-                [(row['revision'], row['created_at'], row['user_id'],
-                  row['project_id'], _summary(row['changes']),
-                  row['message']) for row in rows])
+        # The limit is that of a page, and further pages would follow.
+        revisions = itertools.islice(found, parsed_args.limit)
+        rows = []
+        for revision in revisions:
+            rows.append((
+                revision['revision'], revision['created_at'],
+                revision['user_id'], revision['project_id'],
+                _summary(revision['changes']), revision['message']))
+        return _REVISION_COLUMNS, rows
 
 
 class RestoreRevision(command.BaremetalCommand):
@@ -240,8 +268,9 @@ class RestoreRevision(command.BaremetalCommand):
 
 
 def _summary(changes: list[dict[str, Any]]) -> str:
-    outcomes = [each['outcome'] for each in changes]
-    return ', '.join(
-        f'{outcomes.count(outcome)} {outcome}' for outcome
-        in ('created', 'updated', 'moved', 'deleted')
-        if outcome in outcomes) or _('nothing changed')
+    """Return how many rules and tables had each outcome."""
+    count = collections.Counter(change['outcome'] for change in changes)
+    words = [f'{count[outcome]} {outcome}'
+             for outcome in ('created', 'updated', 'moved', 'deleted')
+             if count[outcome]]
+    return ', '.join(words) or _('nothing changed')

@@ -10,8 +10,12 @@ from ironic_inspection_rules.tests.unit import base
 
 def change(path, before=None, after=None, where='node', op=None):
     """The record of a change."""
-    op = op or ('add' if before is None else
-                'remove' if after is None else 'replace')
+    if op is None:
+        op = 'replace'
+        if before is None:
+            op = 'add'
+        elif after is None:
+            op = 'remove'
     return {'object': where, 'op': op, 'path': path, 'before': before,
             'after': after, 'action': 'set-attribute'}
 

@@ -26,8 +26,8 @@ class RequestsTestCase(base.TestCase):
         self.patch(parallel, '_LONGEST_WAIT', 0)
 
     def each(self, function, items, jobs=3):
-        with parallel.Requests(jobs) as threads:
-            return list(threads.each(function, items, 'Working'))
+        with parallel.RequestThreads(jobs) as threads:
+            return list(threads.map(function, items, 'Working'))
 
     def test_results_come_in_the_order_of_the_items(self):
         self.assertEqual([number * 2 for number in range(50)],
@@ -79,8 +79,8 @@ class RequestsTestCase(base.TestCase):
             begun.append(item)
 
         with (contextlib.suppress(KeyboardInterrupt),
-              parallel.Requests(1) as threads):
-            for _result in threads.each(note, range(100), 'Working'):
+              parallel.RequestThreads(1) as threads):
+            for _result in threads.map(note, range(100), 'Working'):
                 raise KeyboardInterrupt
         self.assertLess(len(begun), 4)
 

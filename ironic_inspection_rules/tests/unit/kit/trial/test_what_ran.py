@@ -249,16 +249,23 @@ class WhatRanTestCase(base.TestCase):
             for tried in machines:
                 ends[tried.end] += 1
                 stored = tried.evaluated.facts.plugin_data.get(trace.KEY, {})
-                wanted = [] if tried.end == 'error' else [
-                    {'uuid': rule['uuid'], 'withheld': True}
-                    if rule['sensitive'] else {
-                        'uuid': rule['uuid'], 'description': None,
-                        'actions': self.ran(rule, tried)}
-                    for rule in written if rule['uuid'] in tried.states
-                    and rule['mode'] == 'enforce']
-                self.assertEqual(wanted, stored.get(model.MAIN, []),
+                expected = []
+                if tried.end != 'error':
+                    expected = list(self.summaries(written, tried))
+                self.assertEqual(expected, stored.get(model.MAIN, []),
                                  (seed, tried.data))
         self.assertEqual({None, 'failed', 'error'}, set(ends))
+
+    def summaries(self, written, tried):
+        """Yield what is stored of the rules that matched."""
+        for rule in written:
+            if rule['uuid'] not in tried.states or rule['mode'] != 'enforce':
+                continue
+            if rule['sensitive']:
+                yield {'uuid': rule['uuid'], 'withheld': True}
+            else:
+                yield {'uuid': rule['uuid'], 'description': None,
+                       'actions': self.ran(rule, tried)}
 
     def test_runs_tell_what_ran_and_why_not(self):
         for seed in range(COUNT):
