@@ -3,6 +3,7 @@
 """Arguments of commands: their order, their types, and output files."""
 
 import argparse
+import collections
 from collections.abc import Iterable, Sequence
 import dataclasses
 import io
@@ -22,7 +23,12 @@ _END = '--'
 
 @dataclasses.dataclass(frozen=True)
 class _Option:
-    """An option, the words after it, and the number of files before it."""
+    """An option on a command line.
+
+    :ivar words: the option itself and those after it that are its values.
+    :ivar action: None where the command has no such option.
+    :ivar place: the number of files before it.
+    """
 
     words: list[str]
     action: argparse.Action | None
@@ -33,10 +39,12 @@ class _Option:
         if self.action is None or self.action.nargs not in (None, '+'):
             return False
         if '=' in self.words[0]:
+            # It has brought its value along.
             return False
+        has_value = len(self.words) > 1
         if word.startswith('-'):
-            return word == STANDARD_OUTPUT and len(self.words) == 1
-        if len(self.words) == 1:
+            return word == STANDARD_OUTPUT and not has_value
+        if not has_value:
             return True
         try:
             if callable(self.action.type):
@@ -56,35 +64,58 @@ def arranged(actions: Iterable[argparse.Action],
     report.
     """
     known = list(actions)
+    options, files = _divided(known, words)
+    needed = [action for action in known
+              if not action.option_strings and action.nargs in (None, '+')]
+    _move_words(options, files, missing=len(needed) - len(files))
+    option_words = [word for option in options for word in option.words]
+    # A file whose name begins like an option comes after "--".
+    if any(_is_option(word) for word in files):
+        return [*option_words, _END, *files]
+    return [*files, *option_words]
+
+
+def _divided(known: Sequence[argparse.Action], words: Sequence[str]
+             ) -> tuple[list[_Option], list[str]]:
+    """Return the options with the words that they accept, and the files."""
     options: list[_Option] = []
     files: list[str] = []
-    left = list(words)
+    left = collections.deque(words)
     while left:
-        word = left.pop(0)
+        word = left.popleft()
         if word == _END:
             files += left
             break
-        if not word.startswith('-') or word == '-':
+        if not _is_option(word):
             files.append(word)
             continue
         option = _Option([word], _find(known, word), len(files))
         while left and option.takes(left[0]):
-            option.words.append(left.pop(0))
+            option.words.append(left.popleft())
         options.append(option)
-    needed = [action for action in known
-              if not action.option_strings and action.nargs in (None, '+')]
-    missing = len(needed) - len(files)
+    return options, files
+
+
+def _move_words(options: Sequence[_Option], files: list[str], missing: int
+                ) -> None:
+    """Make the last words of options files, as long as files are missing.
+
+    :param missing: how many; there may also be more files than needed.
+    """
+    # The last option first: the places of files before it stay right.
     for option in reversed(options):
-        # An option keeps at least one value.
-        given = max(0, min(missing, len(option.words) - 2))
-        kept = len(option.words) - given
+        # An option keeps its name and one value.
+        spare = len(option.words) - 2
+        moved = max(0, min(missing, spare))
+        kept = len(option.words) - moved
         files[option.place:option.place] = option.words[kept:]
         del option.words[kept:]
-        missing -= given
-    written = [word for option in options for word in option.words]
-    if any(word.startswith('-') and word != '-' for word in files):
-        return [*written, _END, *files]
-    return [*files, *written]
+        missing -= moved
+
+
+def _is_option(word: str) -> bool:
+    """Check whether a word is an option; "-" stands for standard input."""
+    return word.startswith('-') and word != STANDARD_OUTPUT
 
 
 class FileCommand(command.Command):
@@ -182,8 +213,8 @@ def new_file(path: str) -> str:
 
     :raises: ArgumentTypeError if its directory does not exist.
     """
-    if os.path.isdir(path) or not os.path.isdir(
-            os.path.dirname(path) or os.curdir):
+    directory = os.path.dirname(path) or os.curdir
+    if os.path.isdir(path) or not os.path.isdir(directory):
         raise argparse.ArgumentTypeError(
             _('no file can be written there: %s') % path)
     return path
@@ -222,9 +253,10 @@ def _find(known: Iterable[argparse.Action],
     for action in known:
         if name in action.option_strings:
             return action
+        is_prefix = any(option.startswith(name)
+                        for option in action.option_strings)
         # Only long options may be shortened.
-        if name.startswith(_END) and any(
-                option.startswith(name) for option in action.option_strings):
+        if is_prefix and name.startswith(_END):
             fitting.append(action)
     if len(fitting) != 1:
         return None

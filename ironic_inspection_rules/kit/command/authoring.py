@@ -67,14 +67,7 @@ class Lint(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         parsed_args.files = table_file.rule_files(parsed_args.files)
         if parsed_args.fix:
-            for path in dict.fromkeys(parsed_args.files):
-                mendings = mended_file.mend(path, registry.installed())
-                if parsed_args.format != 'table':
-                    continue
-                for mending in sorted(mendings):
-                    self.app.stdout.write(
-                        _('%(path)s:%(line)d: mended: %(what)s\n')
-                        % mending._asdict())
+            self._mend(parsed_args.files, parsed_args.format == 'table')
         paths = machine_test.find_inventories(parsed_args.inventory)
         with progress.steps(len(paths), hidden=not paths) as advance:
             site = lint.Site(
@@ -92,8 +85,24 @@ class Lint(arguments.FileCommand):
             return 1
         return 0
 
+    def _mend(self, paths: list[str], is_shown: bool) -> None:
+        """Mend files in place, each once.
+
+        :param is_shown: whether to print what was mended; programs that read
+            JSON would not expect it.
+        """
+        for path in dict.fromkeys(paths):
+            mendings = mended_file.mend(path, registry.installed())
+            if not is_shown:
+                continue
+            for mending in sorted(mendings):
+                self.app.stdout.write(
+                    _('%(path)s:%(line)d: mended: %(what)s\n')
+                    % mending._asdict())
+
 
 def _release(text: str) -> str:
+    """Check that a text is a release of Ironic."""
     if not re.fullmatch(r'[0-9]+(\.[0-9]+){0,2}', text):
         raise argparse.ArgumentTypeError(
             _('"%s" is no release of Ironic') % text)
@@ -161,9 +170,11 @@ class Convert(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        files = [converted_file.convert(path, registry.installed(),
-                                        parsed_args.language == 'ironic')
-                 for path in table_file.rule_files(parsed_args.files)]
+        is_stock = parsed_args.language == 'ironic'
+        files = []
+        for path in table_file.rule_files(parsed_args.files):
+            files.append(converted_file.convert(
+                path, registry.installed(), is_stock))
         text = '\n'.join(converted.text for converted in files)
         arguments.write(parsed_args.output, text, self.app.stdout)
         lost = [loss for converted in files for loss in converted.lost]

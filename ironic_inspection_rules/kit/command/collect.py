@@ -37,9 +37,11 @@ class Collect(arguments.FileCommand):
             help=_('File to write; "-" and none are standard output'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        missing = [_('%(tool)s (package %(package)s)') % {
-            'tool': tool, 'package': package}
-            for tool, package in _TOOLS.items() if not shutil.which(tool)]
+        missing = []
+        for tool, package in _TOOLS.items():
+            if not shutil.which(tool):
+                missing.append(_('%(tool)s (package %(package)s)') % {
+                    'tool': tool, 'package': package})
         if importlib.util.find_spec('ironic_python_agent') is None:
             missing.append(_('ironic-python-agent (pip install '
                              '"ironic-inspection-rules[collect]")'))
@@ -60,6 +62,10 @@ def _do_nothing(_manager: typing.Any) -> None:
 
 
 def _collect() -> dict[str, typing.Any]:
+    """Return what the collector of the agent finds, as the ramdisk posts it.
+
+    It is imported here, as it is large and may be missing.
+    """
     # Libraries of the agent still import Eventlet.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     from ironic_python_agent import config  # noqa: F401 registers options

@@ -37,7 +37,7 @@ class CommandWords:
     choices: tuple[str, ...]
 
 
-def calls() -> list[CommandWords]:
+def commands() -> list[CommandWords]:
     """Return all commands of this package that can be loaded here.
 
     Without python-openstackclient those of ``openstack`` are left out.
@@ -48,15 +48,17 @@ def calls() -> list[CommandWords]:
             if not point.value.startswith('ironic_inspection_rules.'):
                 continue
             with contextlib.suppress(ImportError):
-                found.append(_call(program, point))
-    return sorted(found, key=_place)
+                found.append(_load(program, point))
+    return sorted(found, key=_order)
 
 
-def _place(call: CommandWords) -> tuple[str, tuple[str, ...]]:
-    return call.program, call.words
+def _order(command: CommandWords) -> tuple[str, tuple[str, ...]]:
+    """Return what commands are sorted by."""
+    return command.program, command.words
 
 
-def _call(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
+def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
+    """Load a command, and read from its parser what it is called with."""
     words = tuple(point.name.split('_'))
     application = types.SimpleNamespace(
         command_manager=None, stdout=io.StringIO(), stderr=io.StringIO())
@@ -78,10 +80,10 @@ def _next_words(found: Iterable[CommandWords]
                 ) -> dict[tuple[str, ...], list[str]]:
     """Return the words that may follow the first words of commands."""
     following: dict[tuple[str, ...], list[str]] = {}
-    for call in found:
-        for number, word in enumerate(call.words):
-            words = following.setdefault(
-                (call.program, *call.words[:number]), [])
+    for command in found:
+        for number, word in enumerate(command.words):
+            first = (command.program, *command.words[:number])
+            words = following.setdefault(first, [])
             if word not in words:
                 words.append(word)
     return following
@@ -89,16 +91,19 @@ def _next_words(found: Iterable[CommandWords]
 
 def _cases(found: list[CommandWords]) -> Iterator[str]:
     """Yield the cases of a shell's ``case``, by words before the last one."""
+    # A shell takes the first case that fits: the most exact ones come first.
     for first, words in _next_words(found).items():
-        yield f'    "{" ".join(first)}") offered="{" ".join(words)}" ;;'
-    for call in found:
-        before = ' '.join((call.program, *call.words))
-        for option, choices in call.options.items():
+        yield _case(f'"{" ".join(first)}"', words)
+    for command in found:
+        before = ' '.join((command.program, *command.words))
+        for option, choices in command.options.items():
             if choices:
-                yield (f'    "{before}"*" {option}") '
-                       f'offered="{" ".join(choices)}" ;;')
-        yield (f'    "{before}"*) '
-               f'offered="{" ".join((*call.choices, *call.options))}" ;;')
+                yield _case(f'"{before}"*" {option}"', choices)
+        yield _case(f'"{before}"*', (*command.choices, *command.options))
+
+
+def _case(pattern: str, offered: Iterable[str]) -> str:
+    return f'    {pattern}) offered="{" ".join(offered)}" ;;'
 
 
 # Completion of the whole openstack command, which has these commands too, is
@@ -152,7 +157,8 @@ end
 
 
 def _programs(found: Iterable[CommandWords]) -> str:
-    return ' '.join(sorted({call.program for call in found}))
+    """Return the names of the programs, with spaces between."""
+    return ' '.join(sorted({command.program for command in found}))
 
 
 def bash(found: list[CommandWords]) -> str:
@@ -173,24 +179,25 @@ def fish(found: list[CommandWords]) -> str:
     """Return a script that completes commands in fish."""
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name)]
-    helps = {(call.program, *call.words): call.help for call in found}
+    helps = {(command.program, *command.words): command.help
+             for command in found}
     for first, words in _next_words(found).items():
+        condition = f'__{name}_before {" ".join(first)}'
         for word in words:
             text = helps.get((*first, word), '')
-            lines.append(
-                f'complete -c {first[0]} -n "__{name}_before '
-                f'{" ".join(first)}" -f -a {word} -d {_quoted(text)}')
-    for call in found:
-        for choice in call.choices:
-            before = ' '.join((call.program, *call.words))
-            lines.append(f'complete -c {call.program} -n "__{name}_before '
-                         f'{before}" -f -a {choice}')
-        within = f'__{name}_within {" ".join((call.program, *call.words))}'
-        for option, choices in call.options.items():
+            lines.append(f'complete -c {first[0]} -n "{condition}" -f '
+                         f'-a {word} -d {_quoted(text)}')
+    for command in found:
+        before = ' '.join((command.program, *command.words))
+        for choice in command.choices:
+            lines.append(f'complete -c {command.program} -n '
+                         f'"__{name}_before {before}" -f -a {choice}')
+        for option, choices in command.options.items():
             kind = '-s'
             if option.startswith('--'):
                 kind = '-l'
-            line = (f'complete -c {call.program} -n "{within}" '
+            line = (f'complete -c {command.program} -n '
+                    f'"__{name}_within {before}" '
                     f'{kind} {option.lstrip("-")}')
             if choices:
                 line += f' -x -a {_quoted(" ".join(choices))}'
@@ -199,6 +206,7 @@ def fish(found: list[CommandWords]) -> str:
 
 
 def _quoted(text: str) -> str:
+    """Return a text as one word of fish, where only these two are special."""
     escaped = text.replace('\\', '\\\\').replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -220,4 +228,4 @@ class Completion(arguments.FileCommand):
                             help=_('The shell that reads the script'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.app.stdout.write(SHELLS[parsed_args.shell](calls()))
+        self.app.stdout.write(SHELLS[parsed_args.shell](commands()))

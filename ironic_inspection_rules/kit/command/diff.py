@@ -3,7 +3,6 @@
 """ironic-inspection-rules diff: what a change of rules changes."""
 
 import argparse
-import collections
 from collections.abc import Iterator
 import json
 import os
@@ -55,8 +54,8 @@ class Diff(arguments.FileCommand):
                                     'comments on a change of the rules'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        old, new = (rule_diff.ComparedRules.load([path], self.app.stderr.write)
-                    for path in (parsed_args.old, parsed_args.new))
+        old = self._load(parsed_args.old)
+        new = self._load(parsed_args.new)
         changes, rules = rule_diff.compare(old, new)
         paths = machine_test.find_inventories(parsed_args.inventory)
         found = _Found(changes, rule_diff.compare_tables(old, new))
@@ -74,8 +73,9 @@ class Diff(arguments.FileCommand):
                     'machines': map(_on_page, noted),
                 })
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # Without a page nobody else asks for the machines.
-            collections.deque(noted, maxlen=0)
+            # A page has taken all machines; without one nobody asks for them.
+            for _treatment in noted:
+                pass
         output = arguments.beside(parsed_args.html, self.app.stdout)
         if parsed_args.format == 'json':
             output.write(json.dumps(found.as_dict(), indent=2) + '\n')
@@ -85,16 +85,20 @@ class Diff(arguments.FileCommand):
             output.write(diff_text.markdown(
                 changes, found.groups, found.count, found.tables))
         else:
-            table.print_diff(diff_text.lines(
-                changes, found.groups, found.count, found.tables), output)
+            lines = diff_text.lines(
+                changes, found.groups, found.count, found.tables)
+            table.print_diff(lines, output)
         for problem in found.problems:
             self.app.stderr.write(f'{problem}\n')
         if found.problems:
             return EXIT_ERROR
-        if found.groups or found.tables or any(
-                change.differs for change in changes):
+        is_rule_different = any(change.differs for change in changes)
+        if is_rule_different or found.groups or found.tables:
             return EXIT_DIFFERENT
         return 0
+
+    def _load(self, path: str) -> rule_diff.ComparedRules:
+        return rule_diff.ComparedRules.load([path], self.app.stderr.write)
 
 
 def _on_page(treatment: machine_diff.Treatment) -> dict[str, typing.Any]:

@@ -53,8 +53,8 @@ class Profile(arguments.FileCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         tolerated = component.parse_tolerance(parsed_args.tolerance)
-        machines = [machine_file.load(path) for path in
-                    machine_test.find_inventories(parsed_args.inventories)]
+        paths = machine_test.find_inventories(parsed_args.inventories)
+        machines = [machine_file.load(path) for path in paths]
         name = parsed_args.name or _product(machines[0])
         about = _P('Accepts machines like %(name)s. Made from %(count)d '
                    'inventory by ironic-inspection-rules profile.',
@@ -79,6 +79,10 @@ def _product(machine: views.Facts) -> str:
 
 
 def _tolerance(text: str) -> str:
+    """Check that a word is a tolerance; which one is looked at later.
+
+    A word that is none is a file, see :func:`.arguments.arranged`.
+    """
     if not re.match('[a-z-]+=', text):
         raise argparse.ArgumentTypeError(
             _('"%s" is no tolerance such as memory=5%%') % text)

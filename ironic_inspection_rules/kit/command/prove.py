@@ -3,6 +3,7 @@
 """ironic-inspection-rules prove: questions about all possible machines."""
 
 import argparse
+import collections
 import contextlib
 import importlib.util
 import json
@@ -18,6 +19,10 @@ from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import repository
+
+if typing.TYPE_CHECKING:
+    # It needs z3-solver, which may be missing.
+    from ironic_inspection_rules.kit.proof import question
 
 EXIT_ERROR = 1
 EXIT_YES = 2
@@ -68,68 +73,88 @@ class Prove(arguments.FileCommand):
         from ironic_inspection_rules.kit.proof import question
 
         asked = parsed_args.ask
-        if asked is None and parsed_args.equivalent:
-            asked = ''
-        elif asked is None:
+        if asked is None:
             asked = USUAL
+            if parsed_args.equivalent:
+                asked = ''
         try:
             questions = question.parse(asked)
         except ValueError as exc:
             self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
-        # In the order in which they run.
-        given, compared = (machine_test.load_rule_set(
-            table_file.rule_files(paths), self.app.stderr.write)
-            for paths in (parsed_args.files, parsed_args.equivalent))
-        proof = question.Proof(
-            repository.order(given.rules), parsed_args.time_limit,
-            repository.order(compared.rules), given.tables, compared.tables)
         if parsed_args.equivalent:
             questions.append(question.EQUIVALENT)
+        rule_set = self._load(parsed_args.files)
+        other = self._load(parsed_args.equivalent)
+        # In the order in which they run.
+        proof = question.Proof(
+            repository.order(rule_set.rules), parsed_args.time_limit,
+            repository.order(other.rules), rule_set.tables, other.tables)
         answers = list(proof.answers(questions))
-        rows = []
-        for number, answer in enumerate(answers, 1):
-            written, node = None, None
-            if parsed_args.witness is not None and answer.witness is not None:
-                written, node = answer.witness.write(
-                    parsed_args.witness,
-                    f'{number:03d}-{answer.question.partition(":")[0]}')
-            rows.append({
-                'question': answer.question,
-                'rules': list(map(machine_test.title, answer.rules)),
-                'verdict': answer.verdict, 'reason': answer.reason,
-                'witness': written, 'node': node})
-        self._print(rows, parsed_args.format)
-        if parsed_args.format == 'table' and not parsed_args.witness and any(
-                answer.witness for answer in answers):
-            self.app.stdout.write(_(
-                'Name a folder with --witness to see machines that show '
-                'it.\n'))
+        rows = [_row(number, answer, parsed_args.witness)
+                for number, answer in enumerate(answers, 1)]
+        if parsed_args.format == 'json':
+            text = json.dumps({'answers': rows}, indent=2)
+            self.app.stdout.write(f'{text}\n')
+        else:
+            self._print_table(rows)
+            are_unwritten = any(answer.witness for answer in answers)
+            if are_unwritten and not parsed_args.witness:
+                self.app.stdout.write(_(
+                    'Name a folder with --witness to see machines that show '
+                    'it.\n'))
         if any(answer.verdict == question.YES for answer in answers):
             return EXIT_YES
         return 0
 
-    def _print(self, rows: list[dict[str, typing.Any]], how: str) -> None:
-        if how == 'json':
-            self.app.stdout.write(json.dumps({'answers': rows}, indent=2)
-                                  + '\n')
-            return
-        shown = [each for each in rows if each['verdict'] != 'no']
-        if shown:
-            self.app.stdout.write(table.render(
-                (_('question'), _('rules'), _('answer'), _('reason'),
-                 _('witness')),
-                [(each['question'], '\n'.join(each['rules']),
-                  each['verdict'], each['reason'], each['witness'] or '')
-                 for each in shown], self.app.stdout) + '\n')
-        count = {verdict: sum(each['verdict'] == verdict for each in rows)
-                 for verdict in ('yes', 'no', 'unknown')}
+    def _load(self, paths: list[str]) -> machine_test.RuleSet:
+        return machine_test.load_rule_set(
+            table_file.rule_files(paths), self.app.stderr.write)
+
+    def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
+        """Print all answers but no, and how often each answer was given."""
+        cells = []
+        for row in rows:
+            if row['verdict'] != 'no':
+                cells.append((
+                    row['question'], '\n'.join(row['rules']), row['verdict'],
+                    row['reason'], row['witness'] or ''))
+        if cells:
+            columns = (_('question'), _('rules'), _('answer'), _('reason'),
+                       _('witness'))
+            text = table.render(columns, cells, self.app.stdout)
+            self.app.stdout.write(f'{text}\n')
+        count = collections.Counter(row['verdict'] for row in rows)
         self.app.stdout.write(
             _('Answers: %(yes)d yes, %(no)d no, %(unknown)d unknown\n')
-            % count)
+            % {'yes': count['yes'], 'no': count['no'],
+               'unknown': count['unknown']})
+
+
+def _row(number: int, answer: 'question.Answer',
+         directory: pathlib.Path | None) -> dict[str, typing.Any]:
+    """Return an answer as plain JSON data, and write its witness.
+
+    :param number: of the answer, which the names of files begin with.
+    :param directory: where to write the witness, None for nowhere.
+    """
+    machine_path, node_path = None, None
+    if directory is not None and answer.witness is not None:
+        kind = answer.question.partition(':')[0]
+        machine_path, node_path = answer.witness.write(
+            directory, f'{number:03d}-{kind}')
+    return {
+        'question': answer.question,
+        'rules': [machine_test.title(rule) for rule in answer.rules],
+        'verdict': answer.verdict,
+        'reason': answer.reason,
+        'witness': machine_path,
+        'node': node_path,
+    }
 
 
 def _seconds(text: str) -> float:
+    """Parse a number of seconds."""
     with contextlib.suppress(ValueError):
         seconds = engine_arguments.read_number(text, float)
         if seconds >= 0:

@@ -30,8 +30,8 @@ class _Commands(commandmanager.CommandManager):
         # names=[] loads none: loading all commands takes a second.
         listed: stevedore.NamedExtensionManager[typing.Any] = (
             stevedore.NamedExtensionManager(namespace, names=[]))
-        self.commands.update((each.name, each)
-                             for each in listed.list_entry_points())
+        for entry_point in listed.list_entry_points():
+            self.commands[entry_point.name] = entry_point
 
 
 class Shell(app.App):
@@ -60,9 +60,10 @@ class Shell(app.App):
             # cliff reports it, with the names of the commands.
             return super().run_subcommand(argv)
         parser = command(self, self.options).get_parser(name)
-        return super().run_subcommand([
-            *argv[:len(argv) - len(words)],
-            *arguments.arranged(parser._actions, words)])
+        name_words = argv[:len(argv) - len(words)]
+        # argparse has no other list of the arguments of a parser.
+        arranged = arguments.arranged(parser._actions, words)
+        return super().run_subcommand([*name_words, *arranged])
 
 
 @escapes.guarded()
