@@ -57,12 +57,14 @@ class Diff(arguments.FileCommand):
         old = self._load(parsed_args.old)
         new = self._load(parsed_args.new)
         changes, rules = rule_diff.compare(old, new)
+        old_set = machine_test.RuleSet(list(old.rules), old.tables)
+        new_set = machine_test.RuleSet(rules, new.tables)
         paths = machine_test.find_inventories(parsed_args.inventory)
         found = _Found(changes, rule_diff.compare_tables(old, new))
         with progress.steps(len(paths)) as advance:
             treated = machine_diff.compare(
-                old.rules, rules, machine_test.Nodes(parsed_args.node), paths,
-                advance, (old.tables, new.tables))
+                old_set, new_set, machine_test.Nodes(parsed_args.node), paths,
+                advance)
             noted = found.note(treated)
             if parsed_args.html:
                 page = diff_page.render({
@@ -116,7 +118,12 @@ def _on_page(treatment: machine_diff.Treatment) -> dict[str, typing.Any]:
 
 
 class _Found:
-    """Differences; machines that are treated alike are grouped."""
+    """Differences; machines that are treated alike are grouped.
+
+    :ivar count: of machines.
+    :ivar problems: why files of machines cannot be read.
+    :ivar groups: the paths of machines that are treated alike.
+    """
 
     def __init__(self, changes: list[rule_diff.RuleChange],
                  tables: list[dict[str, typing.Any]]) -> None:
@@ -124,7 +131,7 @@ class _Found:
         self.tables = tables
         self.count = 0
         self.problems: list[str] = []
-        self.groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+        self.groups: dict[machine_diff.SameTreatment, list[str]] = {}
 
     def note(self, treated: typing.Iterable[machine_diff.Treatment]
              ) -> Iterator[machine_diff.Treatment]:
@@ -134,8 +141,8 @@ class _Found:
             if treatment.problem is not None:
                 self.problems.append(treatment.problem)
             if treatment.differs:
-                alike = (treatment.old, treatment.new, treatment.lines)
-                self.groups.setdefault(alike, []).append(treatment.path)
+                paths = self.groups.setdefault(treatment.kind, [])
+                paths.append(treatment.path)
             yield treatment
 
     def as_dict(self) -> dict[str, typing.Any]:

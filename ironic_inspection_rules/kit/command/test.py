@@ -4,13 +4,15 @@
 
 import argparse
 import collections
+import functools
 import json
-import operator
 import typing
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.command import arguments
+from ironic_inspection_rules.kit.report import coverage_text
+from ironic_inspection_rules.kit.report import junit
 from ironic_inspection_rules.kit.report import trial_text
 from ironic_inspection_rules.kit.report.pages import coverage as coverage_page
 from ironic_inspection_rules.kit.report.pages import test as test_page
@@ -106,7 +108,7 @@ class Test(arguments.FileCommand):
         elif parsed_args.format == 'yaml':
             text = yaml_text.dump(covered.as_dict())
         else:
-            text = trial_text.coverage_table(covered)
+            text = coverage_text.render(covered)
         output = arguments.beside(parsed_args.html, self.app.stdout)
         output.write(f'{text}\n')
         for problem in covered.problems:
@@ -131,22 +133,21 @@ class Test(arguments.FileCommand):
         output = arguments.beside(parsed_args.html, self.app.stdout)
         listing = _listing(parsed_args.format, output, len(paths), in_detail)
         matrix = test_page.Matrix(rule_set.rules, parsed_args.files)
-        extract_column: machine_test.Extract = _no_column
+        extract_column = None
         if parsed_args.html:
             extract_column = matrix.extract
-        extract_shown = listing.extract
+        extract_entry = listing.extract
         if parsed_args.expect:
-            extract_shown = expectation.actual
+            extract_entry = expectation.actual
+        extract = functools.partial(_extract, extract_column, extract_entry)
         results: collections.Counter[str] = collections.Counter()
         # Output and bar on one terminal would mix.
         with progress.steps(len(paths),
                             hidden=self.app.stdout.isatty()) as advance:
-            tests = machine_test.run_all(
-                rule_set.rules, nodes, paths,
-                [operator.attrgetter('result'), extract_column,
-                 extract_shown],
-                advance, explain, rule_set.tables)
-            entries = _noted(tests, results, matrix)
+            tried = machine_test.run_all(
+                rule_set.rules, nodes, paths, extract, advance, explain,
+                rule_set.tables)
+            entries = _note(tried, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args, entries, results)
             else:
@@ -159,7 +160,7 @@ class Test(arguments.FileCommand):
         return code
 
     def _compare(self, parsed_args: argparse.Namespace,
-                 actual: typing.Iterable[tuple[str, dict[str, typing.Any]]],
+                 actual: typing.Iterable[expectation.Actual],
                  results: collections.Counter[str]) -> int:
         """Print what is not as expected, or write down what happens.
 
@@ -171,14 +172,15 @@ class Test(arguments.FileCommand):
         if parsed_args.update:
             expectation.dump(path, actual)
             return 0
-        compared = list(expectation.differences(path, expectation.load(path),
-                                                actual))
-        different = [text for _name, text in compared if text]
+        expected = expectation.load(path)
+        compared = list(expectation.compare(path, expected, actual))
+        different = [comparison for comparison in compared
+                     if comparison.difference]
         if parsed_args.format == 'junit':
-            output.write(trial_text.junit(_cases(compared)))
+            output.write(junit.render(_cases(compared)))
         else:
-            for text in different:
-                output.write(f'{text}\n')
+            for comparison in different:
+                output.write(f'{comparison.difference}\n')
             output.write(
                 _P('%(machines)d inventory, %(differences)d not as '
                    'expected\n',
@@ -208,8 +210,37 @@ def _listing(form: str, output: typing.TextIO, count: int, in_detail: bool
     return trial_text.TableListing(output)
 
 
-def _no_column(_test: machine_test.MachineTest) -> None:
-    """Take nothing out of a test, where no page is written."""
+class _Tried(typing.NamedTuple):
+    """What is kept of a test.
+
+    :ivar column: what the page shows of it, None without a page.
+    :ivar entry: what is printed of it.
+    """
+
+    result: str
+    column: test_page.MachineColumn | None
+    entry: typing.Any
+
+
+def _extract(extract_column: machine_test.Extract | None,
+             extract_entry: machine_test.Extract,
+             test: machine_test.MachineTest) -> _Tried:
+    """Return what is kept of a test, in the process that has run it."""
+    column = None
+    if extract_column is not None:
+        column = extract_column(test)
+    return _Tried(test.result, column, extract_entry(test))
+
+
+def _note(tried: typing.Iterable[_Tried],
+          results: collections.Counter[str], matrix: test_page.Matrix
+          ) -> typing.Iterator[typing.Any]:
+    """Count the results and fill the page; yield what is left to print."""
+    for machine in tried:
+        results[machine.result] += 1
+        if machine.column is not None:
+            matrix.add(machine.column)
+        yield machine.entry
 
 
 def _exit_code(results: collections.Counter[str]) -> int:
@@ -221,27 +252,14 @@ def _exit_code(results: collections.Counter[str]) -> int:
     return 0
 
 
-def _cases(compared: typing.Iterable[tuple[str, str]]
-           ) -> list[trial_text.Case]:
-    """Return a test case for each machine; it fails where something differs.
-
-    :param compared: names of machines, and what is not as expected.
-    """
+def _cases(compared: typing.Iterable[expectation.Comparison]
+           ) -> list[junit.JunitCase]:
+    """Return a test case for each machine, failed where it differs."""
     cases = []
-    for name, text in compared:
+    for comparison in compared:
         result = 'ok'
-        if text:
+        if comparison.difference:
             result = 'failed'
-        cases.append(trial_text.Case(name, result, text))
+        cases.append(junit.JunitCase(comparison.name, result,
+                                     comparison.difference))
     return cases
-
-
-def _noted(tests: typing.Iterable[tuple[typing.Any, ...]],
-           results: collections.Counter[str], matrix: test_page.Matrix
-           ) -> typing.Iterator[typing.Any]:
-    """Count the results and fill the page; yield what is left to print."""
-    for result, column, entry in tests:
-        results[result] += 1
-        if column is not None:
-            matrix.add(column)
-        yield entry

@@ -8,29 +8,27 @@ import typing
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import rule_diff
 from ironic_inspection_rules.rule_set import table_change
 
-Groups = Mapping[tuple[str, str, tuple[str, ...]], list[str]]
-"""Paths of machines that are treated alike, by old and new result and by
-what differs."""
+Groups = Mapping[machine_diff.SameTreatment, list[str]]
+"""Paths of machines that are treated alike, by what they have in common."""
+
+Tables = Sequence[Mapping[str, typing.Any]]
+"""Changes of tables as in a plan."""
 
 _MOST_NAMES = 5
 _LONGEST = 60_000  # Characters of a comment; forges take 65,536.
 _BETWEEN = '\n\n'
 
-
-_SHOWN = {rule_diff.ADDED: ('+', _('added')),
+_SIGNS_AND_WORDS = {rule_diff.ADDED: ('+', _('added')),
           rule_diff.REMOVED: ('-', _('removed')),
           rule_diff.CHANGED: ('~', _('changed')),
           rule_diff.MOVED: ('>', _('moved')),
           rule_diff.RENAMED: ('=', _('only renamed')),
           rule_diff.REWRITTEN: ('=', _('written otherwise, same meaning'))}
 """The character that a change of a rule begins with, and its word."""
-
-
-Tables = Sequence[Mapping[str, typing.Any]]
-"""Changes of tables as in a plan."""
 
 
 def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
@@ -41,16 +39,16 @@ def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
         yield from rows
         yield ''
     for change in changes:
-        sign, word = _SHOWN[change.change]
+        sign, word = _SIGNS_AND_WORDS[change.change]
         title = f'{sign} {change.title}'
         if not change.differs:
             title += f' ({word})'
         yield title
         yield from change.lines
         yield ''
-    for (_old, _new, differing), paths in groups.items():
+    for treatment, paths in groups.items():
         yield ', '.join(_shortened(paths))
-        yield from differing
+        yield from treatment.lines
         yield ''
     yield from _sums(changes, groups, count)
 
@@ -65,13 +63,13 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
     parts = [*_sums(changes, groups, count)]
     blocks = []
     for change in changes:
-        _sign, word = _SHOWN[change.change]
+        _sign, word = _SIGNS_AND_WORDS[change.change]
         blocks.append(_block(f'{word}: {_code(change.title)}', change.lines))
     for title, differing in _of_tables(tables):
         blocks.append(_block(_code(title), differing))
-    for (_old, _new, differs), paths in groups.items():
+    for treatment, paths in groups.items():
         names = ', '.join(map(_code, _shortened(paths)))
-        blocks.append(_block(names, differs))
+        blocks.append(_block(names, treatment.lines))
     length = sum(map(len, parts))
     for number, block in enumerate(blocks):
         length += len(block) + len(_BETWEEN)
@@ -113,7 +111,7 @@ def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
 def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
           count: int) -> Iterator[str]:
     """Yield how many rules changed, and how many machines of those tried."""
-    numbers = dict.fromkeys(_SHOWN, 0)
+    numbers = dict.fromkeys(_SIGNS_AND_WORDS, 0)
     for change in changes:
         numbers[change.change] += 1
     text = _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
@@ -132,6 +130,7 @@ def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
 
 
 def _shortened(paths: list[str]) -> list[str]:
+    """Return the first paths, and how many more there are."""
     if len(paths) <= _MOST_NAMES:
         return paths
     return [*paths[:_MOST_NAMES], _('%d more') % (len(paths) - _MOST_NAMES)]
@@ -148,6 +147,7 @@ def _code(text: str) -> str:
 
 
 def _block(title: str, differing: Sequence[str]) -> str:
+    """Return a title and the lines of a diff below it, if there are any."""
     if not differing:
         return title
     text = '\n'.join(differing)
@@ -156,6 +156,6 @@ def _block(title: str, differing: Sequence[str]) -> str:
 
 
 def _fence(text: str, least: int) -> str:
-    """Return more ticks than there are anywhere in a row."""
+    """Return ticks that begin and end code: more than are in a row in it."""
     longest = max(map(len, re.findall('`+', text)), default=0)
     return '`' * max(least, longest + 1)

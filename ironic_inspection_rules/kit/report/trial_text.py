@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Results of trials as text, for people and programs to read."""
+"""Listings of machines that rules were tried on, in every format."""
 
 import collections
 import functools
 import json
-import math
-import re
 import typing
-from xml.etree import ElementTree
 
-from ironic_inspection_rules import escapes
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
@@ -18,36 +14,23 @@ from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.report import junit
 from ironic_inspection_rules.kit.terminal import table
-from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import yaml_text
 
 _MOST_REASONS = 3
-_NAMES = 3
-_MOST_ROWS = 10  # Keys of rows that no machine needed.
+_MOST_NAMES = 3
 _ONE_BY_ONE = 20  # Of more machines a table shows what they have in common.
-_NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
-
-
-class Case(typing.NamedTuple):
-    """A machine as JUnit has it.
-
-    :param result: ``ok``, ``failed`` or ``error``.
-    :param why: empty where the result is ``ok``.
-    """
-
-    name: str
-    result: str
-    why: str
 
 
 class MachineRow(typing.NamedTuple):
     """A machine as the table has it: its result and three numbers.
 
-    :param matched: rules that matched.
-    :param audited: rules in mode ``audit`` that would do something.
+    :ivar matched: how many rules matched.
+    :ivar changes: how many changes they make.
+    :ivar audited: how many rules in mode ``audit`` would do something.
     """
 
     path: str
@@ -61,7 +44,8 @@ class MachineRow(typing.NamedTuple):
 class MachineDetails(typing.NamedTuple):
     """All about a machine.
 
-    :param body: its rules and changes.
+    :ivar verdict: a sentence on what becomes of its inspection.
+    :ivar body: its rules and changes, several lines.
     """
 
     path: str
@@ -80,40 +64,6 @@ def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
     return json.dumps(as_dict(test), indent=indent)
 
 
-def coverage_table(covered: coverage.Coverage) -> str:
-    """Return a line for each rule and the sum."""
-    rows = []
-    for rule in covered.rules:
-        missed = '\n'.join(covered.missed(rule))
-        percent = _percent(covered.percent_of(rule))
-        rows.append([machine_test.title(rule), percent, missed])
-    lines = [table.render([_('Rule'), _('Covered'), _('Not reached')], rows)]
-    for name in covered.tables:
-        unmatched = covered.unmatched(name)
-        if not unmatched:
-            continue
-        first = ', '.join(unmatched[:_MOST_ROWS])
-        if len(unmatched) > _MOST_ROWS:
-            first += ', …'
-        text = _P('Table %(name)s: %(count)d row of %(rows)d matched no '
-                  'machine: %(keys)s',
-                  'Table %(name)s: %(count)d rows of %(rows)d matched no '
-                  'machine: %(keys)s', len(unmatched))
-        lines.append(text % {
-            'name': name,
-            'count': len(unmatched),
-            'rows': len(covered.tables[name]),
-            'keys': escapes.shown(first),
-        })
-    lines.append(_('Covered: %s') % _percent(covered.percent))
-    return '\n'.join(lines)
-
-
-def _percent(share: float) -> str:
-    # Rounded down: 100 % means full coverage.
-    return f'{math.floor(share)} %'
-
-
 def diff(changes: typing.Iterable[engine_change.Change]) -> list[str]:
     """Return the changes as lines of a diff, under each object's name."""
     return list(machine_diff.change_lines(
@@ -123,9 +73,9 @@ def diff(changes: typing.Iterable[engine_change.Change]) -> list[str]:
 class Listing:
     """Prints machines as they come.
 
-    A format that prints each machine by itself keeps none of them.
-
-    :ivar extract: returns what :meth:`add` prints of a machine.
+    A format that prints each machine by itself keeps none of them. Tests are
+    run in other processes: ``extract`` is called there, and takes out of a
+    test the little that :meth:`add` prints.
     """
 
     extract: machine_test.Extract
@@ -233,7 +183,7 @@ class TableListing(Listing):
         """Return a row for all machines that are alike, with a few names."""
         rows = []
         for alike, paths in self._paths.items():
-            lines = paths[:_NAMES]
+            lines = paths[:_MOST_NAMES]
             more = self._counts[alike] - len(lines)
             if more:
                 lines.append(_('and %d more') % more)
@@ -246,17 +196,17 @@ class JunitListing(Listing):
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
-        self._cases: list[Case] = []
+        self._cases: list[junit.JunitCase] = []
 
     @staticmethod
-    def extract(test: machine_test.MachineTest) -> Case:
-        return Case(test.path, test.result, test.error or '')
+    def extract(test: machine_test.MachineTest) -> junit.JunitCase:
+        return junit.JunitCase(test.path, test.result, test.error or '')
 
-    def add(self, entry: Case) -> None:
+    def add(self, entry: junit.JunitCase) -> None:
         self._cases.append(entry)
 
     def end(self, results: collections.Counter[str]) -> None:
-        self._output.write(junit(self._cases))
+        self._output.write(junit.render(self._cases))
 
 
 class DetailsListing(Listing):
@@ -365,34 +315,3 @@ def _with_reason(op: str, reason: str | None) -> str:
     if reason:
         return f'{op}: {reason}'
     return op
-
-
-def junit(cases: typing.Sequence[Case]) -> str:
-    """Return JUnit XML with a test case for each machine."""
-    results = collections.Counter(case.result for case in cases)
-    suite = ElementTree.Element('testsuite', {
-        'name': 'ironic-inspection-rules',
-        'tests': str(len(cases)),
-        'failures': str(results['failed']),
-        'errors': str(results['error']),
-    })
-    for case in cases:
-        element = ElementTree.SubElement(suite, 'testcase', {
-            'classname': 'inventory', 'name': _as_xml(case.name)})
-        if case.result == 'ok':
-            continue
-        tag = 'error'
-        if case.result == 'failed':
-            tag = 'failure'
-        first_line = case.why.partition('\n')[0]
-        problem = ElementTree.SubElement(
-            element, tag, {'message': _as_xml(first_line)})
-        problem.text = _as_xml(case.why)
-    ElementTree.indent(suite)
-    return ('<?xml version="1.0" encoding="utf-8"?>\n'
-            f'{ElementTree.tostring(suite, "unicode")}\n')
-
-
-def _as_xml(text: str) -> str:
-    """Return a text with a mark for each character that XML does not have."""
-    return _NOT_XML.sub('\N{REPLACEMENT CHARACTER}', text)

@@ -39,6 +39,28 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 Expectation = dict[str, typing.Any]
 
+
+class Actual(typing.NamedTuple):
+    """What happened to a machine, in the form of an expectation.
+
+    :ivar inventory: the path of its file.
+    """
+
+    inventory: str
+    outcome: Expectation
+
+
+class Comparison(typing.NamedTuple):
+    """A machine beside what is expected of it.
+
+    :ivar name: the path of its inventory from the directory of the file.
+    :ivar difference: a diff or a sentence, empty where all is as expected.
+    """
+
+    name: str
+    difference: str
+
+
 KEYS = ('result', 'error', 'matched', 'traits', 'changes')
 
 _PARTS = {'has': list, 'matches': str, 'contains': str}
@@ -106,16 +128,12 @@ def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
     return re.search(wanted, text) is not None
 
 
-def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]) -> None:
-    """Write what happened, so that it is expected to happen again.
-
-    :param actual: pairs of the file of an inventory and what :func:`actual`
-        made of its trial.
-    """
+def dump(path: str, machines: typing.Iterable[Actual]) -> None:
+    """Write what happened, so that it is expected to happen again."""
     made = f'{path}.new'
     with exceptions.naming(made), open(
             made, 'w', encoding='utf-8') as stream:
-        for inventory, outcome in actual:
+        for inventory, outcome in machines:
             # Most machines get no traits; a line for none says little.
             kept = {key: value for key, value in outcome.items()
                     if key != 'traits' or value}
@@ -123,25 +141,24 @@ def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]) -> None:
     os.replace(made, path)
 
 
-def differences(path: str, expected: dict[str, Expectation],
-                actual: typing.Iterable[tuple[str, Expectation]]
-                ) -> typing.Iterator[tuple[str, str]]:
+def compare(path: str, expected: dict[str, Expectation],
+            machines: typing.Iterable[Actual]
+            ) -> typing.Iterator[Comparison]:
     """Compare what happened with what is expected.
 
-    :param actual: as for :func:`dump`.
-    :returns: each inventory with a diff or a sentence, empty where all is as
-        expected.
+    :param path: the file with what is expected.
     """
     left = dict(expected)
-    for inventory, outcome in actual:
+    for inventory, outcome in machines:
         name = _name(path, inventory)
         expectation = left.pop(name, None)
         if expectation is None:
-            yield name, _('%s: nothing is expected of this inventory') % name
+            text = _('%s: nothing is expected of this inventory') % name
         else:
-            yield name, _diff(name, expectation, outcome)
+            text = _diff(name, expectation, outcome)
+        yield Comparison(name, text)
     for name in left:
-        yield name, _('%s: there is no such inventory') % name
+        yield Comparison(name, _('%s: there is no such inventory') % name)
 
 
 def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
@@ -166,8 +183,8 @@ def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
         _('%s as it is') % name, lineterm=''))
 
 
-def actual(test: machine_test.MachineTest) -> tuple[str, Expectation]:
-    """Return the file of an inventory and what happened to the machine.
+def actual(test: machine_test.MachineTest) -> Actual:
+    """Return what happened to a machine.
 
     An error is without the UUID of its rule, which may be made of the rule.
     """
@@ -186,10 +203,11 @@ def actual(test: machine_test.MachineTest) -> tuple[str, Expectation]:
         made['traits'] = sorted(node['traits'])
     made['changes'] = [_Change(change.as_dict())
                        for change in test.outcome.changes]
-    return test.path, made
+    return Actual(test.path, made)
 
 
 def _name(path: str, inventory: str) -> str:
+    """Return the path of an inventory from the directory of the file."""
     return os.path.relpath(inventory, os.path.dirname(path) or '.')
 
 

@@ -9,9 +9,7 @@ import json
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.run import difference
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
@@ -39,52 +37,60 @@ class Treatment:
 
     @property
     def differs(self) -> bool:
-        """Return whether anything is different afterwards."""
+        """Whether anything is different afterwards."""
         return bool(self.lines)
 
+    @property
+    def kind(self) -> 'SameTreatment':
+        """What machines share with it that are treated alike."""
+        return SameTreatment(self.old, self.new, self.lines)
 
-def compare(old: Sequence[model.Rule], new: Sequence[model.Rule],
-            nodes: machine_test.Nodes, paths: Sequence[str],
-            advance: walk.Advance,
-            tables: tuple[table.Tables, table.Tables] = ({}, {})
-            ) -> Iterator[Treatment]:
-    """Try two sets of rules on machines from files, on all processors.
 
-    :param tables: those of the old rules, and of the new ones.
+class SameTreatment(typing.NamedTuple):
+    """What machines have in common that are treated alike.
+
+    The fields are those of :class:`Treatment`.
     """
-    prepare = functools.partial(_prepare, old, new, nodes, tables)
+
+    old: str
+    new: str
+    lines: tuple[str, ...]
+
+
+def compare(old: machine_test.RuleSet, new: machine_test.RuleSet,
+            nodes: machine_test.Nodes, paths: Sequence[str],
+            advance: walk.Advance) -> Iterator[Treatment]:
+    """Try two sets of rules on machines from files, on all processors."""
+    prepare = functools.partial(_prepare, old, new, nodes)
     for treatments in walk.in_chunks(paths, prepare, advance):
         yield from treatments
 
 
-def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
-             nodes: machine_test.Nodes,
-             tables: tuple[table.Tables, table.Tables]
-             ) -> walk.Work[list[Treatment]]:
-    both = (machine_test.compile_rules(old, tables=tables[0]),
-            machine_test.compile_rules(new, tables=tables[1]))
+def _prepare(old: machine_test.RuleSet, new: machine_test.RuleSet,
+             nodes: machine_test.Nodes) -> walk.Work[list[Treatment]]:
+    """Compile the rules in a process, and return what tries them there."""
+    old_plans = machine_test.compile_rules(old.rules, tables=old.tables)
+    new_plans = machine_test.compile_rules(new.rules, tables=new.tables)
 
     def work(paths: Sequence[str]) -> list[Treatment]:
-        return [treat(path, both, nodes) for path in paths]
+        return [treat(path, old_plans, new_plans, nodes) for path in paths]
 
     return work
 
 
-def treat(path: str, both: Sequence[machine_test.Plans],
-          nodes: machine_test.Nodes) -> Treatment:
-    """Try two sets of rules on one machine.
-
-    :param both: the old rules and the new ones, compiled.
-    """
+def treat(path: str, old_plans: machine_test.Plans,
+          new_plans: machine_test.Plans, nodes: machine_test.Nodes
+          ) -> Treatment:
+    """Try two sets of rules on one machine."""
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
     except exceptions.InvalidDocument as exc:
         return Treatment(path, 'error', 'error', problem=str(exc))
-    old_plans, new_plans = both
     old = evaluation.evaluate(old_plans, facts, explain=False)
     new = evaluation.evaluate(new_plans, facts, explain=False)
     lines = []
-    before, after = _ending(old), _ending(new)
+    before = _ending(old)
+    after = _ending(new)
     if before != after:
         lines += ['inspection', f'- {before}', f'+ {after}']
     between = difference.between(old.facts, new.facts, facts.ports)

@@ -270,33 +270,31 @@ can be pickled."""
 
 
 def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
-            paths: typing.Sequence[str], extracts: typing.Sequence[Extract],
+            paths: typing.Sequence[str], extract: Extract,
             advance: walk.Advance, explain: bool = True,
             tables: table.Tables = NO_TABLES
-            ) -> typing.Iterator[tuple[typing.Any, ...]]:
+            ) -> typing.Iterator[typing.Any]:
     """Try rules on machines from files, on all processors.
 
-    :param extracts: functions of a test, of which only the results are kept,
-        as tests are large.
-    :returns: the results for one machine after the other.
+    :param extract: takes out of a test what is kept of it, as tests are
+        large.
+    :returns: what was kept of one machine after the other.
     """
-    prepare = functools.partial(_prepare, rules, tables, nodes, extracts,
+    prepare = functools.partial(_prepare, rules, tables, nodes, extract,
                                 explain)
     for chunk in walk.in_chunks(paths, prepare, advance):
         yield from chunk
 
 
 def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
-             nodes: Nodes, extracts: typing.Sequence[Extract], explain: bool
-             ) -> walk.Work[list[tuple[typing.Any, ...]]]:
+             nodes: Nodes, extract: Extract, explain: bool
+             ) -> walk.Work[list[typing.Any]]:
+    """Compile the rules in a process, and return what tries them there."""
     plans = compile_rules(rules, tables=tables)
 
-    def work(paths: typing.Sequence[str]) -> list[tuple[typing.Any, ...]]:
-        results = []
-        for path in paths:
-            test = attempt(path, plans, nodes, explain)
-            results.append(tuple(extract(test) for extract in extracts))
-        return results
+    def work(paths: typing.Sequence[str]) -> list[typing.Any]:
+        return [extract(attempt(path, plans, nodes, explain))
+                for path in paths]
 
     return work
 

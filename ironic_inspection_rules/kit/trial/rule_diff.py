@@ -89,7 +89,7 @@ class RuleChange:
 
     @property
     def differs(self) -> bool:
-        """Return whether the rules are others than before."""
+        """Whether the rules are others than before."""
         return self.change not in ALIKE
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -108,8 +108,9 @@ def compare_tables(old: ComparedRules, new: ComparedRules
     for name in {**old.tables, **new.tables}:
         before = old.tables.get(name)
         after = new.tables.get(name)
-        moved = before is not None and after is not None and (
-            list(before.keys) != list(after.keys))
+        moved = False
+        if before is not None and after is not None:
+            moved = list(before.keys) != list(after.keys)
         rows = table_change.compare(_pairs(before), _pairs(after))
         step = table_change.Step(name, _definition(before),
                                  _definition(after), rows, moved)
@@ -131,16 +132,23 @@ def _pairs(rows: table.Table | None) -> table_change.Pairs:
     return rows.pairs
 
 
-def compare(old: ComparedRules, new: ComparedRules
-            ) -> tuple[list[RuleChange], list[model.Rule]]:
-    """Return what changes, in the order of the new rules.
+class RuleSetDifference(typing.NamedTuple):
+    """What changes from one set of rules to another.
+
+    :ivar changes: in the order of the new rules; removed ones come last.
+    :ivar rules: the new rules, with the UUIDs of the old ones that they are.
+    """
+
+    changes: list[RuleChange]
+    rules: list[model.Rule]
+
+
+def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
+    """Return what changes from old rules to new ones.
 
     A rule is the same one by its UUID; without one, by its description where
     that is unique in both; else by what it means, unless its author has given
     it another UUID.
-
-    :returns: the changes, and the new rules with the UUIDs of the old ones
-        that they are.
     """
     present = [{**rule.to_mapping(), 'position': float(number)}
                for number, rule in enumerate(old.rules, 1)]
@@ -163,7 +171,7 @@ def compare(old: ComparedRules, new: ComparedRules
         is_same = _same(old.meanings.get(fields['uuid']),
                         after.get(fields['uuid']))
         changes.append(_rule_change(step, is_same, named))
-    return changes, rules
+    return RuleSetDifference(changes, rules)
 
 
 def _rule_change(step: replacement.RuleStep, is_same: bool,
@@ -220,9 +228,9 @@ def _match(old: ComparedRules, new: ComparedRules,
         # description.
         is_named_first = (rule.uuid not in known
                           and rule.description in unnamed)
+        is_named = rule.uuid in new.named and not is_named_first
         uuid: str | None = rule.uuid
-        if rule.description and (
-                rule.uuid not in new.named or is_named_first):
+        if rule.description and not is_named:
             uuid = None
         wanted.append({'uuid': uuid, 'description': rule.description})
     matched = replacement.match(wanted, present)
@@ -231,20 +239,34 @@ def _match(old: ComparedRules, new: ComparedRules,
     for index, rule in enumerate(new.rules):
         if matched[index] is not None:
             continue
-        for old_rule in left:
-            uuid = old_rule['uuid']
-            if uuid in old.named and rule.uuid in new.named:
-                # Their author has given them different UUIDs.
-                continue
-            if _same(old.meanings[uuid], new.meanings[rule.uuid]):
-                matched[index] = replacement.Match(old_rule, 'meaning')
-                left.remove(old_rule)
-                break
+        same = _with_same_meaning(old, new, rule, left)
+        if same is not None:
+            matched[index] = replacement.Match(same, 'meaning')
+            left.remove(same)
     return matched
+
+
+def _with_same_meaning(old: ComparedRules, new: ComparedRules,
+                       rule: model.Rule,
+                       left: typing.Iterable[replacement.Fields]
+                       ) -> replacement.Fields | None:
+    """Return the first old rule that means the same as a new one.
+
+    :param left: the old rules that no new one is.
+    """
+    for old_rule in left:
+        uuid = old_rule['uuid']
+        if uuid in old.named and rule.uuid in new.named:
+            # Their author has given them different UUIDs.
+            continue
+        if _same(old.meanings[uuid], new.meanings[rule.uuid]):
+            return old_rule
+    return None
 
 
 def _same(one: typing.Mapping[str, typing.Any] | None,
           other: typing.Mapping[str, typing.Any] | None) -> bool:
+    """Return whether two meanings are the same; no rule means nothing."""
     return one is not None and other is not None and data_path.same(one, other)
 
 

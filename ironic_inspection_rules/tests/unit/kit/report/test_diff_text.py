@@ -3,6 +3,7 @@
 """What a change of rules changes can be read by people."""
 
 from ironic_inspection_rules.kit.report import diff_text
+from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import rule_diff
 from ironic_inspection_rules.tests.unit import base
 
@@ -13,7 +14,7 @@ class MarkdownTestCase(base.TestCase):
         text = diff_text.markdown(
             [rule_diff.RuleChange('@all `x` ``y``\n# head', 'changed', (
                 '+```', '+````', '+<img src=x>'))],
-            {('ok', 'ok', ('+ `',)): ['[a](b)']}, 1)
+            {machine_diff.SameTreatment('ok', 'ok', ('+ `',)): ['[a](b)']}, 1)
         self.assertIn('changed: ``` @all `x` ``y`` # head ```\n', text)
         self.assertIn('\n`````diff\n+```\n+````\n+<img src=x>\n`````\n',
                       text)
@@ -31,4 +32,5 @@ class MarkdownTestCase(base.TestCase):
 
     def test_many_machines_that_are_alike_are_counted(self):
         self.assertIn('`4`, `5 more`', diff_text.markdown(
-            [], {('ok', 'ok', ('+ x',)): list('0123456789')}, 10))
+            [], {machine_diff.SameTreatment('ok', 'ok', ('+ x',)): list(
+                '0123456789')}, 10))

@@ -61,10 +61,10 @@ class ActualTestCase(files.FilesTestCase):
             machine_test.load_node(None)))
         for expected in ('[]', '{has: []}'):
             path = self.write('e.yaml', f'm.json: {{traits: {expected}}}')
-            self.assertEqual([('m.json', '')], list(expectation.differences(
+            self.assertEqual([('m.json', '')], list(expectation.compare(
                 path, expectation.load(path), [actual])))
         path = self.write('e.yaml', 'm.json: {result: ok, traits: [CUSTOM_A]}')
-        [(_name, text)] = expectation.differences(
+        [(_name, text)] = expectation.compare(
             path, expectation.load(path), [actual])
         self.assertEqual(['-traits:', '-- CUSTOM_A'], [
             line for line in text.splitlines()[3:] if line[0] in '+-'])
@@ -76,7 +76,7 @@ class ActualTestCase(files.FilesTestCase):
         machine = self.write('m.json', files.INVENTORY)
         for actual, lines in (({}, []), (
                 {'error': 'too old'}, ['-error: null', '+error: too old'])):
-            [(_name, text)] = expectation.differences(
+            [(_name, text)] = expectation.compare(
                 path, expectation.load(path), [(machine, actual)])
             self.assertEqual(lines, [
                 line for line in text.splitlines()[3:] if line[0] in '+-'])

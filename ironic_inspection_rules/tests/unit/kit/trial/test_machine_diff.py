@@ -24,7 +24,9 @@ class MachineDiffTestCase(files.FilesTestCase):
             rule_diff.ComparedRules.load([self.write(name, text)])
             for name, text in (('old.yaml', old), ('new.yaml', new)))
         treated, = machine_diff.compare(
-            before.rules, rule_diff.compare(before, after)[1],
+            machine_test.RuleSet(before.rules, before.tables),
+            machine_test.RuleSet(rule_diff.compare(before, after).rules,
+                                 after.tables),
             machine_test.Nodes(), [self.write('m.json', inventory)],
             lambda count: None)
         return treated

@@ -74,13 +74,14 @@ class RunAllTestCase(MachinesTestCase):
 
     def run_all(self, *paths, nodes=None):
         count = []
-        tests = list(machine_test.run_all(
-            self.rules(), nodes or machine_test.Nodes(), paths,
-            [trial_text.TableListing.extract, trial_text.as_json],
-            count.append))
-        self.assertEqual(len(paths), sum(count))
-        return [row for row, _text in tests], [
-            json.loads(text) for _row, text in tests]
+        rows, texts = [
+            list(machine_test.run_all(
+                self.rules(), nodes or machine_test.Nodes(), paths, extract,
+                count.append))
+            for extract in (trial_text.TableListing.extract,
+                            trial_text.as_json)]
+        self.assertEqual(2 * len(paths), sum(count))
+        return rows, list(map(json.loads, texts))
 
     def test_a_broken_file_is_an_error_of_its_own(self):
         paths = [self.write('m/a.json', files.INVENTORY),
@@ -227,14 +228,14 @@ class ExpectationTestCase(MachinesTestCase):
 
     def differences(self, text, *trials):
         self.write('expected.yaml', text)
-        return [text for _name, text in expectation.differences(
+        return [text for _name, text in expectation.compare(
             self.path, expectation.load(self.path),
             map(expectation.actual, trials)) if text]
 
     def test_what_was_written_is_met(self):
         made = self.dell()
         expectation.dump(self.path, [expectation.actual(made)])
-        self.assertEqual([('m/a.json', '')], list(expectation.differences(
+        self.assertEqual([('m/a.json', '')], list(expectation.compare(
             self.path, expectation.load(self.path),
             [expectation.actual(made)])))
 

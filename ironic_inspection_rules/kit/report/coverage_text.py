@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What machines reach of rules, as a table for people."""
+
+import math
+
+from ironic_inspection_rules import escapes
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.terminal import table
+from ironic_inspection_rules.kit.trial import coverage
+from ironic_inspection_rules.kit.trial import machine_test
+
+_MOST_KEYS = 10
+
+
+def render(covered: coverage.Coverage) -> str:
+    """Return a line for each rule, one for each table, and the sum."""
+    rows = []
+    for rule in covered.rules:
+        missed = '\n'.join(covered.missed(rule))
+        percent = _percent(covered.percent_of(rule))
+        rows.append([machine_test.title(rule), percent, missed])
+    lines = [table.render([_('Rule'), _('Covered'), _('Not reached')], rows)]
+    for name in covered.tables:
+        keys = covered.unmatched(name)
+        if keys:
+            lines.append(_unmatched(name, keys, len(covered.tables[name])))
+    lines.append(_('Covered: %s') % _percent(covered.percent))
+    return '\n'.join(lines)
+
+
+def _unmatched(name: str, keys: list[str], rows: int) -> str:
+    """Return how many rows of a table no machine needed, and the first ones.
+
+    :param keys: of these rows.
+    :param rows: of the whole table.
+    """
+    first = ', '.join(keys[:_MOST_KEYS])
+    if len(keys) > _MOST_KEYS:
+        first += ', …'
+    text = _P('Table %(name)s: %(count)d row of %(rows)d matched no '
+              'machine: %(keys)s',
+              'Table %(name)s: %(count)d rows of %(rows)d matched no '
+              'machine: %(keys)s', len(keys))
+    return text % {
+        'name': name,
+        'count': len(keys),
+        'rows': rows,
+        'keys': escapes.shown(first),
+    }
+
+
+def _percent(share: float) -> str:
+    # Rounded down: 100 % means full coverage.
+    return f'{math.floor(share)} %'
