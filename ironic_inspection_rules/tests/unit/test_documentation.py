@@ -169,6 +169,17 @@ class PagesTestCase(base.TestCase):
             rooms, {'engine', 'kit'} | {
                 room for row in rows
                 for room in re.findall('``([a-z_/]+)``', row)})
+        behaviours = text.partition('   * - Behaviour\n')[2].partition(
+            'Non-goals')[0]
+        folder = package
+        for name in re.findall(r'``([a-z_/]+\.py)``', behaviours):
+            # Without a folder it is in that of the file before it.
+            if '/' in name or package.joinpath(name).exists():
+                path = package / name
+            else:
+                path = folder / name
+            self.assertTrue(path.is_file(), name)
+            folder = path.parent
         for name in re.findall('``([a-z_]+/[a-z_/.-]+)``', text):
             self.assertTrue(any(
                 root.joinpath(name).exists() for root in (
