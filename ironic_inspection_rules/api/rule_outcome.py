@@ -51,7 +51,7 @@ def find(node: Any, uuid: str, runs: list[Any],
             rules: repository.Repository) -> Answer:
     """Return what a rule did in the newest run, also that it did not match.
 
-    Why it did not match is not kept: it is decided again, on what its phase
+    Why it did not match is not kept: it is evaluated again, on what its phase
     found or, where that is not kept, on the data of that run and on the node
     as it is now.
 

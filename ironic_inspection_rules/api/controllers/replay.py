@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules/replay: kept inspections decided again."""
+"""/v1/inspection_rules/replay: replays of kept inspections."""
 
 from collections.abc import Collection, Iterator, Sequence
 import dataclasses
@@ -129,7 +129,7 @@ class _Replay:
             return {'outcome': replay.INCOMPARABLE, 'reason': str(exc)}
         # The answer has other inspections.
         except Exception as exc:
-            LOG.exception('Inspection %s cannot be decided again', row.uuid)
+            LOG.exception('Inspection %s cannot be replayed', row.uuid)
             return {'outcome': _ERROR,
                     'reason': exceptions.reason_of(exc)}
 

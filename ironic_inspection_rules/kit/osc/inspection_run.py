@@ -317,7 +317,7 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
     """Yield why a rule matched or did not, and what it changed."""
     yield _in_run(answer['run'])
     if answer['decided_again']:
-        yield _('Decided again, on the data of that run and the node as it '
+        yield _('Evaluated again, on the data of that run and the node as it '
                 'is now:')
     yield from _why(answer['conditions'] or (), answer)
     yield from map(change_line, answer['changes'])

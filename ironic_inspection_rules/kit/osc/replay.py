@@ -190,7 +190,7 @@ class _Result:
     def text(self) -> str:
         """Return the result as text."""
         if not self._counts:
-            return _('There is nothing to decide again: no such inspection '
+            return _('There is nothing to replay: no such inspection '
                      'is kept. Ironic keeps them for the days in '
                      '[inspection_rules]keep_history, which is 0 by '
                      'default.\n')

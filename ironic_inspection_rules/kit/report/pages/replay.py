@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of inspections that were decided again."""
+"""The page of inspections that were replayed."""
 
 from collections.abc import Mapping, Sequence
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept inspections decided again, through HTTP."""
+"""Replays of kept inspections, through HTTP."""
 
 import json
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept inspections are decided again, and compared with what they were."""
+"""Kept inspections are replayed, and compared with what they were."""
 
 import copy
 import json

@@ -65,7 +65,7 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         self.answer(NODES, page(), page())
         status, text = self.replay()
         self.assertEqual(0, status)
-        self.assertIn('nothing to decide again', text)
+        self.assertIn('nothing to replay', text)
         self.assertIn('keep_history', text)
 
     def test_what_ends_otherwise_is_told_with_what(self):

@@ -182,7 +182,7 @@ class RuleTestCase(base.TestCase):
         self.assertEqual(
             ['rule a (big) did not match',
              'in run r of today (inspection, ok)',
-             'Decided again, on the data of that run and the node as it is '
+             'Evaluated again, on the data of that run and the node as it is '
              'now:', 'because eq: false (values=[1, 2])'], self.lines())
 
     def test_so_is_what_it_did(self):

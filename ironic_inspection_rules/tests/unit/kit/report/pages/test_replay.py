@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of the page of inspections that were decided again."""
+"""The data of the page of inspections that were replayed."""
 
 from ironic_inspection_rules.kit.report.pages import replay
 from ironic_inspection_rules.kit.report.pages import shell
