@@ -41,7 +41,8 @@ class CookbookTestCase(test_shell.CallTestCase):
     def test_credentials_names_and_racks(self):
         rules = self.recipe(
             'Credentials, names and racks', 'machines.csv',
-            'serial,name,rack,bmc_user,bmc_password\na1,web-1,R1,root,hush\n')
+            'serial,name,rack,cpus,bmc_user,bmc_password\n'
+            'a1,web-1,R1,4,root,hush\n')
         result, changes = self.tried(rules, test_table.inventory('A1', 4))
         self.assertEqual('ok', result)
         self.assertIn(('/name', 'web-1'), changes)
