@@ -209,15 +209,22 @@ class IronTestCase(testtools.TestCase):
         return all(request['state'] in _ENDED for request in requests)
 
     def openstack(self, *arguments: str, ends_with: int = 0) -> str:
-        """Run a command as an operator does.
+        """Run a command of "openstack baremetal", see run_program."""
+        return self.run_program(
+            'openstack', '--os-auth-type', 'none', '--os-endpoint',
+            self.cloud.ironic.url, 'baremetal', *arguments,
+            ends_with=ends_with)
+
+    def run_program(self, name: str, *arguments: str,
+                    ends_with: int = 0) -> str:
+        """Run a program as an operator does.
 
         :param ends_with: its only right exit code.
         :returns: what it printed.
         """
         done = subprocess.run(
-            [*service.console_script('openstack'), '--os-auth-type', 'none',
-             '--os-endpoint', self.cloud.ironic.url, 'baremetal',
-             *arguments], capture_output=True, text=True)
+            [*service.console_script(name), *arguments],
+            capture_output=True, text=True)
         self.assertEqual(ends_with, done.returncode,
                          f'{done.stdout}{done.stderr}')
         return done.stdout
