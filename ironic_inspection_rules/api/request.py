@@ -127,53 +127,99 @@ def body(*, any_type: bool = False) -> Any:
 
     Its size, depth and charset are within what :func:`guard` and Ironic
     let through. Python would take NaN and infinity, which are no JSON
-    (RFC 8259 "Numbers") and could be stored, but not answered.
+    (RFC 8259 "Numbers") and could be stored, but not answered. Of two members
+    of one name it would drop the first, such as an action of a rule.
 
-    :param any_type: whether it may claim to be something else than JSON, as
-        it may for Ironic.
+    :param any_type: whether it may be what Ironic would take: claim to be
+        something else than JSON, and have a member twice.
     :returns: the document, None if there is no body.
     :raises: Invalid if the body is no such document.
+    :raises: InvalidBody if an object has a member twice, with its place.
     :raises: ClientSideError (415) if the body does not claim to be JSON.
     """
     if not (any_type or api.request.content_type.endswith('json')):
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
-    # NaN, infinity, and numbers that are too large for a float.
-    unusual = []
-
-    def parse_integer(text: str) -> int:
-        try:
-            return int(text)
-        except ValueError as exc:
-            # The digits that Python converts are limited.
-            raise ValueError(_('a number of %d characters has too many '
-                               'digits') % len(text)) from exc
-
-    def parse(text: str) -> float:
-        number = float(text)
-        if not math.isfinite(number):
-            unusual.append(text)
-        return number
-
+    reader = _Reader()
+    hook = None
+    if not any_type:
+        hook = reader.read_object
     try:
         # A byte order mark may be ignored (RFC 8259).
         text = api.request.body.decode('utf-8-sig')
         document = None
         if text:
             document = json.loads(
-                text, parse_float=parse, parse_constant=parse,
-                parse_int=parse_integer)
+                text, parse_float=reader.read_float,
+                parse_constant=reader.read_float, parse_int=_read_integer,
+                object_pairs_hook=hook)
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc
-    if unusual:
+    if reader.unusual:
         place = _place_of_unusual_number(document)
         raise exceptions.Invalid(
             _('The request is not valid JSON: %(place)s: %(text)s is no JSON '
               'number') % {'place': exceptions.shortened(place) or '/',
-                           'text': exceptions.shortened(unusual[0])})
+                           'text': exceptions.shortened(reader.unusual[0])})
+    if reader.doubled:
+        raise exceptions.InvalidBody([_twice(document, *reader.doubled[0])])
     return document
+
+
+class _Reader:
+    """Reads numbers and objects, and notes what Python takes and we do not.
+
+    ``unusual`` has NaN, infinity, and numbers that are too large for a float;
+    ``doubled`` has objects with a member that is there twice, and its name.
+    """
+
+    def __init__(self) -> None:
+        self.unusual: list[str] = []
+        self.doubled: list[tuple[dict[str, Any], str]] = []
+
+    def read_float(self, text: str) -> float:
+        number = float(text)
+        if not math.isfinite(number):
+            self.unusual.append(text)
+        return number
+
+    def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(members)
+        if len(made) != len(members):
+            names = [name for name, _value in members]
+            twice = next(name for name in names if names.count(name) > 1)
+            self.doubled.append((made, twice))
+        return made
+
+
+def _read_integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as exc:
+        # The digits that Python converts are limited.
+        raise ValueError(_('a number of %d characters has too many digits')
+                         % len(text)) from exc
+
+
+def _twice(document: Any, found: dict[str, Any], name: str
+           ) -> exceptions.Problem:
+    """Return the problem of an object that has a member twice.
+
+    Its pointer is empty where the object is not in the document: it has been
+    dropped with another member that is there twice.
+    """
+    pointer = ''
+    for parts, value in path.walk(document):
+        # Another object may be equal to it.
+        if value is found:
+            pointer = path.pointer([*parts, name])
+            break
+    return exceptions.Problem(pointer, _(
+        'key "%(name)s" is there twice (%(place)s)') % {
+            'name': suggestion.shown(name),
+            'place': exceptions.shortened(pointer) or '/'})
 
 
 def _place_of_unusual_number(document: Any) -> str:

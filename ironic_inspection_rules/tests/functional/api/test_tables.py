@@ -3,6 +3,7 @@
 """Tables of the rule set, through the API."""
 
 import copy
+import json
 from unittest import mock
 
 from ironic.common import context
@@ -101,6 +102,24 @@ class PutTestCase(Base):
         self.assertEqual(1, answer['revision'])
         self.assertEqual(['unchanged'],
                          [step['outcome'] for step in answer['tables']])
+
+    def test_a_column_that_is_there_twice_changes_nothing(self):
+        text = json.dumps({'rules': [RULE], 'tables': {'machines': MACHINES}})
+        for twice, place in (
+                (text.replace('"rack": "r1"', '"rack": "r1", "rack": "r9"'),
+                 '/tables/machines/rows/0/rack'),
+                (text.replace('"actions":', '"actions": [], "actions":'),
+                 '/rules/0/actions'),
+                (text.replace('"key":', '"rows": [], "key":'),
+                 '/tables/machines/rows')):
+            request = webob.Request.blank(
+                '/v1/inspection_rules', method='PUT', body=twice.encode(),
+                headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+                content_type='application/json')
+            answer = request.get_response(self.app)
+            self.assertEqual(400, answer.status_int, answer.text)
+            self.assertIn(f'is there twice ({place})', answer.text)
+        self.assertEqual('r1', self.table().row('A1')['rack'])
 
     def test_tables_that_are_not_named_go(self):
         self.put(rules=[], tables={})

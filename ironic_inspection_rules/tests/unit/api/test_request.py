@@ -27,11 +27,28 @@ DOCUMENTS = st.recursive(
 
 class BodyTestCase(base.TestCase):
 
-    def read(self, body, content_type='application/json'):
+    def read(self, body, content_type='application/json', **options):
         posted = webob.Request.blank('/', method='POST', body=body)
         posted.content_type = content_type
         with fixtures.MonkeyPatch('ironic.api.request', posted):
-            return request.body()
+            return request.body(**options)
+
+    def test_a_member_that_is_there_twice_is_refused(self):
+        for text, pointer in (
+                (b'{"a": 1, "a": 1}', '/a'),
+                (b'{"a": [{"b": {}}, {"b/c": {"b": 1, "d": 2, "b": 3}}]}',
+                 '/a/1/b~1c/b'),
+                (b'{"a": {}, "b": {"c": 0, "c": 1}}', '/b/c'),
+                # The object itself is lost.
+                (b'{"a": {"b": 0, "b": 1}, "a": 1}', '')):
+            exc = self.assertRaises(exceptions.InvalidBody, self.read, text)
+            problem, = exc.problems
+            self.assertEqual(pointer, problem.pointer)
+            self.assertIn(f'is there twice ({pointer or "/"})', str(exc))
+
+    def test_a_ramdisk_may_send_a_member_twice(self):
+        self.assertEqual({'a': 2}, self.read(b'{"a": 1, "a": 2}',
+                                             any_type=True))
 
     @hypothesis.given(DOCUMENTS)
     def test_json_is_read(self, document):
