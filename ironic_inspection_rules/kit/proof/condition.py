@@ -9,12 +9,16 @@ without one, and unknown values, make guesses.
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import functools
 import json
 import typing
 
 import z3
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import (
+    arguments as engine_arguments,  # noqa: H301
+)
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -320,12 +324,44 @@ def _arguments(op: registry.Op, bound: dict[str, typing.Any],
                 # One list is the values themselves.
                 several = written[0]
             for part in several:
-                arguments.append(_Argument(
-                    '', expression.evaluate(part, scope)))
+                value = expression.evaluate(part, scope)
+                arguments.append(_Argument('', values.transform(
+                    value, functools.partial(_part_of_list, op))))
         else:
+            value = values.transform(
+                expression.evaluate(written, scope),
+                functools.partial(_instead_of_missing, op, declared))
             arguments.append(_Argument(
-                name, expression.argument(declared, written, scope)))
+                name, expression.converted(declared, value)))
     return arguments
+
+
+def _instead_of_missing(op: registry.Op, declared: engine_arguments.Argument,
+                        alternative: values.Alternative) -> values.Value:
+    """Return what an op is given, before that is read as another type."""
+    if not alternative.is_missing:
+        return values.only(alternative)
+    if op.plugin.SEES_MISSING and declared.type in engine_arguments.TYPES:
+        # What stands for "missing" is of none of these types.
+        return values.FAILED
+    if op.plugin.ACCEPTS_MISSING and not op.plugin.SEES_MISSING:
+        # Null is no value of most types, and stands for a default.
+        return values.const(None)
+    return values.only(alternative)
+
+
+def _part_of_list(op: registry.Op,
+                  alternative: values.Alternative) -> values.Value:
+    """Return one of any number of values that an op is given."""
+    if alternative.is_missing and _asks_missing(op):
+        # The whole list is missing then, and has no items to be given.
+        return values.FAILED
+    return values.only(alternative)
+
+
+def _asks_missing(op: registry.Op) -> bool:
+    """Return whether an op asks about a value that is missing."""
+    return bool(op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING)
 
 
 def _guess(op: registry.Op, bound: dict[str, typing.Any], inverted: bool,
@@ -354,13 +390,10 @@ def _decide(op: registry.Op, names: Sequence[str], chosen: Alternatives,
 
     :raises: :class:`.logic.Untranslatable` where the solver cannot say.
     """
-    asks_missing = op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING
-    ended = _ended(chosen, asks_missing, machine)
+    ended = _ended(chosen, _asks_missing(op), machine)
     if ended is not None:
         # Also with "!", a condition without a value does not hold.
         return ended
-    if not op.plugin.SEES_MISSING:
-        chosen = tuple(map(_null_if_missing, chosen))
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
     for alternative in chosen:
@@ -377,12 +410,6 @@ def _decide(op: registry.Op, names: Sequence[str], chosen: Alternatives,
     if inverted:
         return truth.inverted()
     return truth
-
-
-def _null_if_missing(alternative: values.Alternative) -> values.Alternative:
-    if alternative.is_missing:
-        return values.Const(None)
-    return alternative
 
 
 def _operands(op: registry.Op, names: Sequence[str], chosen: Alternatives,

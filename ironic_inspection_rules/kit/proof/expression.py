@@ -113,7 +113,11 @@ def _until(alternative: values.Alternative, parts: list[Value],
 def argument(declared: arguments.Argument, written: typing.Any,
              scope: Scope) -> Value:
     """Return an argument, read as the type that its op declares."""
-    value = evaluate(written, scope)
+    return converted(declared, evaluate(written, scope))
+
+
+def converted(declared: arguments.Argument, value: Value) -> Value:
+    """Return the value of an argument as the type that its op declares."""
     if not declared.converts:
         return value
     return values.transform(value, functools.partial(_converted, declared))

@@ -11,18 +11,21 @@ SECONDS = 3600.0
 
 
 class Leisure(fixtures.Fixture):
-    """Limits the solver by its steps only.
+    """Limits the solver by its steps.
 
     :param steps_of_check: those of the product if not given.
     :param steps_of_search: for all checks of a search; as above.
+    :param seconds: for checks that go on without a step, as the solver has
+        them with some random rules. Others must not come near it.
     """
 
     def __init__(self, steps_of_check: int = effort.CHECK.steps,
-                 steps_of_search: int = effort.STEPS_OF_SEARCH) -> None:
+                 steps_of_search: int = effort.STEPS_OF_SEARCH,
+                 seconds: float = SECONDS) -> None:
         super().__init__()
         self._limits = {
-            'CHECK': effort.Limit(steps_of_check, SECONDS),
-            'LANGUAGE': effort.Limit(effort.LANGUAGE.steps, SECONDS),
+            'CHECK': effort.Limit(steps_of_check, seconds),
+            'LANGUAGE': effort.Limit(effort.LANGUAGE.steps, seconds),
             'STEPS_OF_SEARCH': steps_of_search}
 
     def _setUp(self) -> None:

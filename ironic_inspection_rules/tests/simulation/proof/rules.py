@@ -189,7 +189,11 @@ class Grammar:
                                     chance.choice(vocabulary.VERSIONS)]}}
 
     def _third_party(self, item: bool) -> Entry:
-        return {'op': 'third-party', 'args': {'value': self.field(item)}}
+        if self._chance.random() < .6:
+            return {'op': 'third-party', 'args': {'value': self.field(item)}}
+        names = self._chance.sample(('value', 'limit', 'name'), 2)
+        return {'op': 'third-typed', 'args': {
+            'value': 'a', **{name: self.field(item) for name in names}}}
 
     def _inspector(self, item: bool) -> Entry:
         """Return a condition of ironic-inspector, which is decided first."""

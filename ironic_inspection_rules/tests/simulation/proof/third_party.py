@@ -21,6 +21,16 @@ class ThirdCondition(plugin.Condition):
         return 'a' in str(value)
 
 
+class ThirdTyped(plugin.Condition):
+    """Holds up to a limit of a type, and sees null for what is missing."""
+
+    ACCEPTS_MISSING = True
+
+    def __call__(self, value: typing.Any, limit: int = 4,
+                 name: str = 'a') -> bool:
+        return limit <= 4 and name in ('a', 'None') and value != 'b'
+
+
 class ThirdAction(plugin.Action):
     """Writes somewhere, and does not declare where; it fails for null."""
 
@@ -54,6 +64,7 @@ class Installed(fixtures.Fixture):
             found = load(group)
             if group == registry.CONDITIONS:
                 found['third-party'] = ThirdCondition
+                found['third-typed'] = ThirdTyped
             elif group == registry.ACTIONS:
                 found['third-party'] = ThirdAction
                 found['third-trait'] = ThirdTrait

@@ -123,6 +123,19 @@ THEMES = (
           places=('/extra/n', '/resource_class'), data=('/n',),
           literals=(4, 5, '4', 4.5),
           filters=('abs', 'round', 'int', 'float', 'add(1)', 'divide(2)')),
+    # Numbers that Python rounds when it calculates with them.
+    Theme(('plugin_data.n', 'plugin_data.tags | length'),
+          ('comparison', 'comparison', 'state'), ('set', 'data', 'fail'),
+          places=('/extra/n', '/resource_class'), data=('/n',),
+          literals=(0.1, 0.3, 1, 3, 2 ** 53 + 1, 1e16, 1e23, 10 ** 23),
+          filters=('add(1)', 'subtract(3)', 'multiply(3)', 'divide(3)',
+                   'divide(0.1)', 'divide(1024)', 'float', 'int',
+                   'round(-1)')),
+    # What may be missing, for an op that takes null instead.
+    Theme(('plugin_data.n', 'plugin_data.t', 'node.extra.n'),
+          ('third_party', 'third_party', 'comparison', 'state'),
+          ('set', 'delete', 'data', 'fail'), places=('/extra/n',),
+          data=('/n', '/t'), literals=(1, 5, 'a', 'b', None)),
     # Places that rules make of what a machine sends.
     Theme((*_EXTRA, 'plugin_data.t'), ('state', 'comparison'),
           ('set_made', 'delete', 'set'), places=('/extra/m', '/extra/m/k'),
