@@ -124,14 +124,19 @@ class Known:
         self._replace.setdefault(key, replace)
 
     def add_octets(self, text: str) -> None:
-        """Add a MAC address, or a longer one, in any notation."""
+        """Add a MAC address, an EUI-64 or a longer one, in any notation."""
         digits = re.sub('[^0-9a-f]', '', lowered(text))
+        # The four digits in the middle of the last sixteen.
+        filling = digits[-10:-6]
         if len(digits) < _EUI_64:
-            # Without the type of a BOOTIF.
+            # A BOOTIF has the type of the hardware before the address.
             digits = digits[-_MAC:]
-        elif digits[-10:-6] in _FILLINGS:
+        elif filling in _FILLINGS:
+            # An EUI-64 that is made of a MAC address. What is before it, such
+            # as the prefix of a GID, is that of a network and not of a port.
             digits = digits[-_EUI_64:]
         if len(set(digits)) == 1:
+            # Zeros, or ff everywhere: that is no machine's own address.
             return
         self._add(_spaced(digits), digits, self._forms.octets)
         if len(digits) == _MAC and digits not in self._macs:
