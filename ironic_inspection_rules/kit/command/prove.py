@@ -83,7 +83,7 @@ class Prove(arguments.FileCommand):
             self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
         if parsed_args.equivalent:
-            questions.append(question.EQUIVALENT)
+            questions.append(question.DIFFERENT)
         rule_set = self._load(parsed_args.files)
         other = self._load(parsed_args.equivalent)
         # In the order in which they run.

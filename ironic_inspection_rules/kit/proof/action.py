@@ -53,7 +53,8 @@ class Actions:
         self._scope = scope
         self._messages = messages
         self._deadline = deadline
-        self._effects = effect.Effects(self._machine, passed, state, traits)
+        self._effects = effect.SymbolicEffects(
+            self._machine, passed, state, traits)
 
     @property
     def state(self) -> states.State:

@@ -34,7 +34,7 @@ class ActionCall:
     bound: dict[str, typing.Any]
 
 
-class Effects:
+class SymbolicEffects:
     """What the actions of one rule do, one after another.
 
     ``when`` in its methods is when an action is done at all: each of them
@@ -418,20 +418,20 @@ def _names_capability(text: str) -> bool:
     return bool(text) and ',' not in text and ':' not in text
 
 
-Translation = Callable[[Effects, ActionCall, Formula, Given], None]
+Translation = Callable[[SymbolicEffects, ActionCall, Formula, Given], None]
 
 TRANSLATIONS: dict[str, Translation] = {
-    'set-attribute': Effects.attribute,
-    'del-attribute': Effects.attribute,
-    'set-port-attribute': Effects.attribute,
-    'del-port-attribute': Effects.attribute,
-    'set-plugin-data': Effects.plugin_data,
-    'unset-plugin-data': Effects.plugin_data,
-    'extend-attribute': Effects.extend,
-    'extend-plugin-data': Effects.extend,
-    'set-capability': Effects.capability,
-    'unset-capability': Effects.capability,
-    'add-trait': Effects.trait,
-    'remove-trait': Effects.trait,
-    'set-traits': Effects.traits,
+    'set-attribute': SymbolicEffects.attribute,
+    'del-attribute': SymbolicEffects.attribute,
+    'set-port-attribute': SymbolicEffects.attribute,
+    'del-port-attribute': SymbolicEffects.attribute,
+    'set-plugin-data': SymbolicEffects.plugin_data,
+    'unset-plugin-data': SymbolicEffects.plugin_data,
+    'extend-attribute': SymbolicEffects.extend,
+    'extend-plugin-data': SymbolicEffects.extend,
+    'set-capability': SymbolicEffects.capability,
+    'unset-capability': SymbolicEffects.capability,
+    'add-trait': SymbolicEffects.trait,
+    'remove-trait': SymbolicEffects.trait,
+    'set-traits': SymbolicEffects.traits,
 }

@@ -221,12 +221,19 @@ class SymbolicMachine:
         return text.facets[key]
 
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> typing.Any:
-        """Return a number that places a text in an order such as versions'.
+        """Return the place of a text in an order that the solver lacks.
+
+        The order of versions is such a one. Two texts compare as their places
+        do. Which number a place is, is decided last, by :meth:`settle`: until
+        then a text may come between any two others.
 
         :param key: returns what the text is ordered by.
+        :returns: a real number of the solver; texts with one key have one.
         """
         known = key(text)
         if known not in self._ranks:
+            # Real as all ranks are, those of fields among them, so that they
+            # compare without a conversion.
             self._ranks[known] = z3.Real(f'rank {len(self._ranks)}')
         return self._ranks[known]
 

@@ -29,7 +29,14 @@ from ironic_inspection_rules.kit.proof import witness as witnesses
 from ironic_inspection_rules.plugins.actions import schema
 
 DEAD, SHADOWED, CONFLICT = 'dead', 'shadowed', 'conflict'
-GAP, EQUIVALENT = 'gap', 'equivalent'
+GAP = 'gap'
+DIFFERENT = 'equivalent'
+"""Whether two sets of rules treat some machine differently.
+
+Users call the question by the name of its option, ``--equivalent``. Its answer
+is "no" where the two are equivalent, as a "yes" always has a witness.
+"""
+
 OF_RULES = (DEAD, SHADOWED, CONFLICT)
 YES, NO, UNKNOWN = 'yes', 'no', 'unknown'
 
@@ -63,7 +70,7 @@ class Proof:
 
     :param rules: in the order they run in, phase by phase.
     :param seconds: what all answers together may take.
-    :param other: another set, which :data:`EQUIVALENT` compares with.
+    :param other: another set, which :data:`DIFFERENT` compares with.
     :param tables: those that the rules read, by name.
     :param other_tables: those of the other set.
     """
@@ -82,6 +89,8 @@ class Proof:
         self._same_tables = _same_tables(tables or {}, other_tables or {})
         self._inspection = inspections.SymbolicInspection(
             self._machine, self._deadline, everything)
+        # How each rule went, as far as they were followed. Where that ends
+        # with an error, questions about the rules before have answers.
         self._passed: list[states.RulePass] = []
         # Why not all rules were followed; "" if they were.
         self._stopped = ''
@@ -94,15 +103,16 @@ class Proof:
             self._stopped = _place_of(exc)
         self._search = search.MachineSearch(self._machine, self._deadline)
         self._engine = witnesses.Engine(tables)
+        # A machine that each rule matches, by the number of the rule.
         self._met: dict[int, Witness] = {}
+        # All machines found so far: they often answer for another rule.
         self._pool: list[Witness] = []
 
     def answers(self, questions: Iterable[str]) -> Iterator[Answer]:
         """Answer questions, each about the rules or pairs that it concerns.
 
         :param questions: of :data:`OF_RULES`, ``gap:`` with a path, and
-            :data:`EQUIVALENT`: whether the other set treats some machine
-            differently.
+            :data:`DIFFERENT`: of the other set.
         """
         for question in questions:
             for numbers in self._concerned(question):
@@ -127,7 +137,7 @@ class Proof:
         """Answer a question of the rules with these numbers."""
         asks: dict[str, Callable[..., Answer | None]] = {
             DEAD: self._dead, SHADOWED: self._shadowed,
-            CONFLICT: self._conflict, EQUIVALENT: self._equivalent}
+            CONFLICT: self._conflict, DIFFERENT: self._different}
         ask = asks.get(question, functools.partial(self._gap, question))
         try:
             return ask(*numbers)
@@ -225,24 +235,25 @@ class Proof:
             # It is dead, which is another question.
             return None
         without = [*self._rules[:number], *self._rules[number + 1:]]
+        # Machines that were found before cost no search.
         for machine in (met, *self._pool):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
-        found, wanted = None, logic.FALSE
         for wanted in self._effects(passed, without, number):
             found = self._search.find(wanted)
-            if found is not None:
-                break
-        if found is None:
-            if self._engine.differs(self._rules, without, met):
-                raise Unclear('the engine decides otherwise')
-            return Answer(SHADOWED, rules, YES, 'whatever it does, other '
-                          'rules do, undo or prevent', met)
-        if self._engine.differs(self._rules, without, found) or (
-                self._leaves_lasting(passed.rule, found)):
+            if found is None:
+                continue
+            is_left = self._engine.differs(
+                self._rules, without, found) or (
+                self._leaves_lasting(passed.rule, found))
+            if not is_left:
+                raise Unclear(self._search.reasons(wanted))
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
-        raise Unclear(self._search.reasons(wanted))
+        # The machine shows a match for which nothing is left: the engine
+        # has said so above.
+        return Answer(SHADOWED, rules, YES, 'whatever it does, other '
+                      'rules do, undo or prevent', met)
 
     def _effects(self, passed: states.RulePass, without: Sequence[model.Rule],
                  number: int) -> list[logic.Formula]:
@@ -275,6 +286,10 @@ class Proof:
 
     def _ends_differ(self, one: states.State,
                      other: states.State) -> logic.Formula:
+        """Return when two inspections of a machine end differently.
+
+        Rules do not change the inventory.
+        """
         return logic.disj(one.result != other.result, *(
             values.differ(self._machine, one.roots[name], other.roots[name])
             for name in ('node', 'plugin_data', 'ports')))
@@ -300,11 +315,12 @@ class Proof:
             except Unclear as exc:
                 # Another pair of writes may show it.
                 unclear = str(exc)
-            else:
-                if answer.verdict == YES:
-                    return answer
+                continue
+            if answer.verdict == YES:
+                return answer
         if unclear:
             raise Unclear(unclear)
+        # Rules that write to no common place are no answer: it is trivial.
         if any(pair.overlap(mine.place, theirs.place)
                for mine in one.writes for theirs in other.writes):
             return Answer(CONFLICT, rules, NO)
@@ -314,6 +330,8 @@ class Proof:
         self._deadline.left()
         path = _place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
+        # What nobody knows may be missing or null: a machine where it is has
+        # to be confirmed as any other.
         lacks_it = logic.disj(
             self._machine.may_lack(end), self._machine.may_be_null(end),
             values.when(end, _is_nothing))
@@ -327,16 +345,16 @@ class Proof:
         return self._confirmed(question, (), wanted, confirms,
                                f'no rule gives it {pair.as_text(path)}')
 
-    def _equivalent(self) -> Answer:
+    def _different(self) -> Answer:
         if not self._same_tables:
             raise Unclear(_('the tables differ'))
         if _same(self._rules, [rule for rule in self._other
                                if rule.mode != model.OFF]):
-            return Answer(EQUIVALENT, (), NO)
+            return Answer(DIFFERENT, (), NO)
         self._deadline.left()
         end = self._inspection.run(self._other)
         return self._confirmed(
-            EQUIVALENT, (), self._ends_differ(self._end, end),
+            DIFFERENT, (), self._ends_differ(self._end, end),
             functools.partial(self._engine.differs, self._rules, self._other),
             'a machine is treated differently')
 

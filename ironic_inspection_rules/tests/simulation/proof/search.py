@@ -75,7 +75,7 @@ class Search:
         oracle = Oracle(one, everywhere)
         proof = question.Proof(one, leisure.SECONDS, other)
         given: dict[tuple[str, tuple[str, ...]], str] = {}
-        for answer in proof.answers([question.EQUIVALENT, *QUESTIONS]):
+        for answer in proof.answers([question.DIFFERENT, *QUESTIONS]):
             kind = answer.question.partition(':')[0]
             self.verdicts[kind, answer.verdict] += 1
             named = tuple(rule.description for rule in answer.rules)
@@ -130,7 +130,7 @@ class Oracle:
             if not self._has_gap(self._engine.evaluate(
                     self._rules, answer.witness), path):
                 return (answer.witness,)
-        if kind == question.EQUIVALENT:
+        if kind == question.DIFFERENT:
             if answer.verdict == question.NO:
                 return self._first(lambda number: self._engine.differs(
                     self._rules, other, self._machines[number]))

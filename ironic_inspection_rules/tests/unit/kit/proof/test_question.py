@@ -157,7 +157,7 @@ class QuestionTestCase(base.TestCase):
 
     def equivalent(self, one, other):
         (answer,) = question.Proof(one, SECONDS, other).answers(
-            [question.EQUIVALENT])
+            [question.DIFFERENT])
         return answer
 
     def one(self, asked, *entries):
