@@ -175,7 +175,10 @@ class FilterTranslation:
     def _tier(self, term: typing.Any) -> Value:
         """Return the label of the highest bound that a number reaches."""
         found = values.const(self._given.get('default', data_path.ABSENT))
-        for bound, label in sorted(self._given['table'], key=_bound):
+        # The last bound that is reached decides here, and of equal bounds the
+        # first one of the table is to.
+        backwards = reversed(self._given['table'])
+        for bound, label in sorted(backwards, key=_bound):
             found = values.choose(term >= logic.number(bound),
                                   values.const(label), found)
         return found

@@ -31,6 +31,8 @@ MATCHED = {
     'a bound that is a float': (
         [('eq', '{plugin_data.x | tier([[1e23, "a"]])}', 'a'),
          ('lt', X, 10 ** 23)], 99999999999999991611392),
+    'the first of two equal bounds': (
+        [('eq', '{plugin_data.x | tier([[8, "a"], [8.0, "b"]])}', 'a')], 9),
     'a sum that is rounded': (
         [('eq', '{plugin_data.x | add(1)}', X), ('is-true', X)], 1e16),
     'a sum that is rounded up to a bound': (
