@@ -10,6 +10,7 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import text as texts
 from ironic_inspection_rules.kit.proof import value as values
 
 Value = values.Value
@@ -89,8 +90,9 @@ def _is_key(alternative: values.SolverTerm, key: str,
             return logic.negated(term)
         return logic.FALSE
     if not z3.is_int(term):
-        # The text of a fraction always has one of these.
-        if set(key) & set('.e'):
+        # Which text a float has, the solver does not know. But many keys are
+        # that of none, such as serial numbers.
+        if texts.may_be_float(key):
             return None
         return logic.FALSE
     try:

@@ -12,6 +12,7 @@ for one beyond it, and the answer is unknown.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
+import re
 import typing
 
 import z3
@@ -30,6 +31,12 @@ FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
 
 Compute = Callable[[str], Sequence[typing.Any]]
 Answers = Callable[[str], bool]
+
+
+def may_be_float(text: str) -> bool:
+    """Return whether a text is perhaps that of a float, and of no integer."""
+    return bool(re.fullmatch(FLOAT, text)) and not (
+        re.fullmatch(INTEGER, text))
 
 
 def pattern_of(number: typing.Any) -> str:
