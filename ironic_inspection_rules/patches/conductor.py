@@ -38,7 +38,7 @@ ADAPTER = name.Name(
     'ironic.common.image_service', 'TLSHTTPAdapter',
     "api-call does not keep to Ironic's options for TLS", required=False)
 
-NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
+NAMES: tuple[name.Name, ...] = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
 if ADAPTER.find():
     # A release without the class never had those options for TLS, so that no
     # warning is due there.

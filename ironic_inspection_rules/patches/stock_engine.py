@@ -110,7 +110,7 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
     return None
 
 
-def _run_rule(rule: dict[str, Any], task: Task, inventory: dict[str, Any],
+def _run_rule(rule: Mapping[str, Any], task: Task, inventory: dict[str, Any],
               plugin_data: dict[str, Any]) -> None:
     """Carry out the actions of a rule if its conditions hold."""
     check_rule = CHECK_RULE.find()
