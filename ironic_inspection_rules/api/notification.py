@@ -43,9 +43,12 @@ def emitted(context: Any, rule: rule_object.Rule,
 
 def _as_ironic(rule: rule_object.Rule) -> Any:
     """Return a rule as the object of Ironic that notifications take."""
-    fields = {name: value for name, value in rule.as_dict().items()
-              if name in objects.InspectionRule.fields}
-    # Ironic redacts these since release 38 only.
+    fields = {}
+    for name, value in rule.as_dict().items():
+        # Ours has more of them, such as mode and vars.
+        if name in objects.InspectionRule.fields:
+            fields[name] = value
+    # Ironic withholds those of a sensitive rule since release 38 only.
     operations = {name: fields[name] for name in model.OPERATIONS}
     fields.update(stored_rule.content(rule, operations, instead=[]))
     return objects.InspectionRule(**fields)

@@ -121,6 +121,10 @@ class _Growing:
                 % self._most)
 
     def _growth(self, operation: dict[str, Any], document: Any) -> int:
+        """Return how many characters an operation adds to a document.
+
+        What it takes away counts as a negative number.
+        """
         op = operation['op']
         if op == 'test':
             return 0
@@ -139,8 +143,13 @@ class _Growing:
         return growth
 
     def _added(self, value: Any, target: jsonpointer.JsonPointer) -> int:
-        return (self._budget.measure(value, len(target.parts))
-                + sum(map(len, target.parts)))
+        """Return the size of a value at its place, with the names of it.
+
+        :raises: BudgetExceeded if it would be nested too deep there.
+        """
+        size_of_names = sum(len(name) for name in target.parts)
+        size_of_value = self._budget.measure(value, len(target.parts))
+        return size_of_names + size_of_value
 
 
 def _is_inserted(target: jsonpointer.JsonPointer, document: Any) -> bool:

@@ -102,13 +102,13 @@ def _has_many_rows(tables: Any) -> bool:
 
 def _compile(rules: repository.Repository, posted: Sequence[Any], tables: Any,
              prune: bool) -> Plans:
-    """Compile given rules and tables among the stored ones."""
-    _read, present = rule_object.Rule.read_rule_set(api.request.context)
-    steps = rule_set.decide(posted, present, prune, new_uuid=_uuid_of)
+    """Compile posted rules and tables among the stored ones."""
+    _revision, stored = rule_object.Rule.read_rule_set(api.request.context)
+    steps = rule_set.decide(posted, stored, prune, new_uuid=_uuid_of)
     decided = rule_set.decide_tables(tables, prune)
     rule_set.check_tables(steps, len(posted), decided.tables)
-    return rules.compile(rules.with_stored(replacement.rules_after(steps)),
-                         decided.tables)
+    stored_afterwards = replacement.rules_after(steps)
+    return rules.compile(rules.with_stored(stored_afterwards), decided.tables)
 
 
 @functools.lru_cache(_KEPT)
@@ -127,9 +127,11 @@ def _compile_kept(rules: repository.Repository, _revision: int | None,
 def _uuid_of(index: int, rule: Mapping[str, Any]) -> str:
     """Return a UUID made of the content and the place of a new rule.
 
-    It is the same on each page of a fleet: the answers name rules by it.
+    It is the same for every page of a fleet: the answers name rules by it.
     """
-    content = {name: value for name, value in rule.items() if name != 'uuid'}
+    content = dict(rule)
+    # A new rule may have the field all the same, with null in it.
+    content.pop('uuid', None)
     text = f'{index} {json.dumps(content, sort_keys=True)}'
     digest = hashlib.sha256(text.encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))

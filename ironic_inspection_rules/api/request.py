@@ -235,8 +235,8 @@ def _place_of_unusual_number(document: Any) -> str:
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    # 1.0 is none: what takes it for one may not take it for a number of rows.
-    # Nor is True.
+    # For jsonschema 1.0 is an integer, but a limit of rows must not be one.
+    # Nor is True, which is an int of Python.
     return type(value) is int
 
 
@@ -256,7 +256,7 @@ def checked(document: Any, schema: Mapping[str, Any]) -> Any:
     errors = _Validator(schema).iter_errors(document)
     # No more are looked for: a large document could have very many.
     first_errors = itertools.islice(errors, exceptions.MOST_PROBLEMS)
-    problems = list(map(_problem, first_errors))
+    problems = [_problem(error) for error in first_errors]
     if problems:
         raise exceptions.InvalidBody(problems)
     if 'properties' not in schema:
@@ -283,6 +283,7 @@ def _detail(error: jsonschema.ValidationError) -> str:
     if error.validator == 'type' and not name:
         return _('The request must be a JSON object')
     if error.validator == 'type':
+        # Null stands for a member that is not given, so it is not named.
         types = [_NAMES_OF_TYPES.get(kind, kind)
                  for kind in error.validator_value if kind != 'null']
         return _('"%(name)s" must be of the type %(type)s') % {
@@ -293,7 +294,8 @@ def _detail(error: jsonschema.ValidationError) -> str:
         return _('"%s" is needed') % '", "'.join(missing)
     if error.validator == 'enum':
         # None stands for a member that is not given.
-        values = list(filter(None, error.validator_value))
+        values = [value for value in error.validator_value
+                  if value is not None]
         return f'"{name}" {suggestion.not_one_of(error.instance, values)}'
     return _('"%(name)s" must be %(what)s') % {
         'name': name, 'what': error.schema['description']}

@@ -82,10 +82,13 @@ class Route:
         """
         if len(path) != len(self.parts):
             return None
-        pairs = list(zip(self.parts, path, strict=True))
-        if any(mine != given for mine, given in pairs if mine[0] != '{'):
-            return None
-        return [given for mine, given in pairs if mine[0] == '{']
+        parts_of_any_text = []
+        for expected, part in zip(self.parts, path, strict=True):
+            if expected.startswith('{'):
+                parts_of_any_text.append(part)
+            elif part != expected:
+                return None
+        return parts_of_any_text
 
     def answer(self, *path: str) -> Any:
         """Check a request, and call the handler."""

@@ -48,12 +48,12 @@ class _RuleSet:
 
 
 def find(node: Any, uuid: str, runs: list[Any],
-            rules: repository.Repository) -> Answer:
+         rules: repository.Repository) -> Answer:
     """Return what a rule did in the newest run, also that it did not match.
 
-    Why it did not match is not kept: it is evaluated again, on what its phase
-    found or, where that is not kept, on the data of that run and on the node
-    as it is now.
+    Why it did not match is not kept: its conditions are checked once more, on
+    what its phase found or, where that is not kept, on the data of that run
+    and on the node as it is now.
 
     :param runs: the newest run kept of the node, whole, if there is one.
     :returns: the answer; its ``run`` is that one.
@@ -65,7 +65,8 @@ def find(node: Any, uuid: str, runs: list[Any],
     run = runs[0]
     context = api.request.context
     past = _rules_of(context, run.revision, rules)
-    rule = next((rule for rule in past.rules if rule.uuid == uuid), None)
+    rules_by_uuid = {rule.uuid: rule for rule in past.rules}
+    rule = rules_by_uuid.get(uuid)
     answer = _unmatched(rule, uuid, run)
     recorded = _recorded(run.phases, uuid)
     if recorded is not None:
@@ -77,7 +78,7 @@ def find(node: Any, uuid: str, runs: list[Any],
     is_later = not is_of_run and _was_made_after(context, uuid, run)
     if rule is None or is_later:
         raise _not_there(node, uuid, run, is_later)
-    answer.update(_decide_again(node, run, rule, rules, past))
+    answer.update(_check_again(node, run, rule, rules, past))
     if past.revision != run.revision and not answer['reason']:
         answer['reason'] = _(
             'The rules of revision %d are not kept any more; these are '
@@ -114,8 +115,8 @@ def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
     began = run.started_at or run.created_at
     if stored.created_at is None or began is None:
         return False
-    return bool(timeutils.normalize_time(stored.created_at)
-                > timeutils.normalize_time(began))
+    created_at = timeutils.normalize_time(stored.created_at)
+    return bool(created_at > timeutils.normalize_time(began))
 
 
 def _not_there(node: Any, uuid: str, run: Any, is_later: bool
@@ -181,33 +182,37 @@ def _rules_of(context: Any, revision: int | None, rules: repository.Repository
     return _RuleSet(rules.in_force(context), current.tables, current.revision)
 
 
-def _decide_again(node: Any, run: Any, rule: model.Rule,
-                  rules: repository.Repository, past: _RuleSet) -> Answer:
-    """Decide a rule on the data of a run, where they are still there."""
+def _check_again(node: Any, run: Any, rule: model.Rule,
+                 rules: repository.Repository, past: _RuleSet) -> Answer:
+    """Check the conditions of a rule on the data of a run, if it has any.
+
+    :returns: the members of the answer that this is known of.
+    """
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
     plans = rules.compile(past.rules, past.tables)
-    known = _kept(node, run, rule.phase, plans)
-    if known is not None:
-        outcome = evaluation.evaluate(plans, known, [rule.phase],
+    facts_of_phase = _facts_of_phase(node, run, rule.phase, plans)
+    if facts_of_phase is not None:
+        outcome = evaluation.evaluate(plans, facts_of_phase, [rule.phase],
                                       limits=limits.by_phase())
     else:
         context = api.request.context
         inventory, plugin_data = _data(context, node, run)
-        known = facts.read(context, node, inventory, plugin_data)
-        if not known.inventory and not known.plugin_data:
+        if not inventory and not plugin_data:
             return {'reason': _('It did not match. Why is not known: the data '
                                 'of that run are not kept.')}
+        facts_of_node = facts.read(context, node, inventory, plugin_data)
         # All phases: the earlier ones change what the rule finds.
-        outcome = evaluation.evaluate(plans, known, limits=limits.by_phase())
+        outcome = evaluation.evaluate(plans, facts_of_node,
+                                      limits=limits.by_phase())
     for rule_trace in outcome.traces:
         if rule_trace.rule.uuid == rule.uuid:
             conditions = [condition._asdict()
                           for condition in rule_trace.conditions]
-            decided = {'conditions': conditions, 'decided_again': True}
+            answer = {'conditions': conditions, 'decided_again': True}
             if rule_trace.matched:
-                decided['reason'] = _would_match(rule, run)
-            return decided
+                answer['reason'] = _would_match(rule, run)
+            return answer
     if outcome.error:
         reason = _('It was not its turn: an earlier rule ended the '
                    'inspection.')
@@ -226,8 +231,8 @@ def _would_match(rule: model.Rule, run: Any) -> str:
              'changed since.')
 
 
-def _kept(node: Any, run: Any, phase: str, plans: replay.Plans
-          ) -> working_copy.Facts | None:
+def _facts_of_phase(node: Any, run: Any, phase: str, plans: replay.Plans
+                    ) -> working_copy.Facts | None:
     """Return what a phase of a run found, None where that is not kept."""
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)

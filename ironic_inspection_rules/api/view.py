@@ -59,10 +59,14 @@ def page(resource: str, items: Sequence[Any], limit: int,
 
 def _next_link(resource: str, limit: int, marker: Any) -> str:
     """Return the link to the next page, with the parameters of this one."""
-    parameters = [(name, value) for name, value in api.request.GET.items()
-                  if name not in ('limit', 'marker')]
+    # Pairs, not a mapping: one name may be there several times.
+    parameters = []
+    for name, value in api.request.GET.items():
+        if name not in ('limit', 'marker'):
+            parameters.append((name, value))
     parameters += [('limit', limit), ('marker', marker)]
-    return str(link.build_url(resource, '?' + parse.urlencode(parameters)))
+    query = parse.urlencode(parameters)
+    return str(link.build_url(resource, f'?{query}'))
 
 
 def chosen_fields(query: Mapping[str, Any], brief: Sequence[str],

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Iterable
 import contextlib
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironic import api
 from ironic.api.controllers import link
@@ -31,8 +31,6 @@ from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import body_limit
 
 Answer = dict[str, Any]
-_Decided = tuple[model.Rule, int | None]
-"""A rule, and the revision of the rule set to store it beside."""
 
 CREATION_ORDER = 'id'
 SORT_KEYS = (CREATION_ORDER, *(name for name in view.BRIEF_FIELDS
@@ -52,7 +50,19 @@ RULE_SET = {
 """Body of a request to replace the rule set."""
 
 
+class _NewFields(NamedTuple):
+    """What a stored rule is to be, see :func:`_change`.
+
+    ``base`` is the revision of the rule set that this was decided on, None if
+    it does not matter.
+    """
+
+    rule: model.Rule
+    base: int | None
+
+
 def _scope(_name: str, value: str) -> str:
+    # PostgreSQL refuses the character in a query.
     if '\0' in value:
         raise exceptions.Invalid(_('There is no such scope'))
     return value
@@ -73,8 +83,10 @@ def get_all(query: Answer) -> Answer:
     """List rules."""
     fields = view.chosen_fields(query, view.BRIEF_FIELDS, view.FIELDS)
     limit = api_utils.validate_limit(query['limit'])
-    filters = {name: query[name] for name in ('scope', 'phase')
-               if query[name] is not None}
+    filters = {}
+    for name in ('scope', 'phase'):
+        if query[name] is not None:
+            filters[name] = query[name]
     rules = page(
         api.request.context, start.rules().built_in, filters,
         sort_key=query['sort_key'], descending=query['sort_dir'] == 'desc',
@@ -119,8 +131,9 @@ def page(context: Any, built_in: Iterable[model.Rule],
         del uuids[:uuids.index(marker) + 1]
     uuids = uuids[:most]
     stored_uuids = [uuid for uuid in uuids if uuid not in own]
-    stored = {rule.uuid: rule for rule
-              in rule_object.Rule.list(context, {'uuid': stored_uuids})}
+    stored = {}
+    for rule in rule_object.Rule.list(context, {'uuid': stored_uuids}):
+        stored[rule.uuid] = rule
     rules = [own.get(uuid) or stored.get(uuid) for uuid in uuids]
     if None not in rules:
         return rules
@@ -187,12 +200,13 @@ class _RuleOrder:
 def get_one(rule_uuid: str, query: Answer) -> Answer:
     """Show one rule."""
     uuid = _uuid(rule_uuid)
-    built_in = (rule for rule in start.rules().built_in if rule.uuid == uuid)
-    rule = next(built_in, None) or _stored(uuid)
     fields = query['fields']
     if fields is None:
         fields = view.FIELDS
-    return view.represent(rule, fields)
+    for rule in start.rules().built_in:
+        if rule.uuid == uuid:
+            return view.represent(rule, fields)
+    return view.represent(_stored(uuid), fields)
 
 
 def create(body: Any) -> Answer:
@@ -229,14 +243,15 @@ def store(parsed: model.Rule, base: int | None = None) -> rule_object.Rule:
 
 def update(rule_uuid: str, operations: Any) -> Answer:
     """Change some fields of a rule."""
-    def decide(rule: rule_object.Rule) -> _Decided:
-        fields = patch.apply(
-            {name: rule[name] for name in model.WRITABLE}, operations,
-            body_limit.size(api.request.path))
+    def decide(rule: rule_object.Rule) -> _NewFields:
+        before = {name: rule[name] for name in model.WRITABLE}
+        fields = patch.apply(before, operations,
+                             body_limit.size(api.request.path))
         try:
             parsed = validation.parse(fields, start.rules().ops)
-            return parsed, _check_tables(parsed)
+            return _NewFields(parsed, _check_tables(parsed))
         except exceptions.InvalidRule as exc:
+            # Of a sensitive rule, the error must not show the content.
             refused = stored_rule.refusal(rule, exc)
             raise refused from refused.__cause__
 
@@ -245,21 +260,24 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 
 def replace(rule_uuid: str, body: Any) -> Answer:
     """Replace a rule whole."""
-    def decide(rule: rule_object.Rule) -> _Decided:
+    def decide(rule: rule_object.Rule) -> _NewFields:
         ops = start.rules().ops
         if not isinstance(body, dict):
-            return validation.parse(body, ops), None
+            # It is refused there.
+            return _NewFields(validation.parse(body, ops), None)
         # What a client has just read may come back with its changes.
-        shown = view.represent(rule)
-        fields = {name: value for name, value in body.items()
-                  if name not in view.READ_ONLY or value != shown[name]}
+        as_shown = view.represent(rule)
+        fields = {}
+        for name, value in body.items():
+            if name not in view.READ_ONLY or value != as_shown[name]:
+                fields[name] = value
         replacing = {**fields, 'uuid': rule.uuid}
         if 'uuid' in fields:
-            raise exceptions.InvalidRule(exceptions.first_of([
-                exceptions.Problem('/uuid', validation.READ_ONLY),
-                *validation.validate(replacing, ops)]))
+            problems = [exceptions.Problem('/uuid', validation.READ_ONLY),
+                        *validation.validate(replacing, ops)]
+            raise exceptions.InvalidRule(exceptions.first_of(problems))
         parsed = validation.parse(replacing, ops)
-        return parsed, _check_tables(parsed)
+        return _NewFields(parsed, _check_tables(parsed))
 
     return _change(rule_uuid, decide)
 
@@ -306,12 +324,12 @@ def _uuid(text: str) -> str:
     except exceptions.Invalid as exc:
         rules = [*start.rules().built_in,
                  *rule_object.Rule.list(api.request.context)]
-        found = [rule.uuid for rule in rules if rule.description == text]
-        if not found:
+        uuids = [rule.uuid for rule in rules if rule.description == text]
+        if not uuids:
             raise
         raise exceptions.Invalid(
             _('%(expected)s, the description of %(uuids)s') % {
-                'expected': exc, 'uuids': ', '.join(found)}) from exc
+                'expected': exc, 'uuids': ', '.join(uuids)}) from exc
 
 
 def _changeable(rule_uuid: str) -> rule_object.Rule:
@@ -323,23 +341,26 @@ def _changeable(rule_uuid: str) -> rule_object.Rule:
 
 
 def _change(rule_uuid: str,
-            decide: Callable[[rule_object.Rule], _Decided]) -> Answer:
+            decide: Callable[[rule_object.Rule], _NewFields]) -> Answer:
     """Change a rule, and again where another change of rules came first.
 
     :param decide: called with the stored rule, returns what it is to be.
     """
     def change() -> Answer:
         rule = _changeable(rule_uuid)
-        parsed, base = decide(rule)
-        fields = parsed.to_mapping()
+        new = decide(rule)
+        fields = new.rule.to_mapping()
         if stored_rule.would_open(rule, fields):
             raise exceptions.Invalid(
                 _('A sensitive inspection rule stays sensitive'))
         # Only what differs: a field that is set counts as changed.
-        rule.update({name: value for name, value in fields.items()
-                     if not model.same(name, rule[name], value)})
+        differing = {}
+        for name, value in fields.items():
+            if not model.same(name, rule[name], value):
+                differing[name] = value
+        rule.update(differing)
         with notification.emitted(api.request.context, rule, 'update'):
-            rule.save(base=base)
+            rule.save(base=new.base)
         return view.represent(rule)
 
     return rule_set.decided_anew(change)

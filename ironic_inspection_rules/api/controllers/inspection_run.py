@@ -39,7 +39,6 @@ FIELDS = (*BRIEF_FIELDS, 'phases')
 DATA_FIELDS = ('inventory', 'plugin_data')
 """Fields with what the machine sent, only of one run and where asked for."""
 
-
 _REFERENCES = ('chassis_uuid', 'portgroup_uuid')
 """Attributes of which Ironic's objects have another one, the ``id``."""
 
@@ -126,8 +125,8 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
     :raises: NotFound if no kept run has set the value.
     """
     place, present = _place(node, path, trait, port)
-    kept = [(run, run.phases, run.places) for run in runs]
-    setting = run_explain.find(kept, place)
+    runs_with_records = [(run, run.phases, run.places) for run in runs]
+    setting = run_explain.find(runs_with_records, place)
     if not isinstance(setting, run_explain.SettingChange):
         raise _not_found(node, len(runs), trait or path, port, setting)
     describe = functools.partial(_describe, setting, place, present)
@@ -174,7 +173,7 @@ def _not_found(node: Any, count: int, what: str | None, port: str | None,
     """Build the error for a value that no kept run has set.
 
     :param count: how many runs are kept.
-    :param uncertain: UUIDs of rules of which is not told what they set.
+    :param uncertain: UUIDs of sensitive rules, which may have set it.
     """
     known_port = _port(node, port)
     if port is not None:

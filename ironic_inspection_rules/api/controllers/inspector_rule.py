@@ -53,15 +53,19 @@ def replace(uuid: str, body: Any) -> Answer:
 
     def change() -> Answer:
         rule, _form_before = _find(uuid)
-        wanted = body
+        document = body
         if isinstance(body, dict):
-            wanted = {**body, 'uuid': rule.uuid}
-        parsed = _parse(wanted)
-        rule.update({name: getattr(parsed, name)
-                     for name in ('description', 'scope')})
-        rule.update({name: list(getattr(parsed, name))
-                     for name in model.OPERATIONS})
-        rule.update({model.VARS: {}})
+            document = {**body, 'uuid': rule.uuid}
+        parsed = _parse(document)
+        # The other fields, such as the priority, have no words in the old
+        # language, and stay. Vars would be of no use to what it can say.
+        rule.update({
+            'description': parsed.description,
+            'scope': parsed.scope,
+            'conditions': list(parsed.conditions),
+            'actions': list(parsed.actions),
+            model.VARS: {},
+        })
         with notification.emitted(api.request.context, rule, 'update'):
             rule.save()
         return _represent(rule, _form(rule))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules/statistics: what is counted of each rule."""
+"""/v1/inspection_rules/statistics: how often rules ran and matched."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,11 +14,10 @@ from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.rule_set import repository
 
 _OF_RULE = ('uuid', 'description', 'phase', 'mode')
-_COUNTED: dict[str, Any] = {
+_NO_COUNTS: dict[str, Any] = {
     'runs': 0, 'matched': 0, 'failed': 0, 'audited': 0, 'seconds': 0.0,
     'last_matched_at': None, 'last_matched_node': None, 'since': None}
-FIELDS = (*_OF_RULE, *_COUNTED)
-
+FIELDS = (*_OF_RULE, *_NO_COUNTS)
 
 QUERY = {'fields': request.fields(FIELDS),
          'sort_key': request.one_of(FIELDS), 'sort_dir': request.SORT_DIR}
@@ -29,11 +28,13 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
     # What this process has counted is not in the database yet.
     keeping.counter().flush()
     context = api.request.context
-    counted = {row['rule_uuid']: row for row
-               in rule_statistics.RuleStatistics.list(context)}
-    rules = repository.order(start.rules().in_force(context))
-    rows = [_represent(rule, counted.get(rule.uuid, _COUNTED))
-            for rule in rules]
+    counts_by_uuid = {}
+    for counts in rule_statistics.RuleStatistics.list(context):
+        counts_by_uuid[counts['rule_uuid']] = counts
+    rows = []
+    for rule in repository.order(start.rules().in_force(context)):
+        counts = counts_by_uuid.get(rule.uuid, _NO_COUNTS)
+        rows.append(_represent(rule, counts))
     sort_key = query['sort_key']
     if sort_key is not None:
         def key(row: dict[str, Any]) -> tuple[bool, Any]:
@@ -42,11 +43,15 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
 
         rows.sort(key=key, reverse=query['sort_dir'] == 'desc')
     fields = query['fields'] or FIELDS
-    return {'statistics': [
-        {name: row[name] for name in fields} for row in rows]}
+    statistics = []
+    for row in rows:
+        statistics.append({name: row[name] for name in fields})
+    return {'statistics': statistics}
 
 
-def _represent(rule: Any, counted: Mapping[str, Any]) -> dict[str, Any]:
+def _represent(rule: Any, counts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the statistics of a rule as clients see them."""
     row = {name: getattr(rule, name) for name in _OF_RULE}
-    row.update({name: counted[name] for name in _COUNTED})
+    for name in _NO_COUNTS:
+        row[name] = counts[name]
     return row

@@ -214,7 +214,8 @@ def read(context: Any, page: fleet_page.Page
                 _ident, uuid = item
                 if uuid in nodes.by_uuid:
                     awaited -= 1
-            # Not by a name, which would keep it while the next is read.
+            # Without a name, which would hold the machines of this group in
+            # memory while those of the next are read.
             yield nodes.machines(
                 group, inspection_data.find_all(context, portion))
         yield nodes.machines(left, {})
@@ -324,10 +325,11 @@ def _represent(plans: posted_rules.Plans, outcome: evaluation.Evaluation
 def _validates(facts: working_copy.Facts) -> bool | None:
     """Check if a node has the traits of its instance, if it has any."""
     node = facts.node or {}
-    wanted = data_path.get(node, ('instance_info', working_copy.TRAITS))
-    if wanted is None or wanted is data_path.ABSENT:
+    required = data_path.get(node, ('instance_info', working_copy.TRAITS))
+    if required is None or required is data_path.ABSENT:
         return None
-    return deploy.problem(wanted, node.get(working_copy.TRAITS) or ()) is None
+    present = node.get(working_copy.TRAITS) or ()
+    return deploy.problem(required, present) is None
 
 
 def _not_tried(machine: RequestedMachine, problem: str | None) -> Entry:
