@@ -29,10 +29,11 @@ _MOST_SHARED = 1000
 """Values of a column that are kept once, however many rows have them."""
 
 
-class Content(typing.NamedTuple):
-    """The rows of a file, and the line of each, counted from one.
+class TableText(typing.NamedTuple):
+    """What is in a file.
 
-    ``columns`` are the names in the header.
+    ``lines`` are the numbers of the lines at which the rows begin, counted
+    from one; ``columns`` are the names in the header.
     """
 
     rows: list[dict[str, typing.Any]]
@@ -41,7 +42,7 @@ class Content(typing.NamedTuple):
 
 
 def read(path: str, data: bytes, encoding: str,
-         types: typing.Mapping[str, str]) -> Content:
+         types: typing.Mapping[str, str]) -> TableText:
     """Read rows under a header.
 
     :param data: what is in the file.
@@ -62,8 +63,10 @@ def read(path: str, data: bytes, encoding: str,
             problem = _header_problem(cells)
             if problem:
                 fail(problem, line)
-            names = [cell.strip() for cell in cells]
-            columns = [_Column(name, types.get(name)) for name in names]
+            columns = []
+            for cell in cells:
+                name = cell.strip()
+                columns.append(_Column(name, types.get(name)))
             continue
         if len(cells) > len(columns):
             fail(_('the row has %(cells)d cells, and there are %(columns)d '
@@ -83,11 +86,14 @@ def read(path: str, data: bytes, encoding: str,
         lines.append(line)
     if columns is None:
         fail(_('the file is empty: its first line must name the columns'), 1)
-    return Content(rows, lines, [column.name for column in columns])
+    return TableText(rows, lines, [column.name for column in columns])
 
 
 class _Records:
-    """Yields each record that is not blank, with the line it begins at."""
+    """The records of a file that are not blank.
+
+    Iterating yields the line at which a record begins, and its cells.
+    """
 
     def __init__(self, path: str, data: bytes, encoding: str) -> None:
         self._path = path
@@ -129,14 +135,17 @@ class _Records:
         return skipped, ','
 
     def _delimiter(self, header: str, line: int) -> str:
-        plain = _QUOTED.sub('', header)
-        found = [mark for mark in _DELIMITERS if mark in plain]
-        if len(found) > 1:
+        """Return the delimiter in a header, a comma if there is none."""
+        outside_quotes = _QUOTED.sub('', header)
+        present = [mark for mark in _DELIMITERS if mark in outside_quotes]
+        if len(present) > 1:
             raise exceptions.InvalidDocument(
                 self._path,
                 _('the header has commas, semicolons or tabs beside one '
                   'another; put the names in quotes'), (line, 1))
-        return found[0] if found else ','
+        if not present:
+            return ','
+        return present[0]
 
 
 class _Column:

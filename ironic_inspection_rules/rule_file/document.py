@@ -190,18 +190,22 @@ def _read(path: str) -> str:
 
 def parse(path: str, text: str) -> Document:
     """Read the rules of a file whose text is known; see :func:`load`."""
-    read = _compose(path, text, _content)
-    doubtful = [entry for entry in read.entries
-                if isinstance(entry, dict) and 'actions' not in entry]
-    if any(map(_is_machine, doubtful)):
+    parsed = _compose(path, text, _content)
+    without_actions = []
+    for entry in parsed.entries:
+        if isinstance(entry, dict) and 'actions' not in entry:
+            without_actions.append(entry)
+    # Files that people take for files of rules: the general message, that
+    # actions are missing, would not help them.
+    if any(_is_machine(entry) for entry in without_actions):
         raise exceptions.InvalidDocument(
             path, _('this is the inventory of a machine, not a file of '
                     'rules'))
-    if any(map(_is_abridged, doubtful)):
+    if any(_is_abridged(entry) for entry in without_actions):
         raise exceptions.InvalidDocument(
             path, _('the API lists these rules without their conditions and '
                     'actions; ask for them with detail=true'))
-    return read
+    return parsed
 
 
 def _is_machine(entry: dict[str, typing.Any]) -> bool:
@@ -232,13 +236,19 @@ def _content(text: str) -> _Content:
     tables: list[tuple[yaml.Node, yaml.Node]] = []
     for node in nodes:
         tables += form.tables(node)
-    if not any(map(form.has_tables, nodes)):
+    if not any(form.has_tables(node) for node in nodes):
+        # A file without the key says nothing of tables; one with an empty
+        # mapping says that there are none.
         return _Content(entries)
     return _Content(entries, tables)
 
 
 def _compose(path: str, text: str,
              split: typing.Callable[[str], _Content]) -> Document:
+    """Read a file whose text is known.
+
+    :param split: returns the nodes of the text that become entries.
+    """
     try:
         content = split(text)
         places: dict[tuple[int, str], Place] = {}
@@ -250,7 +260,7 @@ def _compose(path: str, text: str,
                 places[index, pointer] = _place(node)
                 if yaml_scalar.reads_otherwise(node):
                     plain[index, pointer] = node.value
-        tables = None
+        tables: tuple[WrittenTable, ...] | None = None
         if content.tables is not None:
             tables = tuple(_table(path, name, node, text)
                            for name, node in content.tables)
@@ -261,6 +271,7 @@ def _compose(path: str, text: str,
 
 def _table(path: str, name: yaml.Node, node: yaml.Node, text: str
            ) -> WrittenTable:
+    """Read a table of a file; its rows apart from the rest."""
     rows = None
     if isinstance(node, yaml.MappingNode):
         yaml_text.check_names(node)
@@ -309,6 +320,7 @@ def _items(text: str) -> _Content:
 
 def _values(node: yaml.Node, pointer: str
             ) -> typing.Iterator[tuple[str, yaml.Node]]:
+    """Yield a node and all in it, with the pointers to them."""
     yield pointer, node
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):

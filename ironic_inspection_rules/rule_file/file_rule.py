@@ -102,14 +102,15 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
     if isinstance(entry, dict):
-        given = entry.get('uuid')
-        if given is None:
-            given = json.dumps(entry, sort_keys=True, default=str)
-        if isinstance(given, str) and not uuidutils.is_uuid_like(given):
-            entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, given))}
+        name = entry.get('uuid')
+        if name is None:
+            # YAML has values that JSON has not, such as dates.
+            name = json.dumps(entry, sort_keys=True, default=str)
+        if isinstance(name, str) and not uuidutils.is_uuid_like(name):
+            entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, name))}
     if validation.is_old(entry):
-        return dataclasses.replace(
-            translate.parse(entry, ops, only_known=True), built_in=True)
+        rule = translate.parse(entry, ops, only_known=True)
+        return dataclasses.replace(rule, built_in=True)
     return validation.parse(entry, ops, built_in=True)
 
 
@@ -193,29 +194,33 @@ def place_name(pointer: str) -> str:
     ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``.
     """
     words: list[str] = []
-    tokens: data_path.Path = ()
+    tokens: list[str] = []
     if pointer:
-        tokens = data_path.parse(pointer)
+        tokens = list(data_path.parse(pointer))
     while tokens:
-        match tokens:
-            case (str(name), str(number), *rest) if (
-                    name in _NAMES and number.isdecimal()):
-                count = int(number) + 1
-                if name == 'conditions' and words:
-                    words[-1] += f'.{count}'
-                else:
-                    words.append(_NAMES[name] % count)
-            case ('args', str(name), *rest):
-                # The number of an argument says little, and what is inside
-                # of one is near.
-                if not name.isdecimal():
-                    words.append(name)
-                rest = []
-            case (model.VARS, str(name), *rest):
-                words.append(f'{model.VARS}.{name}')
-            case (str(name), *rest):
-                words.append(name)
-        tokens = tuple(rest)
+        name = tokens.pop(0)
+        following = ''
+        if tokens:
+            following = tokens[0]
+        if name in _NAMES and following.isdecimal():
+            tokens.pop(0)
+            number = int(following) + 1
+            if name == 'conditions' and words:
+                # It is in a group: its number follows that of the group.
+                words[-1] += f'.{number}'
+            else:
+                words.append(_NAMES[name] % number)
+        elif name == 'args' and tokens:
+            # The number of an argument says little, and what is inside of one
+            # is near.
+            if not following.isdecimal():
+                words.append(following)
+            break
+        elif name == model.VARS and tokens:
+            tokens.pop(0)
+            words.append(f'{model.VARS}.{following}')
+        else:
+            words.append(name)
     return ', '.join(words)
 
 
@@ -301,16 +306,17 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
     :param inside: under which key they have conditions.
     :param skip: pointers to those that are left out.
     """
-    found = []
-    known: typing.Mapping[str, registry.Op] = ops.conditions
+    operations_read = []
+    ops_by_name: typing.Mapping[str, registry.Op] = ops.conditions
     if inside == 'when':
-        known = ops.actions
+        # Only actions have conditions under this key.
+        ops_by_name = ops.actions
     for index, operation in enumerate(written):
         place = f'{pointer}/{index}'
         if place in skip:
             continue
         name, inverted = model.split_op(operation['op'])
-        op = known[name]
+        op = ops_by_name[name]
         bound, _problems = op.signature.bind(operation.get('args'))
         inner = read(operation.get(inside) or (), f'{place}/{inside}', ops)
         arguments = {}
@@ -319,6 +325,6 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
                 arguments[argument.name] = bound[argument.name]
             elif not argument.required:
                 arguments[argument.name] = argument.default
-        found.append(Operation(place, op, operation, inverted, arguments,
-                               tuple(inner)))
-    return found
+        operations_read.append(Operation(
+            place, op, operation, inverted, arguments, tuple(inner)))
+    return operations_read

@@ -32,7 +32,9 @@ def read(target: Target) -> dict[str, str]:
 
 
 def _as_text(capabilities: dict[str, str]) -> str:
-    return ','.join(f'{name}:{value}' for name, value in capabilities.items())
+    """Return the text of capabilities, in their order."""
+    items = [f'{name}:{value}' for name, value in capabilities.items()]
+    return ','.join(items)
 
 
 def _write(target: Target, capabilities: dict[str, str],

@@ -105,9 +105,11 @@ class Replace(plugin.Filter):
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., typing.Any]:
         replace_paid = super().bind(arguments)
-        old, new = arguments['old'], arguments['new']
+        old = arguments['old']
+        new = arguments['new']
         count = arguments.get('count', -1)
-        # Up to this length the result is free, even if all of it matches.
+        # Up to this length the result is free: in the worst case, an empty
+        # old text, the new one comes before each character and at the end.
         longest = (_FREE - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:

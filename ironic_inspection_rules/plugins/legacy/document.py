@@ -46,18 +46,23 @@ def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     :param steps: names and indices, from the document on.
     :returns: steps that begin with the name of a root.
     """
-    taken = tuple(steps)
-    match taken:
-        case ('inventory', *_rest):
-            return taken
-        case ('interfaces' | 'all_interfaces', name, 'lldp_processed', *rest):
-            return ('plugin_data', 'parsed_lldp', name, *rest)
-        case ('interfaces' | 'all_interfaces', name, value, *rest) if (
-                value in interface.NOW):
-            taken = (taken[0], name, interface.NOW[value], *rest)
-    if taken and taken[0] in NOW:
-        return (*NOW[taken[0]].split('.'), *taken[1:])
-    return ('plugin_data', *taken)
+    path = tuple(steps)
+    if not path:
+        return ('plugin_data',)
+    first, *rest = path
+    if first == 'inventory':
+        return path
+    is_in_interface = (first in ('interfaces', 'all_interfaces')
+                       and len(rest) >= 2)
+    if is_in_interface:
+        name, field, *below = rest
+        if field == 'lldp_processed':
+            return ('plugin_data', 'parsed_lldp', name, *below)
+        if field in interface.NOW:
+            rest = [name, interface.NOW[field], *below]
+    if first in NOW:
+        return (*NOW[first].split('.'), *rest)
+    return ('plugin_data', first, *rest)
 
 
 class InspectorData(dict[str, typing.Any]):
@@ -184,11 +189,11 @@ def _root_disk(document: InspectorData) -> typing.Any:
     skips_none = skipped in (None, [], data_path.ABSENT)
     if not isinstance(hints, dict) or not skips_none:
         raise KeyError('root_disk')
-    wanted = {}
+    expected = {}
     for name, hint in hints.items():
         if not isinstance(hint, str) or _OPERATOR.search(hint):
             raise KeyError('root_disk')
-        wanted[name] = hint.strip().lower()
+        expected[name] = hint.strip().lower()
     disks = document.inventory.get('disks')
     if not isinstance(disks, list):
         raise KeyError('root_disk')
@@ -196,8 +201,9 @@ def _root_disk(document: InspectorData) -> typing.Any:
     for disk in disks:
         if not isinstance(disk, dict):
             continue
-        if all(str(disk.get(name)).strip().lower() == hint
-               for name, hint in wanted.items()):
+        present = {name: str(disk.get(name)).strip().lower()
+                   for name in expected}
+        if present == expected:
             return disk
     raise KeyError('root_disk')
 

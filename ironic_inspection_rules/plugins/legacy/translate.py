@@ -31,7 +31,6 @@ _OLDER_ARGUMENTS = {'key': 'path'}
 # The only required argument that may be null.
 _NULLABLE = ('set-attribute', 'value')
 
-
 _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
 """The fields of a rule in the API of ironic-inspector."""
 
@@ -50,16 +49,13 @@ def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
     if not isinstance(rule, dict):
         raise exceptions.InvalidRule(
             [Problem('', _('a rule must be a mapping'))])
-    fields: dict[str, typing.Any] = {
-        name: rule.get(name) or None
-        for name in ('uuid', 'description', 'scope')}
+    fields: dict[str, typing.Any] = {}
+    for name in ('uuid', 'description', 'scope'):
+        # Any empty value, such as "", meant the same as none.
+        fields[name] = rule.get(name) or None
     problems: list[Problem] = []
     if only_known:
-        problems += [
-            suggestion.unknown_at(
-                data_path.pointer([name]),
-                _('field of a rule of ironic-inspector'), name, _FIELDS)
-            for name in rule if name not in _FIELDS]
+        problems += _unknown_fields(rule)
     for name, translate in (('conditions', _condition), ('actions', _action)):
         operations = rule.get(name, [])
         if not isinstance(operations, list):
@@ -67,17 +63,37 @@ def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
             continue
         fields[name] = []
         for index, operation in enumerate(operations):
-            translated, found = translate(operation, ops)
+            translated, problems_of_operation = translate(operation, ops)
             fields[name].append(translated)
-            problems += [problem.below(f'/{name}/{index}')
-                         for problem in found]
-    reported = {_operation_of(each.pointer) for each in problems}
-    problems += [problem.at(problem.pointer.replace('/args', '', 1))
-                 for problem in validation.validate(fields, ops)
-                 if _operation_of(problem.pointer) not in reported]
+            for problem in problems_of_operation:
+                problems.append(problem.below(f'/{name}/{index}'))
+    places_with_problems = {_operation_of(problem.pointer)
+                            for problem in problems}
+    for problem in validation.validate(fields, ops):
+        # What could not be translated has problems that its author would not
+        # understand, beside the one that is reported already.
+        if _operation_of(problem.pointer) not in places_with_problems:
+            # The old language has the arguments in the operation itself.
+            pointer = problem.pointer.replace('/args', '', 1)
+            problems.append(problem.at(pointer))
     if problems:
         raise exceptions.InvalidRule(exceptions.first_of(problems))
     return validation.parse(fields, ops)
+
+
+def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
+    """Return the problems of fields that the API of inspector does not have.
+
+    :param rule: the rule in the old language.
+    """
+    kind = _('field of a rule of ironic-inspector')
+    problems = []
+    for name in rule:
+        if name not in _FIELDS:
+            pointer = data_path.pointer([name])
+            problems.append(
+                suggestion.unknown_at(pointer, kind, name, _FIELDS))
+    return problems
 
 
 def _operation_of(pointer: str) -> str:
@@ -110,29 +126,37 @@ def _operation(operation: typing.Any, word: str,
     """Translate an operation.
 
     :param word: the key with its name.
+    :returns: the operation, empty if it cannot be translated; and its
+        problems, with pointers into the old operation.
     """
     if not isinstance(operation, dict):
         return {}, [Problem('', _('must be a mapping'))]
     name = operation.get(word)
     op = ops.get(f'{PREFIX}{name}')
     if not isinstance(name, str) or op is None:
-        known = sorted(op_name.removeprefix(PREFIX) for op_name in ops
-                       if op_name.startswith(PREFIX))
-        return {}, [suggestion.not_one_of_at(f'/{word}', name, known)]
-    given = {_OLDER_ARGUMENTS.get(key, key): value
-             for key, value in operation.items() if key != word}
+        old_names = []
+        for op_name in ops:
+            if op_name.startswith(PREFIX):
+                old_names.append(op_name.removeprefix(PREFIX))
+        return {}, [suggestion.not_one_of_at(f'/{word}', name,
+                                             sorted(old_names))]
     declared = op.signature.by_name
     problems = []
+    values = {}
+    for key, value in operation.items():
+        if key != word:
+            values[_OLDER_ARGUMENTS.get(key, key)] = value
     args = {}
-    for key, value in given.items():
+    for argument, value in values.items():
         if value is None:
-            if key not in declared:
+            if argument not in declared:
                 # Null meant the same as no value.
                 continue
-            if declared[key].required and (name, key) != _NULLABLE:
+            is_nullable = (name, argument) == _NULLABLE
+            if declared[argument].required and not is_nullable:
                 problems.append(
-                    Problem(f'/{key}', _('must not be null')))
-        args[key] = value
+                    Problem(f'/{argument}', _('must not be null')))
+        args[argument] = value
     return {'op': op.name, 'args': args}, problems
 
 
