@@ -19,9 +19,13 @@ _WITH_IPV4 = [ipaddress.ip_network(network) for network in (
     '::ffff:0:0/96', '64:ff9b::/96', '::/96')]
 """Networks of IPv6 whose addresses end in one of IPv4."""
 
-_IPV4 = 32
+_IPV4 = 32  # Bits.
 _RESERVED_IPV4 = 0xf << 28
+"""The network 240.0.0.0/4, which nobody uses."""
+
 _LOCAL_IPV6 = 0xfd << 120
+"""The network fd00::/8, of addresses that are local to a site."""
+
 _WRITTEN_OUT = 39  # Characters of an IPv6 address with all its zeros.
 _QUAD = re.compile(r'\d{1,3}(?:\.\d{1,3}){3}', re.ASCII)
 _PADDED = re.compile(r'(?:^|\.)0\d')
@@ -53,7 +57,8 @@ class Addresses:
         network: int = address.max_prefixlen
         if slash:
             network = min(int(length), network)
-        made = self._write(address, self._replaced(address, network), host)
+        replacement = self._replaced(address, network)
+        made = _write(address, replacement, host)
         return f'{made}{percent}{zone}{slash}{length}'
 
     def packed(self, octets: bytes) -> bytes:
@@ -64,53 +69,70 @@ class Addresses:
         return self._replaced(address, address.max_prefixlen).packed
 
     def _replaced(self, address: Address, length: int) -> Address:
+        """Return what replaces an address.
+
+        :param length: of the network that the address names; that of the
+            whole address where it names a host.
+        """
         if has_ipv4(address):
             inner = ipaddress.IPv4Address(address.packed[-4:])
             # A length counts from the beginning of the whole address.
             made = self._replaced(inner, max(0, length - 96))
             return ipaddress.ip_address(address.packed[:-4] + made.packed)
         width = address.max_prefixlen
-        kept = next((network.prefixlen for network in _NOT_PUBLIC
-                     if address.version == network.version
-                     and address in network), 0)
-        # Bit by bit, so that networks stay networks.
+        kept = _kept_length(address)
+        # Bit by bit, so that addresses of one network stay in one network.
         bits = f'{int(address):0{width}b}'
-        shifted = self._numbers.shift(
-            tuple(map(int, bits[kept:])), (2,) * (width - kept),
-            f'net {bits[:kept]}', True)
+        free_bits = tuple(map(int, bits[kept:]))
+        bases = (2,) * len(free_bits)
+        shifted = self._numbers.shift(free_bits, bases, f'net {bits[:kept]}',
+                                      True)
         value = int(bits[:kept] + ''.join(map(str, shifted)), 2)
         if not kept and width == _IPV4:
             value = value & (1 << 28) - 1 | _RESERVED_IPV4
         elif not kept:
             value = value & (1 << 120) - 1 | _LOCAL_IPV6
-        suffix = width - length
-        if not int(address) & (1 << suffix) - 1:
-            value = value >> suffix << suffix
+        # The bits of hosts are zeros in the address of a network.
+        host_length = width - length
+        if not int(address) & (1 << host_length) - 1:
+            value = value >> host_length << host_length
         return type(address)(value)
 
-    @staticmethod
-    def _write(address: Address, made: Address, host: str) -> str:
-        """Write an address in the notation of another one."""
-        if isinstance(made, ipaddress.IPv4Address):
-            if not _PADDED.search(host):
-                return str(made)
-            return '.'.join(f'{part:03}' for part in made.packed)
-        if '.' in host:
-            if made.packed[:12] == address.packed[:12]:
-                head = host[:host.rindex(':') + 1]
-                return head + str(ipaddress.IPv4Address(made.packed[-4:]))
-            return str(made)
-        written = made.compressed
-        if '.' in written:
-            # Newer Python writes addresses with one of IPv4 so.
-            head, tail = made.packed[-4:-2].hex(), made.packed[-2:].hex()
-            written = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'
-        if len(host) == _WRITTEN_OUT:
-            written = made.exploded
-        elif '::' not in host:
-            written = ':'.join(f'{int(group, 16):x}'
-                               for group in made.exploded.split(':'))
-        return digits.cased(host, written)
+
+def _kept_length(address: Address) -> int:
+    """Return how many of the first bits stay: those of a known network."""
+    for network in _NOT_PUBLIC:
+        if address.version == network.version and address in network:
+            return network.prefixlen
+    return 0
+
+
+def _write(address: Address, replacement: Address, host: str) -> str:
+    """Write a replacement in the notation of an address.
+
+    :param host: the address as it was written.
+    """
+    if isinstance(replacement, ipaddress.IPv4Address):
+        if _PADDED.search(host):
+            return '.'.join(f'{part:03}' for part in replacement.packed)
+        return str(replacement)
+    if '.' in host:
+        if replacement.packed[:12] != address.packed[:12]:
+            return str(replacement)
+        head = host[:host.rindex(':') + 1]
+        return head + str(ipaddress.IPv4Address(replacement.packed[-4:]))
+    written = replacement.compressed
+    if '.' in written:
+        # Newer Python writes addresses with one of IPv4 so.
+        head = replacement.packed[-4:-2].hex()
+        tail = replacement.packed[-2:].hex()
+        written = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'
+    if len(host) == _WRITTEN_OUT:
+        written = replacement.exploded
+    elif '::' not in host:
+        groups = replacement.exploded.split(':')
+        written = ':'.join(f'{int(group, 16):x}' for group in groups)
+    return digits.cased(host, written)
 
 
 def parse(host: str) -> Address | None:
@@ -139,5 +161,7 @@ def is_common(address: Address) -> bool:
     if not address.packed[0]:
         # "This network": no host has an address of it.
         return True
-    rest = ~int(address) & (1 << _IPV4) - 1
-    return rest & rest + 1 == 0 and rest.bit_length() <= 24
+    # A netmask has ones and then only zeros; a short one is an address.
+    inverted = ~int(address) & (1 << _IPV4) - 1
+    is_netmask = inverted & inverted + 1 == 0
+    return is_netmask and inverted.bit_length() <= 24

@@ -50,13 +50,15 @@ class Digits:
 
     def opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
         """Replace octets of unknown meaning."""
-        return bytes(self.shift(octets, (256,) * len(octets), domain))
+        bases = (256,) * len(octets)
+        return bytes(self.shift(octets, bases, domain))
 
     def hexadecimal(self, digits: str, domain: str) -> str:
         """Replace hexadecimal digits by small ones."""
-        return ''.join(f'{digit:x}' for digit in self.shift(
-            tuple(int(digit, 16) for digit in digits), (16,) * len(digits),
-            domain))
+        numbers = tuple(int(digit, 16) for digit in digits)
+        bases = (16,) * len(numbers)
+        shifted = self.shift(numbers, bases, domain)
+        return ''.join(f'{number:x}' for number in shifted)
 
 
 def cased(text: str, made: str) -> str:
@@ -82,13 +84,18 @@ def laid_over(text: str, digits: str) -> str:
 
 def _shifted(key: bytes, place: int, digits: Sequence[int],
              bases: Sequence[int]) -> int:
+    """Shift one digit by a number made of the key and the digits before it.
+
+    As these are known when the digit is shifted back, it can be.
+    """
+    digit = digits[place]
     base = bases[place]
     if base < 2:
-        return digits[place]
+        return digit
     before = bytes(digits[max(0, place - _LOOKED_BACK):place])
-    turn = int.from_bytes(
-        hmac.digest(key, place.to_bytes(4) + before, 'sha256')[:8])
+    hashed = hmac.digest(key, place.to_bytes(4) + before, 'sha256')
+    distance = int.from_bytes(hashed[:8])
     if place == len(digits) - 1:
         # The last digit becomes another one in any case.
-        return (digits[place] + 1 + turn % (base - 1)) % base
-    return (digits[place] + turn) % base
+        distance = 1 + distance % (base - 1)
+    return (digit + distance) % base

@@ -16,6 +16,7 @@ _IPV6_FILLING = b'\xff\xfe'
 
 _HEAD = re.compile(r'(?i:0x|naa\.|eui\.)?')
 _VENDOR_OF_EUI = 6  # Digits.
+_FEWEST_COUNTED = 4  # Digits: fewer could be guessed.
 _VENDORS = {'5': 7, '6': 7, '1': 10, '2': 10}
 """Digits of a WWN up to the end of the vendor's number.
 
@@ -63,7 +64,9 @@ class Hardware:
         return text[:start] + digits.cased(number, made)
 
     def _octets(self, octets: bytes) -> bytes:
+        """Replace a MAC address, an EUI-64, or a number of other length."""
         if len(set(octets)) == 1 and octets[0] in (0, 0xff):
+            # Nobody's address, or everybody's.
             return octets
         # A type may come first, as in the BOOTIF that PXELINUX gives.
         if len(octets) < EUI_64:
@@ -76,32 +79,38 @@ class Hardware:
         return bytes.fromhex(self._number(octets.hex()))
 
     def _mac(self, mac: bytes) -> bytes:
+        """Replace what a vendor counts; of a local address nearly all.
+
+        QEMU's addresses are local ones, and yet begin with its own prefix.
+        """
         kept = 3
-        if mac[0] & _LOCALLY_ADMINISTERED and (
-                int.from_bytes(mac[:3]) != _QEMU):
+        is_local = mac[0] & _LOCALLY_ADMINISTERED
+        if is_local and int.from_bytes(mac[:3]) != _QEMU:
             kept = 1
-        return mac[:kept] + self._numbers.opaque(
-            mac[kept:], f'mac {mac[:kept].hex()}')
+        head, tail = mac[:kept], mac[kept:]
+        return head + self._numbers.opaque(tail, f'mac {head.hex()}')
 
     def _eui_64(self, octets: bytes) -> bytes:
+        """Replace eight octets as the MAC address that they are made of."""
         filling = octets[3:5]
         if filling in _GUID_FILLINGS:
             mac = octets[:3] + octets[5:]
-            flipped = 0
+            inverted = 0
             if filling == _IPV6_FILLING and mac[0] & _LOCALLY_ADMINISTERED:
                 # IPv6 inverts the bit.
-                flipped = _LOCALLY_ADMINISTERED
-            made = self._mac(bytes([mac[0] ^ flipped]) + mac[1:])
-            return (bytes([made[0] ^ flipped]) + made[1:3] + filling
-                    + made[3:])
+                inverted = _LOCALLY_ADMINISTERED
+            made = self._mac(bytes([mac[0] ^ inverted]) + mac[1:])
+            first = bytes([made[0] ^ inverted])
+            return first + made[1:3] + filling + made[3:]
         if octets[0] >> 4 in (1, 2):
             # The IEEE's first format: two octets, then a MAC address.
             return octets[:2] + self._mac(octets[2:])
         return bytes.fromhex(self._number(octets.hex()))
 
     def _number(self, number: str) -> str:
+        """Replace the digits after the vendor's, of a short number all."""
         kept = _VENDORS.get(number[0], _VENDOR_OF_EUI)
-        if len(number) < kept + 4:
+        if len(number) < kept + _FEWEST_COUNTED:
             kept = 0
-        return number[:kept].lower() + self._numbers.hexadecimal(
-            number[kept:], 'wwn')
+        counted = self._numbers.hexadecimal(number[kept:], 'wwn')
+        return number[:kept].lower() + counted

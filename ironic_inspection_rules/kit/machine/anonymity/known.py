@@ -88,6 +88,7 @@ class Known:
         return plain not in _FIELD_NAMES and plain not in self._kept
 
     def _add_word(self, text: str, made: str) -> None:
+        """Add a name, and what replaces it in text and in octets."""
         self._names[text] = made
         plain = lowered(text)
         edge = Edge.WORD
@@ -148,19 +149,21 @@ class Known:
         # It may also have been taken for a name.
         self._replace[digits] = self._forms.octets
         head, tail = digits[:6], digits[6:]
-        flipped = f'{int(head[:2], 16) ^ 2:02x}{head[2:]}'
+        # IPv6 inverts the bit of locally administered addresses.
+        inverted = f'{int(head[:2], 16) ^ 2:02x}{head[2:]}'
         replace = functools.partial(self._as_guid, digits)
-        for start in (head, flipped):
+        fillings = '|'.join(map(_spaced, _FILLINGS))
+        for start in (head, inverted):
             for filling in _FILLINGS:
                 # It may have been added as one whose MAC address is unknown.
                 self._replace[start + filling + tail] = replace
-            fillings = '|'.join(map(_spaced, _FILLINGS))
-            self._add(f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
-                      f'{_spaced(tail)}', start + _FILLINGS[0] + tail, replace)
+            pattern = (f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
+                       f'{_spaced(tail)}')
+            self._add(pattern, start + _FILLINGS[0] + tail, replace)
         short = _short(digits)
         if len(short) - short.count(':') < _MAC:
-            self._add(short, short, _constant(_short(
-                self._forms.octets(digits))), Edge.WORD)
+            made = _short(self._forms.octets(digits))
+            self._add(short, short, _constant(made), Edge.WORD)
 
     def _as_guid(self, mac: str, found: str) -> str:
         """Return the GUID of the replacement of a MAC address."""
@@ -178,6 +181,7 @@ class Known:
             self._add(_spaced(digits), digits, self._as_wwn)
 
     def _as_wwn(self, found: str) -> str:
+        """Return what replaces a WWN, with what is between its digits."""
         digits = re.sub('[^0-9A-Fa-f]', '', found)
         return _laid_over(found, self._forms.wwn(digits))
 
@@ -193,7 +197,7 @@ class Known:
         plain = str(parsed)
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
         # Dashes and underscores stand in names: "ip-10-0-0-1".
-        for written in {plain: None, padded: None}:
+        for written in dict.fromkeys((plain, padded)):
             self._add(written.replace('.', '[._-]'), written, self._as_quad,
                       Edge.QUAD)
         for separator in '-_':
@@ -202,11 +206,13 @@ class Known:
         self._add(packed, packed, self._as_packed, Edge.WORD)
 
     def _as_quad(self, found: str) -> str:
+        """Return what replaces four numbers, with their separator."""
         separator = re.sub('[0-9]', '', found)[0]
         made = self._forms.address(found.replace(separator, '.'))
         return (made or found).replace('.', separator)
 
     def _as_packed(self, found: str) -> str:
+        """Return what replaces an address in hexadecimal digits."""
         made = self._forms.packed_address(bytes.fromhex(found)).hex()
         return _like(found, made)
 
@@ -225,9 +231,11 @@ class Known:
         plain = lowered(text)
         for match in self._pattern.finditer(plain):
             found = text[match.start():match.end()]
-            replace = self._replace.get(match[0]) or self._replace.get(
-                re.sub('[-:._ ]', '', match[0]))
-            if replace:
+            replace = self._replace.get(match[0])
+            if replace is None:
+                digits = re.sub('[-:._ ]', '', match[0])
+                replace = self._replace.get(digits)
+            if replace is not None:
                 yield KnownIdentifier(*match.span(), replace(found))
 
     @functools.cached_property
@@ -257,12 +265,15 @@ def lowered(text: str) -> str:
 
 
 def _is_mixed(text: str) -> bool:
+    """Return whether a text has letters and digits."""
     return (any(character.isdigit() for character in text)
             and any(character.isalpha() for character in text))
 
 
 def _short(mac: str) -> str:
-    return ':'.join(pair.removeprefix('0') for pair in re.findall('..', mac))
+    """Write a MAC address without leading zeros, as some switches do."""
+    pairs = re.findall('..', mac)
+    return ':'.join(pair.removeprefix('0') for pair in pairs)
 
 
 def _laid_over(text: str, made: str) -> str:

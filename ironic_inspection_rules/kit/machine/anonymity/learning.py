@@ -65,23 +65,29 @@ def learn(learned: known.Known, value: Any, kind: Kind = Kind.OTHER,
 
 
 def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
-    found = identifier.find(text)
-    add = {identifier.Form.OCTETS: learned.add_octets,
-           identifier.Form.WWN: learned.add_wwn,
-           identifier.Form.UUID: learned.add_uuid,
-           identifier.Form.IP: learned.add_address}
+    """Add the identifiers in a text, and the text if it is a name.
+
+    :param kind: of the field that has the text.
+    """
+    add_by_form = {identifier.Form.OCTETS: learned.add_octets,
+                   identifier.Form.WWN: learned.add_wwn,
+                   identifier.Form.UUID: learned.add_uuid,
+                   identifier.Form.IP: learned.add_address}
     if not field.is_version(text, kind):
-        add[identifier.Form.QUAD] = learned.add_address
-    whole = False
+        add_by_form[identifier.Form.QUAD] = learned.add_address
+    found = identifier.find(text)
+    is_identifier = False
     for start, end, form in found:
-        if form in add:
-            add[form](text[start:end])
-            whole = whole or (start, end) == (0, len(text))
+        if form in add_by_form:
+            add_by_form[form](text[start:end])
+            if (start, end) == (0, len(text)):
+                is_identifier = True
+    is_host = kind is Kind.ADDRESS and not found
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
         learned.add_octets(text)
     elif kind is Kind.WWN and BARE_WWN.fullmatch(text):
         learned.add_wwn(text)
-    elif not whole and (kind in _NAMES or kind is Kind.ADDRESS and not found):
+    elif not is_identifier and (kind in _NAMES or is_host):
         learned.add_name(text)
     for match in _LABELLED.finditer(text):
         # "Serial: enabled" is about a port.
@@ -98,6 +104,7 @@ def _looks_like_serial(key: str) -> bool:
 
 
 def _learn_element(learned: known.Known, kind: int, content: str) -> None:
+    """Add what an element of an LLDP frame says of a switch."""
     text = lldp.text(kind, content)
     if text:
         text_kind = Kind.OTHER
@@ -134,6 +141,7 @@ def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
 
 
 def _part_names(part: dict[str, Any]) -> Iterator[str]:
+    """Yield what a part is called: ``/dev/sda`` and ``sda``."""
     name = part.get('name')
     if isinstance(name, str):
         yield name
@@ -169,15 +177,19 @@ def inner_kind(key: str, pair: Kind | None, name: str, around: Kind) -> Kind:
 
 def numbers_of_address(value: list[Any], kind: Kind) -> bool:
     """Return whether a list is an IP address, number by number."""
-    return (kind is Kind.ADDRESS and len(value) in _LENGTHS
-            and all(type(part) is int and 0 <= part <= _LARGEST
-                    for part in value))
+    if kind is not Kind.ADDRESS or len(value) not in _LENGTHS:
+        return False
+    return all(type(part) is int and 0 <= part <= _LARGEST for part in value)
 
 
 def is_item(value: list[Any]) -> bool:
-    """Return whether a list is an item of hardware-detect."""
-    return len(value) == _ITEM and all(
-        isinstance(part, str) for part in value[:3])
+    """Return whether a list is an item of hardware-detect.
+
+    Such as ``["disk", "sda", "serial", "S4X1NJ0N"]``.
+    """
+    if len(value) != _ITEM:
+        return False
+    return all(isinstance(part, str) for part in value[:3])
 
 
 def kind_of_item(value: list[str]) -> Kind:

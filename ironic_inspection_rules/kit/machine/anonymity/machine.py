@@ -86,14 +86,20 @@ class _Document:
         return made
 
     def _value(self, value: Any, kind: Kind, name: str) -> Any:
+        """Return a value with replacements.
+
+        :param kind: of the field.
+        """
         if isinstance(value, str):
             return self._texts.replaced(value, kind)
         if isinstance(value, dict):
             return self.mapping(value, name, kind)
         if isinstance(value, list):
             if learning.is_item(value):
-                return [*map(self._texts.mended, value[:3]), self._value(
-                    value[3], learning.kind_of_item(value), value[2])]
+                *words, content = value
+                kind_of_content = learning.kind_of_item(value)
+                return [*map(self._texts.mended, words),
+                        self._value(content, kind_of_content, value[2])]
             if learning.numbers_of_address(value, kind):
                 return list(self._forms.packed_address(bytes(value)))
             return [self._value(item, kind, name) for item in value]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import enum
 import ipaddress
 import re
+import typing
 
 from ironic_inspection_rules.kit.machine.anonymity import address
 
@@ -39,9 +40,20 @@ class What(enum.Enum):
     IPV6 = 'IPv6 address'
 
 
-def addresses(text: str, start: int, end: int
-              ) -> Iterator[tuple[int, int, What]]:
-    """Yield the addresses of a run, each as where it begins and ends.
+class AddressInRun(typing.NamedTuple):
+    """An address in a text.
+
+    :ivar start: the place of its first character.
+    :ivar end: the place after its last one.
+    """
+
+    start: int
+    end: int
+    what: What
+
+
+def addresses(text: str, start: int, end: int) -> list[AddressInRun]:
+    """Return the addresses of a run.
 
     :param start: where the run begins in the text.
     """
@@ -53,73 +65,100 @@ def addresses(text: str, start: int, end: int
         first = _after_word(parts)
     if _LETTER.match(text, end):
         last = _before_word(parts)
-    found = list(_found(parts[first:last]))
-    if not found and (first or last < len(parts)):
+    found = list(_addresses(parts[first:last]))
+    if not found and len(parts[first:last]) < len(parts):
         # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
-        found = [each for each in _found(parts) if each[2] is What.OCTETS]
-    yield from found
+        found = [of_all for of_all in _addresses(parts)
+                 if of_all.what is What.OCTETS]
+    return found
 
 
 def _after_word(parts: list[re.Match[str]]) -> int:
-    return next((place + 1 for place, part in enumerate(parts)
-                 if part[0] == ':'), len(parts))
+    """Return the place after the first colon, which ends the word."""
+    for place, part in enumerate(parts):
+        if part[0] == ':':
+            return place + 1
+    return len(parts)
 
 
 def _before_word(parts: list[re.Match[str]]) -> int:
-    return next((place for place in range(len(parts) - 1, -1, -1)
-                 if parts[place][0] in (':', '::')), 0)
+    """Return the place of the last colon, after which the word begins."""
+    for place in reversed(range(len(parts))):
+        if parts[place][0] in (':', '::'):
+            return place
+    return 0
 
 
-def _found(parts: list[re.Match[str]]) -> Iterator[tuple[int, int, What]]:
+def _addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
+    """Yield the addresses that parts of a run make, the longest at a place.
+
+    In this order, as pairs of digits might also be groups of IPv6.
+    """
     place = 0
     while place < len(parts):
-        start = parts[place].start()
-        what, after = What.OCTETS, _octets(parts, place)
+        part = parts[place]
+        start = part.start()
+        what = What.OCTETS
+        after = _octets(parts, place)
         if not after:
-            what, after = What.IPV6, _ipv6(parts, place)
-        if not after and parts[place]['quad'] and address.parse(
-                parts[place][0]):
-            what, after = What.IPV4, place + 1
-        if not after and len(parts[place]['hex'] or '') > _PAIR:
+            what = What.IPV6
+            after = _ipv6(parts, place)
+        if not after and part['quad'] and address.parse(part[0]):
+            what = What.IPV4
+            after = place + 1
+        if not after and _digits(part) > _PAIR:
             # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
-            start = parts[place].end() - _PAIR
-            what, after = What.OCTETS, _octets(parts, place, _LONGEST_WORD)
+            start = part.end() - _PAIR
+            what = What.OCTETS
+            after = _octets(parts, place, _LONGEST_WORD)
         if after:
-            yield start, parts[after - 1].end(), what
+            yield AddressInRun(start, parts[after - 1].end(), what)
         place = max(after, place + 1)
+
+
+def _digits(part: re.Match[str]) -> int:
+    """Return the number of hexadecimal digits of a part, 0 of others."""
+    return len(part['hex'] or '')
 
 
 def _octets(parts: list[re.Match[str]], place: int, longest: int = _PAIR
             ) -> int:
-    """Return what comes after pairs of digits between colons, or 0.
+    """Return the place after pairs of digits between colons, or 0.
 
     :param longest: how many digits may be before the first colon.
     """
-    if not _PAIR <= len(parts[place]['hex'] or '') <= longest:
+    if not _PAIR <= _digits(parts[place]) <= longest:
         return 0
     after = place + 1
-    while (after + 1 < len(parts) and parts[after][0] == ':'
-           and len(parts[after + 1]['hex'] or '') == _PAIR):
+    while after + 1 < len(parts):
+        if parts[after][0] != ':' or _digits(parts[after + 1]) != _PAIR:
+            break
         after += 2
+    # Octets and the colons between them.
     if after - place < 2 * _OCTETS - 1:
         return 0
     return after
 
 
 def _ipv6(parts: list[re.Match[str]], place: int) -> int:
-    """Return what comes after the longest IPv6 address, or 0."""
+    """Return the place after the longest IPv6 address, or 0."""
     if parts[place][0] in (':', '.') or parts[place]['quad']:
         return 0
     text = parts[place].string
-    groups = gaps = 0
+    groups = 0
+    gaps = 0
     ends = []
     for after in range(place, min(place + _LONGEST_IPV6, len(parts))):
         part = parts[after]
-        if part[0] == '.' or len(part['hex'] or '') > _LONGEST_GROUP:
+        if part[0] == '.' or _digits(part) > _LONGEST_GROUP:
             break
-        gaps += part[0] == '::'
-        groups += part['hex'] is not None
-        groups += 2 * (part['quad'] is not None)
+        if part[0] == '::':
+            gaps += 1
+        elif part['hex'] is not None:
+            groups += 1
+        elif part['quad'] is not None:
+            # An IPv4 address takes the place of two groups, the last ones.
+            groups += 2
         if gaps > 1 or groups > _GROUPS:
             break
         if part[0] != ':' and (gaps or groups == _GROUPS):

@@ -85,8 +85,8 @@ class Texts:
             return self.mended(text, field.is_version(text, kind))
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(text):
             return self._forms.wwn(text)
-        if kind in (Kind.ADDRESS, Kind.SWITCH) and (
-                learning.BARE_OCTETS.fullmatch(text)):
+        may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
+        if may_be_mac and learning.BARE_OCTETS.fullmatch(text):
             return self._forms.octets(text)
         if kind is Kind.ADDRESS and identifier.find(text):
             return self.mended(text)
@@ -122,21 +122,28 @@ class Texts:
         not tear it apart. But a name may have an address in it.
         """
         formed = [_kept(found, version) for found in identifier.find(text)]
-        places = [
-            place for place in self._learned.find(text)
-            if not (version and _is_short_number(text, place))
-            and all(_contains(place, found) or not _overlaps(place, found)
-                    for found in formed)]
-        rest = [known.KnownIdentifier(found.start, found.end,
-                                      self._replacement.of(found, text))
-                for found in formed
-                if not any(_overlaps(place, found) for place in places)]
+        places = []
+        for place in self._learned.find(text):
+            if version and _is_short_number(text, place):
+                continue
+            tears_none = all(
+                _contains(place, found) or not _overlaps(place, found)
+                for found in formed)
+            if tears_none:
+                places.append(place)
+        rest = []
+        for found in formed:
+            if not any(_overlaps(place, found) for place in places):
+                made = self._replacement.of(found, text)
+                rest.append(
+                    known.KnownIdentifier(found.start, found.end, made))
         return sorted(places + rest)
 
 
 def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
-    return (place.end - place.start < _SHORTEST_IN_VERSION
-            and text[place.start:place.end].isdecimal())
+    """Return whether a serial number could be a part of a version."""
+    is_short = place.end - place.start < _SHORTEST_IN_VERSION
+    return is_short and text[place.start:place.end].isdecimal()
 
 
 def _kept(found: identifier.Identifier, version: bool
@@ -155,13 +162,16 @@ def _contains(place: known.KnownIdentifier, found: identifier.Identifier
     a URL has another name too, or what looks like a version is an address;
     and of which MAC address a GUID is, also behind a type or a prefix.
     """
-    if found.form in _OF_HARDWARE and place.end == found.end and (
-            place.end - place.start >= _SHORTEST_OCTETS):
+    is_long = place.end - place.start >= _SHORTEST_OCTETS
+    if found.form in _OF_HARDWARE and place.end == found.end and is_long:
         return True
-    return (place.start <= found.start and found.end <= place.end
-            and (place[:2] != found[:2] or found.form in _LESS_SAYING))
+    if place.start > found.start or place.end < found.end:
+        return False
+    is_longer = (place.start, place.end) != (found.start, found.end)
+    return is_longer or found.form in _LESS_SAYING
 
 
 def _overlaps(place: known.KnownIdentifier, found: identifier.Identifier
               ) -> bool:
+    """Return whether both have a character in common."""
     return place.start < found.end and found.start < place.end
