@@ -30,6 +30,13 @@ class ActionEffect(typing.NamedTuple):
     effect: effects.Effect
 
 
+class Conflict(typing.NamedTuple):
+    """Two writes of which only the order of their rules decides."""
+
+    first: ActionEffect
+    second: ActionEffect
+
+
 def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
     """Find rules that undo what an earlier one has written."""
     groups: dict[typing.Any, list[_Writer]] = collections.defaultdict(list)
@@ -38,11 +45,10 @@ def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
             groups[rule.rule.phase, rule.rule.priority].append(_Writer(rule))
     for group in groups.values():
         for one, other in itertools.combinations(group, 2):
-            pairs = one.conflicts(other)
-            if pairs:
-                _first, second = pairs[0]
-                yield (other.rule, second.pointer,
-                       _message(one.rule, other.rule, pairs))
+            conflicts = one.conflicts(other)
+            if conflicts:
+                yield (other.rule, conflicts[0].second.pointer,
+                       _message(one.rule, other.rule, conflicts))
 
 
 class _Writer:
@@ -54,15 +60,14 @@ class _Writer:
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        self._topics = {_topic(effect) for _pointer, effect in self._effects}
+        self._topics = {_topic(written.effect) for written in self._effects}
         self._claims = list(map(exclusion.Claim, rule.conditions))
         # In a loop they are about an item, of which there may be several.
         self._claims_of_actions = {
             action.pointer: list(map(exclusion.Claim, action.inner))
             for action in rule.actions if action.inner and not action.loops}
 
-    def conflicts(self, later: '_Writer'
-                  ) -> list[tuple[ActionEffect, ActionEffect]]:
+    def conflicts(self, later: '_Writer') -> list[Conflict]:
         """Return the writes of both rules of which only the order decides."""
         # Most rules write different things, and to compare names is cheap.
         if self._topics.isdisjoint(later._topics):
@@ -70,12 +75,15 @@ class _Writer:
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
         if len(scopes) > 1:
             return []
-        pairs = []
-        for here, there in itertools.product(self._effects, later._effects):
-            if _differ(here.effect, there.effect) and not exclusion.exclude(
-                    self._claims_of(here), later._claims_of(there)):
-                pairs.append((here, there))
-        return pairs
+        conflicts = []
+        for first, second in itertools.product(self._effects, later._effects):
+            if not _differ(first.effect, second.effect):
+                continue
+            # No machine gets both where their conditions exclude each other.
+            if not exclusion.exclude(self._claims_of(first),
+                                     later._claims_of(second)):
+                conflicts.append(Conflict(first, second))
+        return conflicts
 
     def _claims_of(self, written: ActionEffect) -> list[exclusion.Claim]:
         """Return the conditions without which something is not written."""
@@ -91,13 +99,14 @@ def _topic(effect: effects.Effect) -> tuple[str, ...]:
 
 
 def _message(one: Rule, other: Rule,
-             pairs: list[tuple[ActionEffect, ActionEffect]]) -> str:
+             conflicts: list[Conflict]) -> str:
     """Return what is said at the second of two rules that conflict."""
     line, _column = one.written.place()
-    places = list(dict.fromkeys(str(last.effect) for _first, last in pairs))
+    places = list(dict.fromkeys(
+        str(conflict.second.effect) for conflict in conflicts))
     values = ''
-    if len(pairs) == 1:
-        first, second = pairs[0]
+    if len(conflicts) == 1:
+        first, second = conflicts[0]
         there = _value_text(first.effect)
         here = _value_text(second.effect)
         if there and here:
@@ -192,8 +201,8 @@ def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
     rest = extended.place[len(later.place):]
     if later.extends or (*later.place, *rest) != extended.place:
         return False
-    if any(field.root == later.root
-           for field in interpolation.fields(later.value)):
+    fields = interpolation.fields(later.value)
+    if any(field.root == later.root for field in fields):
         # It may hold what was there before.
         return False
     value = later.value

@@ -57,17 +57,35 @@ class Use(typing.NamedTuple):
         return (*self.item.steps, *self.steps[1:])
 
 
-Written = tuple[str, interpolation.Field, LoopItem | None]
-"""The place in a rule, the field there, and the item of the loop around."""
+class FieldInRule(typing.NamedTuple):
+    """A field as it is written in a rule.
+
+    :ivar pointer: the place in the rule.
+    :ivar item: the item of the loop around it.
+    """
+
+    pointer: str
+    field: interpolation.Field
+    item: LoopItem | None = None
 
 
-def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[Written]:
+class MissingStep(typing.NamedTuple):
+    """A step that items written out in a rule lack.
+
+    :ivar names: those that are there instead.
+    """
+
+    step: str
+    names: list[str]
+
+
+def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
     """Yield all fields of a rule as they are written."""
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
-            yield f'/vars/{name}', field, None
+            yield FieldInRule(f'/vars/{name}', field)
     for operation in [*rule.conditions, *rule.actions]:
-        yield from _of_operation(operation, None)
+        yield from _fields_of(operation, None)
 
 
 def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
@@ -76,17 +94,22 @@ def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
         yield from of_field(*written)
 
 
-def _of_operation(operation: file_rule.Operation,
-                  outer: LoopItem | None) -> typing.Iterator[Written]:
+def _fields_of(operation: file_rule.Operation, outer: LoopItem | None
+               ) -> typing.Iterator[FieldInRule]:
+    """Yield the fields of a condition or an action.
+
+    :param outer: the item of the loop around it.
+    """
     loop = operation.loop
     for field in interpolation.fields(loop):
-        yield f'{operation.pointer}/loop', field, outer
+        # A loop is filled in before it has an item of its own.
+        yield FieldInRule(f'{operation.pointer}/loop', field, outer)
     item = _item_inside(loop, outer)
     for name, value in operation.templates.items():
         for field in interpolation.fields(value):
-            yield operation.pointer_to(name), field, item
+            yield FieldInRule(operation.pointer_to(name), field, item)
     for inner in operation.inner:
-        yield from _of_operation(inner, item)
+        yield from _fields_of(inner, item)
 
 
 def items(rule: checked_rule.CheckedRule) -> dict[str, LoopItem | None]:
@@ -193,11 +216,10 @@ def of_field(pointer: str, field: interpolation.Field,
             yield Use(pointer, field.text, value.steps)
 
 
-def lacking(use: Use) -> tuple[str, list[str]] | None:
+def lacking(use: Use) -> MissingStep | None:
     """Return a step that no item written out in the rule has.
 
-    :returns: the step, and the names that are there instead; None where the
-        item has it, or nothing is known of it.
+    :returns: None where an item has it, or nothing is known of it.
     """
     if use.steps[0] != interpolation.ITEM:
         return None
@@ -213,18 +235,18 @@ def lacking(use: Use) -> tuple[str, list[str]] | None:
     return first
 
 
-def _lacking(value: typing.Any, steps: Steps) -> tuple[str, list[str]] | None:
-    """Return the first step that a value lacks, and the names beside it."""
+def _lacking(value: typing.Any, steps: Steps) -> MissingStep | None:
+    """Return the first step that a value lacks, None if it lacks none."""
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):
             return None
         if not isinstance(value, dict | list):
-            return step, []
+            return MissingStep(step, [])
         inner = data_path.get(value, (step,))
         if inner is data_path.ABSENT:
             names = []
             if isinstance(value, dict):
                 names = list(value)
-            return step, names
+            return MissingStep(step, names)
         value = inner
     return None

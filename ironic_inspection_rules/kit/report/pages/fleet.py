@@ -25,10 +25,39 @@ def render(fleet: Plain) -> str:
         answers, with ``traits`` and ``resource_class`` as they are now;
         ``capacity`` where flavors were given.
     """
-    return shell.render(str(fleet['title']), _ASSETS, _Packed(fleet).data)
+    return shell.render(str(fleet['title']), _ASSETS, _PackedFleet(fleet).data)
 
 
-class _Packed:
+class _PackedNode(typing.NamedTuple):
+    """A node of the page: in JSON a list, in the order that the script has.
+
+    Numbers stand for what is in the page once; -1 for nothing.
+
+    :ivar result: ``ok``, ``failed``, ``error`` of a rule apart from ``fail``,
+        or ``untried`` where nothing is known of the machine.
+    :ivar matched: the number of the set of rules that match; ``audited``
+        that of rules in mode ``audit``.
+    :ivar changes: the number of the list of changes.
+    :ivar differs: 1 if it is treated otherwise than by the rules in force.
+    :ivar invalid: 1 if its instance would no longer validate.
+    """
+
+    uuid: str
+    name: str | None
+    result: str
+    error: int
+    matched: int
+    audited: int
+    changes: int
+    differs: int
+    invalid: int
+    result_in_force: str | None
+    error_in_force: int
+    traits: int
+    resource_class: int
+
+
+class _PackedFleet:
     """The data of a fleet with everything that is equal only once."""
 
     def __init__(self, fleet: Plain) -> None:
@@ -66,12 +95,8 @@ class _Packed:
             'texts': self._texts.all,
         }
 
-    def _node(self, node: Plain) -> tuple[typing.Any, ...]:
-        """Return the fields of a node in the order that the script has.
-
-        Its result is ``ok``, ``failed``, ``error`` of a rule apart from
-        ``fail``, or ``untried`` where nothing is known of the machine.
-        """
+    def _node(self, node: Plain) -> _PackedNode:
+        """Return a node with numbers for what others may have too."""
         in_force = node.get('in_force') or {}
         changes = tuple(self._change(change)
                         for change in node.get('changes') or ())
@@ -79,21 +104,22 @@ class _Packed:
                    if rule.get('matched', True)]
         traits = sorted(self._texts.of(name)
                         for name in node.get('traits') or ())
-        return (
-            node['uuid'] or '',
-            node.get('name'),
-            _result(node),
-            self._message(node.get('error')),
-            self._rule_set(node.get('matched') or ()),
-            self._rule_set(audited),
-            self._outcomes.of(changes),
-            int(bool(node.get('differs', changes))),
-            int(summary.loses_its_instance(node, self._compared)),
-            in_force.get('result'),
-            self._message(in_force.get('error')),
-            self._traits.of(tuple(traits)),
-            self._text(node.get('resource_class')),
-        )
+        differs = node.get('differs', changes)
+        invalid = summary.loses_its_instance(node, self._compared)
+        return _PackedNode(
+            uuid=node['uuid'] or '',
+            name=node.get('name'),
+            result=_result(node),
+            error=self._message(node.get('error')),
+            matched=self._rule_set(node.get('matched') or ()),
+            audited=self._rule_set(audited),
+            changes=self._outcomes.of(changes),
+            differs=int(bool(differs)),
+            invalid=int(invalid),
+            result_in_force=in_force.get('result'),
+            error_in_force=self._message(in_force.get('error')),
+            traits=self._traits.of(tuple(traits)),
+            resource_class=self._text(node.get('resource_class')))
 
     def _flavor(self, flavor: Plain, places: typing.Mapping[str, int]
                 ) -> dict[str, typing.Any]:
@@ -114,9 +140,10 @@ class _Packed:
 
     def _change(self, change: Plain) -> int:
         """Return the number of a change."""
-        value = before = _NOTHING
+        value = _NOTHING
         if change['op'] != 'remove' and 'value' in change:
             value = self._json(change['value'])
+        before = _NOTHING
         if change['op'] != 'add' and 'before' in change:
             before = self._json(change['before'])
         where = self._texts.of(change['object'])
@@ -125,9 +152,11 @@ class _Packed:
         return self._changes.of((where, op, path, value, before))
 
     def _json(self, value: typing.Any) -> int:
+        """Return the number of a value, which is text in the page."""
         return self._texts.of(shell.dumps(value, sort_keys=True))
 
     def _rule_set(self, uuids: typing.Iterable[str]) -> int:
+        """Return the number of a set of rules."""
         rules = sorted(self._rules.of(uuid) for uuid in uuids)
         return self._matches.of(tuple(rules))
 
@@ -138,6 +167,7 @@ class _Packed:
         return self._text(text)
 
     def _text(self, text: str | None) -> int:
+        """Return the number of a text."""
         if text is None:
             return _NOTHING
         return self._texts.of(text)

@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 import dataclasses
 import os.path
+import typing
 
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import peers
@@ -21,15 +22,23 @@ _COLUMNS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Crowd:
-    """A picture of machines: a square each, those that are odd in colour.
+class OddMachine(typing.NamedTuple):
+    """An odd machine of a picture: in JSON a list of three.
 
-    :param odd: name, file and findings of each odd machine.
+    :ivar findings: what is odd, as one text.
     """
 
+    name: str
+    file: str
+    findings: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Crowd:
+    """A picture of machines: a square each, those that are odd in colour."""
+
     machines: int
-    odd: tuple[tuple[str, str, str], ...]
+    odd: tuple[OddMachine, ...]
 
 
 def render(found: peers.Result) -> str:
@@ -54,6 +63,7 @@ def _name(machine: str) -> str:
 
 
 def _machines(found: peers.Result) -> int:
+    """Return how many machines were compared."""
     return sum(group.size for group in found.groups)
 
 
@@ -115,6 +125,10 @@ def _groups_card(found: peers.Result) -> page.Card | None:
 
 def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]
            ) -> page.Item:
+    """Return a group of peers, with what its odd machines have.
+
+    :param findings: those of the group.
+    """
     of_machine: dict[str, list[str]] = {}
     for odd in findings:
         of_machine.setdefault(odd.machine, []).append(odd.text)
@@ -124,10 +138,9 @@ def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]
     if findings:
         label = page.Link(group.label, 'group', group.label)
         tag = page.Tag(f'{len(of_machine):,} of {group.size:,} odd', 'bad')
-    crowd = Crowd(group.size, tuple(
-        (_name(machine), machine, '; '.join(texts))
-        for machine, texts in of_machine.items()))
-    parts: list[page.Part] = [crowd]
+    odd_machines = [OddMachine(_name(machine), machine, '; '.join(texts))
+                    for machine, texts in of_machine.items()]
+    parts: list[page.Part] = [Crowd(group.size, tuple(odd_machines))]
     if findings:
         parts.append(_beside(findings))
     if len(group.kinds) > 1:

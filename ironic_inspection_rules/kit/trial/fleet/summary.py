@@ -3,11 +3,11 @@
 """A summary of trying rules on many machines."""
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 import dataclasses
 import json
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 OK = 'ok'
 FAILED = 'failed'
@@ -27,8 +27,39 @@ Plain = Mapping[str, Any]
 
 _FEW = 10  # Up to so many values of one place always keep machines apart.
 _PORT = 'port'
-_Place = tuple[str, str, str]
-_Values = tuple[tuple[_Place, str], ...]
+
+
+class _Place(NamedTuple):
+    """What a change is about, apart from its value.
+
+    :ivar where: ``node``, ``traits``, ``plugin_data`` or ``port``.
+    :ivar op: as in RFC 6902.
+    """
+
+    where: str
+    op: str
+    path: str
+
+
+class _Change(NamedTuple):
+    """A change of a machine, or of all machines of a group.
+
+    :ivar value: as JSON; None where it differs from machine to machine.
+    """
+
+    place: _Place
+    value: str | None
+
+
+class _Alike(NamedTuple):
+    """What machines of a group have in common.
+
+    :ivar reason: why the inspection fails, as text or JSON.
+    """
+
+    result: str
+    reason: str
+    changes: tuple[_Change, ...]
 
 
 class Summary:
@@ -37,6 +68,13 @@ class Summary:
     :param rules: those that are tried: ``uuid``, ``description``, ``phase``.
     :param compared: whether entries have only what differs from the rules in
         force.
+    :ivar results: how many machines have each result.
+    :ivar differ: how many machines get another result than by the rules in
+        force.
+    :ivar gained: how many machines get each name, by kind; ``lost`` how many
+        lose it.
+    :ivar invalid: machines whose instances would no longer validate.
+    :ivar unmatched: machines that no rule matches.
     """
 
     def __init__(self, rules: Iterable[Plain], compared: bool) -> None:
@@ -146,10 +184,12 @@ def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
 
 def _rule(rule: Plain) -> dict[str, Any]:
     """Return a rule of which nothing is counted yet."""
-    fields = ('uuid', 'description', 'phase', 'priority', 'mode')
-    counts = ('matched', 'failed', 'errors', 'audited')
-    return {**{name: rule.get(name) for name in fields},
-            **dict.fromkeys(counts, 0)}
+    counted = {}
+    for name in ('uuid', 'description', 'phase', 'priority', 'mode'):
+        counted[name] = rule.get(name)
+    for name in ('matched', 'failed', 'errors', 'audited'):
+        counted[name] = 0
+    return counted
 
 
 def loses_its_instance(entry: Plain, compared: bool) -> bool:
@@ -175,12 +215,12 @@ class NameDifference:
 
     @property
     def gained(self) -> frozenset[str]:
-        """Return the names that it has only afterwards."""
+        """The names that it has only afterwards."""
         return self.after - self.before
 
     @property
     def lost(self) -> frozenset[str]:
-        """Return the names that it had only before."""
+        """The names that it had only before."""
         return self.before - self.after
 
 
@@ -212,6 +252,7 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
                 before[TRAIT].add(name)
         elif change['object'] == 'node':
             for kind, path in _PATHS.items():
+                # A change of /properties changes the capabilities too.
                 if not f'{path}/'.startswith(f'{change["path"]}/'):
                     continue
                 inner = path.removeprefix(change['path'])
@@ -248,29 +289,32 @@ class FleetGroups:
     """
 
     def __init__(self) -> None:
-        self._machines: list[tuple[str, str, _Values]] = []
         self._entries: list[Plain] = []
+        # What becomes of the machine of each entry.
+        self._outcomes: list[_Alike] = []
         self._values: dict[_Place, set[str]] = collections.defaultdict(set)
         self._counts: collections.Counter[_Place] = collections.Counter()
 
     def add(self, entry: Plain) -> None:
         """Take a machine in."""
-        found = []
+        changes = []
         for change in entry.get('changes') or ():
             where = change['object']
             if where.startswith(f'{_PORT} '):
                 where = _PORT
-            place = (where, change['op'], change['path'])
+            place = _Place(where, change['op'], change['path'])
             value = json.dumps(change.get('value'), sort_keys=True)
-            found.append((place, value))
+            changes.append(_Change(place, value))
             self._values[place].add(value)
             self._counts[place] += 1
         reason = entry.get('error') or ''
-        failed = entry.get('failed_by')
-        if failed:
-            reason = json.dumps(failed)
-        self._machines.append((entry['result'], reason, tuple(sorted(found))))
+        failed_by = entry.get('failed_by')
+        if failed_by:
+            # The texts of errors may differ where one rule fails them all.
+            reason = json.dumps(failed_by)
         self._entries.append(entry)
+        self._outcomes.append(
+            _Alike(entry['result'], reason, tuple(sorted(changes))))
 
     def as_list(self) -> list[dict[str, Any]]:
         """Return the groups as plain JSON data, the largest first.
@@ -279,45 +323,52 @@ class FleetGroups:
         differs from machine to machine has ``varies``, and no value.
         """
         varying = {place for place, values in self._values.items()
-                   if len(values) > _FEW
-                   and 2 * len(values) > self._counts[place]}
-        groups: dict[Any, dict[str, Any]] = {}
-        for (result, reason, values), entry in zip(
-                self._machines, self._entries, strict=True):
-            # What varies from machine to machine keeps none out of a group.
-            shared: list[tuple[_Place, str | None]] = []
-            for place, value in values:
-                if place in varying:
-                    shared.append((place, None))
-                else:
-                    shared.append((place, value))
-            key = (result, reason, tuple(shared))
-            if key not in groups:
-                groups[key] = {
+                   if self._is_varying(place, len(values))}
+        groups: dict[_Alike, dict[str, Any]] = {}
+        for entry, outcome in zip(self._entries, self._outcomes, strict=True):
+            alike = _without_values(outcome, varying)
+            if alike not in groups:
+                groups[alike] = {
                     'count': 0,
-                    'result': result,
+                    'result': alike.result,
                     'error': entry['error'],
                     'failed_by': entry.get('failed_by'),
-                    'changes': [_change(place, value)
-                                for place, value in shared],
+                    'changes': list(map(_as_dict, alike.changes)),
                     'nodes': [],
                 }
-            group = groups[key]
+            group = groups[alike]
             group['count'] += 1
             group['nodes'].append(entry['uuid'])
         return sorted(groups.values(), key=operator.itemgetter('count'),
                       reverse=True)
 
+    def _is_varying(self, place: _Place, values: int) -> bool:
+        """Check whether nearly each machine has a value of its own.
 
-def _change(place: _Place, value: str | None) -> dict[str, Any]:
-    """Return a change of a group as plain JSON data.
+        :param values: how many different ones there are at the place.
+        """
+        return values > _FEW and 2 * values > self._counts[place]
 
-    :param value: as JSON, None where it differs from machine to machine.
+
+def _without_values(outcome: _Alike, varying: Container[_Place]) -> _Alike:
+    """Return what becomes of a machine, without values of its own.
+
+    :param varying: where nearly each machine has one.
     """
-    where, op, path = place
-    change: dict[str, Any] = {'object': where, 'op': op, 'path': path}
-    if value is None:
-        change['varies'] = True
+    changes = []
+    for change in outcome.changes:
+        if change.place in varying:
+            change = change._replace(value=None)
+        changes.append(change)
+    return outcome._replace(changes=tuple(changes))
+
+
+def _as_dict(change: _Change) -> dict[str, Any]:
+    """Return a change of a group as plain JSON data."""
+    where, op, path = change.place
+    plain: dict[str, Any] = {'object': where, 'op': op, 'path': path}
+    if change.value is None:
+        plain['varies'] = True
     else:
-        change['value'] = json.loads(value)
-    return change
+        plain['value'] = json.loads(change.value)
+    return plain
