@@ -219,36 +219,50 @@ class PartComparison:
 
         :param heard: when the last inspection before was made.
         """
+        parts = [*self._reported_parts(), *self._silent_parts()]
+        since_by_source = {}
+        for source, since in self._before.sources.items():
+            if source not in self._after.sources:
+                # None stands for a source that was heard the last time.
+                since_by_source[source] = since or heard
+        announced = {}
+        for source in since_by_source:
+            counts = self._announced_now(source)
+            if any(counts):
+                announced[source] = counts
+        return part.Parts(part.in_order(parts),
+                          {**since_by_source, **self._after.sources},
+                          announced)
+
+    def _reported_parts(self) -> Iterator[part.Part]:
+        """Yield the parts of the report, with what was known of them."""
         gone = self._groups.of_parts(self._gone)
-        identities_of_gone = {
-            identity for old in self._old
-            if self._groups.of_part(old) in gone
-            for identity in old.identities}
-        parts = []
+        identities_of_gone = set()
+        for old in self._old:
+            if self._groups.of_part(old) in gone:
+                identities_of_gone.update(old.identities)
         for pairing in self._pairings.values():
             reported = [*(new for _old, new in pairing.same), *pairing.after]
             taken = set(identities_of_gone)
             for new in reported:
                 taken.update(new.identities)
             for old, new in pairing.same:
-                parts.append(_renewed(old, new, taken))
-            parts += pairing.after
+                yield _renewed(old, new, taken)
+            yield from pairing.after
+
+    def _silent_parts(self) -> Iterator[part.Part]:
+        """Yield the parts of sources that the report does not have.
+
+        They stay, unless another source has shown that they are gone; what
+        it says of their slots and attributes is true of them too.
+        """
+        gone = self._groups.of_parts(self._gone)
         update = self._groups.updater(self._moved, self._changed)
         for old in self._old:
-            is_silent = old.source not in self._after.sources
-            if is_silent and self._groups.of_part(old) not in gone:
-                parts.append(update(old))
-        silent_sources = {source: since or heard
-                          for source, since in self._before.sources.items()
-                          if source not in self._after.sources}
-        announced = {}
-        for source in silent_sources:
-            counts = self._announced_now(source)
-            if any(counts):
-                announced[source] = counts
-        return part.Parts(part.in_order(parts),
-                          {**silent_sources, **self._after.sources},
-                          announced)
+            if old.source in self._after.sources:
+                continue
+            if self._groups.of_part(old) not in gone:
+                yield update(old)
 
     def _announced_now(self, source: str) -> part.Announced:
         """Return what a silent source must not announce later."""
