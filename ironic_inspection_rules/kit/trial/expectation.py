@@ -201,7 +201,7 @@ def actual(test: machine_test.MachineTest) -> Actual:
     is_closed = test.outcome.facts.is_closed(engine_change.TRAITS)
     if node.get('traits') is not None and not is_closed:
         made['traits'] = sorted(node['traits'])
-    made['changes'] = [_Change(change.as_dict())
+    made['changes'] = [_ChangeOnOneLine(change.as_dict())
                        for change in test.outcome.changes]
     return Actual(test.path, made)
 
@@ -224,7 +224,7 @@ def _ordered(change: typing.Any) -> typing.Any:
     """Return a change with its fields in one order, and all of them."""
     if not isinstance(change, dict):
         return change
-    return _Change({name: change.get(name)
+    return _ChangeOnOneLine({name: change.get(name)
                     for name in ('object', 'op', 'path', 'value')})
 
 
@@ -232,7 +232,7 @@ def _as_yaml(value: typing.Any) -> str:
     return yaml_text.dump(value, Dumper=_Dumper, width=math.inf)
 
 
-class _Change(dict[str, typing.Any]):
+class _ChangeOnOneLine(dict[str, typing.Any]):
     """A change, which is written on one line."""
 
 
@@ -240,9 +240,9 @@ class _Dumper(yaml_text.Dumper):
     """Writes one thing a line, which is best to compare."""
 
 
-def _on_one_line(dumper: _Dumper, change: _Change) -> yaml.Node:
+def _on_one_line(dumper: _Dumper, change: _ChangeOnOneLine) -> yaml.Node:
     return dumper.represent_mapping('tag:yaml.org,2002:map', change.items(),
                                     flow_style=True)
 
 
-_Dumper.add_representer(_Change, _on_one_line)
+_Dumper.add_representer(_ChangeOnOneLine, _on_one_line)

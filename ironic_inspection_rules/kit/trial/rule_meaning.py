@@ -62,7 +62,7 @@ class _Text(list[typing.Any]):
     """Text with fields in it, in pieces: no list that a rule may have."""
 
 
-class _ForEach(list[typing.Any]):
+class _PathOfEach(list[typing.Any]):
     """A path for each item of a loop."""
 
 
@@ -115,7 +115,7 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
         filled = [interpolation.fill_item(str(text), item)
                   for item in loop.items]
         if any(path != text for path in filled):
-            return _ForEach(_path(path, None) for path in filled)
+            return _PathOfEach(_path(path, None) for path in filled)
     tokens = engine_call.split(interpolation.parse(str(text)))
     return [_pieces(token) for token in tokens]
 

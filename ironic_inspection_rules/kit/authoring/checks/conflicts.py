@@ -30,7 +30,7 @@ class ActionEffect(typing.NamedTuple):
     effect: effects.Effect
 
 
-class Conflict(typing.NamedTuple):
+class ConflictingWrites(typing.NamedTuple):
     """Two writes of which only the order of their rules decides."""
 
     first: ActionEffect
@@ -39,10 +39,12 @@ class Conflict(typing.NamedTuple):
 
 def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
     """Find rules that undo what an earlier one has written."""
-    groups: dict[typing.Any, list[_Writer]] = collections.defaultdict(list)
+    groups: dict[tuple[str, int], list[_WritingRule]] = (
+        collections.defaultdict(list))
     for rule in rules:
         if rule.rule.mode != model.OFF:
-            groups[rule.rule.phase, rule.rule.priority].append(_Writer(rule))
+            at_one_time = rule.rule.phase, rule.rule.priority
+            groups[at_one_time].append(_WritingRule(rule))
     for group in groups.values():
         for one, other in itertools.combinations(group, 2):
             conflicts = one.conflicts(other)
@@ -51,7 +53,7 @@ def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
                        _message(one.rule, other.rule, conflicts))
 
 
-class _Writer:
+class _WritingRule:
     """A rule with what it writes, for comparisons with other rules."""
 
     def __init__(self, rule: Rule) -> None:
@@ -67,7 +69,7 @@ class _Writer:
             action.pointer: list(map(exclusion.Claim, action.inner))
             for action in rule.actions if action.inner and not action.loops}
 
-    def conflicts(self, later: '_Writer') -> list[Conflict]:
+    def conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
         """Return the writes of both rules of which only the order decides."""
         # Most rules write different things, and to compare names is cheap.
         if self._topics.isdisjoint(later._topics):
@@ -82,7 +84,7 @@ class _Writer:
             # No machine gets both where their conditions exclude each other.
             if not exclusion.exclude(self._claims_of(first),
                                      later._claims_of(second)):
-                conflicts.append(Conflict(first, second))
+                conflicts.append(ConflictingWrites(first, second))
         return conflicts
 
     def _claims_of(self, written: ActionEffect) -> list[exclusion.Claim]:
@@ -99,7 +101,7 @@ def _topic(effect: effects.Effect) -> tuple[str, ...]:
 
 
 def _message(one: Rule, other: Rule,
-             conflicts: list[Conflict]) -> str:
+             conflicts: list[ConflictingWrites]) -> str:
     """Return what is said at the second of two rules that conflict."""
     line, _column = one.written.place()
     places = list(dict.fromkeys(

@@ -16,7 +16,7 @@ from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 
-Items = typing.Mapping[str, reach.LoopItem | None]
+Items = typing.Mapping[str, reach.KnownLoopItem | None]
 
 _PORT_ID = re.compile(r'(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|'
                       r'[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}'
@@ -66,7 +66,7 @@ def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
 
 
 def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
-          item: reach.LoopItem | None) -> str | None:
+          item: reach.KnownLoopItem | None) -> str | None:
     """Return why the values of one-of are no list."""
     compared = condition.arguments.get('values')
     if not facts.is_field(compared):
@@ -84,7 +84,7 @@ def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
 
 
 def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
-          item: reach.LoopItem | None) -> str | None:
+          item: reach.KnownLoopItem | None) -> str | None:
     """Return why nothing is the MAC address or UUID of a port."""
     if not isinstance(owner, str):
         return None

@@ -21,7 +21,7 @@ _GET = 'get'
 
 
 @dataclasses.dataclass(frozen=True)
-class LoopItem:
+class KnownLoopItem:
     """Item of a loop, as far as it is known.
 
     ``steps`` lead to it from the root names, where it comes out of the data;
@@ -45,7 +45,7 @@ class Use(typing.NamedTuple):
     pointer: str
     text: str
     steps: Steps
-    item: LoopItem | None = None
+    item: KnownLoopItem | None = None
 
     @property
     def from_roots(self) -> Steps | None:
@@ -66,7 +66,7 @@ class FieldInRule(typing.NamedTuple):
 
     pointer: str
     field: interpolation.Field
-    item: LoopItem | None = None
+    item: KnownLoopItem | None = None
 
 
 class MissingStep(typing.NamedTuple):
@@ -94,7 +94,7 @@ def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
         yield from of_field(*written)
 
 
-def _fields_of(operation: file_rule.Operation, outer: LoopItem | None
+def _fields_of(operation: file_rule.Operation, outer: KnownLoopItem | None
                ) -> typing.Iterator[FieldInRule]:
     """Yield the fields of a condition or an action.
 
@@ -112,19 +112,19 @@ def _fields_of(operation: file_rule.Operation, outer: LoopItem | None
         yield from _fields_of(inner, item)
 
 
-def items(rule: checked_rule.CheckedRule) -> dict[str, LoopItem | None]:
+def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
     """Return what is known of the items that operations see.
 
     :returns: by the pointer to the operation; None where it sees none.
     """
-    found: dict[str, LoopItem | None] = {}
+    found: dict[str, KnownLoopItem | None] = {}
     for operation in [*rule.conditions, *rule.actions]:
         _add_items(found, operation, None)
     return found
 
 
-def _add_items(found: dict[str, LoopItem | None],
-               operation: file_rule.Operation, outer: LoopItem | None
+def _add_items(found: dict[str, KnownLoopItem | None],
+               operation: file_rule.Operation, outer: KnownLoopItem | None
                ) -> None:
     """Add the items of an operation and of the conditions in it."""
     item = _item_inside(operation.loop, outer)
@@ -133,7 +133,7 @@ def _add_items(found: dict[str, LoopItem | None],
         _add_items(found, inner, item)
 
 
-def value_of(field: interpolation.Field, item: LoopItem | None,
+def value_of(field: interpolation.Field, item: KnownLoopItem | None,
              known: typing.Mapping[str, typing.Any]) -> field_value.FieldValue:
     """Return what is known of the value of a field.
 
@@ -154,7 +154,7 @@ def value_of(field: interpolation.Field, item: LoopItem | None,
     return _filtered(value, field)
 
 
-def _read(root: str, steps: Steps, item: LoopItem | None
+def _read(root: str, steps: Steps, item: KnownLoopItem | None
           ) -> field_value.FieldValue:
     """Return what is known of the data that a field reads."""
     use = Use('', '', (root, *steps), item)
@@ -169,7 +169,8 @@ def _filtered(value: field_value.FieldValue,
     return value
 
 
-def _item_inside(loop: typing.Any, outer: LoopItem | None) -> LoopItem | None:
+def _item_inside(loop: typing.Any, outer: KnownLoopItem | None
+                 ) -> KnownLoopItem | None:
     """Return what is known of ``{item}`` in an operation.
 
     :param loop: of the operation; None without one.
@@ -178,21 +179,21 @@ def _item_inside(loop: typing.Any, outer: LoopItem | None) -> LoopItem | None:
     if loop is None:
         return outer
     if isinstance(loop, dict):
-        return LoopItem(values=(loop,))
+        return KnownLoopItem(values=(loop,))
     if isinstance(loop, list):
-        return LoopItem(values=tuple(loop))
+        return KnownLoopItem(values=tuple(loop))
     field = interpolation.sole_field(loop)
     if field is None or not field.root:
-        return LoopItem()
+        return KnownLoopItem()
     value = _filtered(_read(field.root, field.steps, outer), field)
     if value.type == field_value.MAPPING:
         # A loop over a mapping has that one item.
-        return LoopItem(value.steps)
-    return LoopItem(value.items)
+        return KnownLoopItem(value.steps)
+    return KnownLoopItem(value.items)
 
 
 def of_field(pointer: str, field: interpolation.Field,
-             item: LoopItem | None = None) -> typing.Iterator[Use]:
+             item: KnownLoopItem | None = None) -> typing.Iterator[Use]:
     """Yield what one field uses.
 
     First its path; then what its filters name, which are fields in their

@@ -100,7 +100,7 @@ def _slips(rule: checked_rule.CheckedRule) -> Slips:
 
 def _in_condition(rule: checked_rule.CheckedRule,
                   condition: file_rule.Operation,
-                  item: reach.LoopItem | None) -> Slips:
+                  item: reach.KnownLoopItem | None) -> Slips:
     """Yield the slips in one condition.
 
     :param item: the item of the loop around its fields.
@@ -137,7 +137,7 @@ def _in_condition(rule: checked_rule.CheckedRule,
 
 def _in_facts(rule: checked_rule.CheckedRule,
               condition: file_rule.Operation,
-              item: reach.LoopItem | None) -> Slips:
+              item: reach.KnownLoopItem | None) -> Slips:
     """Yield the slips in what a condition states of fields."""
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
@@ -154,7 +154,7 @@ def _in_facts(rule: checked_rule.CheckedRule,
 
 
 def _version(rule: checked_rule.CheckedRule, value: typing.Any,
-             item: reach.LoopItem | None) -> slip.Slip | None:
+             item: reach.KnownLoopItem | None) -> slip.Slip | None:
     """Return why a field that is compared as a version is none."""
     if not facts.is_field(value):
         return None
@@ -167,7 +167,8 @@ def _version(rule: checked_rule.CheckedRule, value: typing.Any,
 
 
 def _net(rule: checked_rule.CheckedRule, address: typing.Any,
-         subnet: typing.Any, item: reach.LoopItem | None) -> slip.Slip | None:
+         subnet: typing.Any, item: reach.KnownLoopItem | None
+         ) -> slip.Slip | None:
     """Return why an address is never in a subnet."""
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address))
@@ -198,7 +199,7 @@ def _net(rule: checked_rule.CheckedRule, address: typing.Any,
 
 
 def subject(rule: checked_rule.CheckedRule, field: str,
-            item: reach.LoopItem | None = None) -> slip.Subject:
+            item: reach.KnownLoopItem | None = None) -> slip.Subject:
     """Return what is known of a field as facts name it."""
     if not field.startswith('/'):
         # It has filters, and is named by its text.
@@ -212,7 +213,7 @@ def subject(rule: checked_rule.CheckedRule, field: str,
     return slip.Subject('.'.join(path), value)
 
 
-def steps_of(field: str, item: reach.LoopItem | None = None
+def steps_of(field: str, item: reach.KnownLoopItem | None = None
              ) -> tuple[str, ...]:
     """Return the steps of a field as facts name it, none if unknown."""
     if not field.startswith('/'):
@@ -237,7 +238,7 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
 
 
 def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
-                item: reach.LoopItem | None) -> Iterator[slip.Slip]:
+                item: reach.KnownLoopItem | None) -> Iterator[slip.Slip]:
     """Yield the first slip in the filters of a field."""
     if field.root is None or not field.filters:
         return

@@ -66,7 +66,7 @@ def convert(path: str, ops: registry.Registry,
         header.extend(stock_rule.IN_GENERAL)
     if has_old:
         header.extend(_IN_GENERAL)
-    writer = _Writer(ops)
+    writer = _FileWriter(ops)
     for table in read.tables or ():
         header.append(_('Table %s is left out.') % table.name)
         writer.lose_table(table)
@@ -89,7 +89,7 @@ def convert(path: str, ops: registry.Registry,
     return writer.linted_result(path)
 
 
-class _Writer:
+class _FileWriter:
     """Writes the converted rules one by one, and notes what gets lost."""
 
     def __init__(self, ops: registry.Registry) -> None:

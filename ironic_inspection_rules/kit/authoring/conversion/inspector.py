@@ -173,7 +173,7 @@ def _is_text_of_number(value: typing.Any) -> bool:
     return isinstance(value, str) and comparison.as_number(value) is not None
 
 
-class _Converter(rule.Conversion):
+class _InspectorConverter(rule.Conversion):
     """Converts one rule."""
 
     def conditions(self, written: typing.Sequence[Written]
@@ -331,7 +331,7 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
     """
     conversions: list[rule.Conversion] = []
     for index, old in enumerate(rules):
-        converter = _Converter()
+        converter = _InspectorConverter()
         conditions = converter.conditions(old.conditions)
         actions = converter.actions(old.actions)
         # Without one of its conditions it would meet other machines.

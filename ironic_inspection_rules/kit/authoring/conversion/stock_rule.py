@@ -59,7 +59,7 @@ class _Malformed(Exception):
     """Stock Ironic does not take a rule; the message says why."""
 
 
-class _Converter(rule.Conversion):
+class _StockConverter(rule.Conversion):
     """Converts one rule.
 
     :ivar reasons: why the rule never did what it says.
@@ -186,7 +186,7 @@ def convert(fields: Fields, ops: registry.Registry,
         the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
     :returns: the rule, None where it cannot be one here, and what differs.
     """
-    converter = _Converter(ops, fills_values)
+    converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)
     hints_on_fields = list(converter.hints)
     written = {name: [_without_unknown(operation, name, converter)
@@ -272,7 +272,7 @@ def _check(operation: typing.Any, known: typing.Container[str]) -> None:
             _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]))
 
 
-def _convert_fields(fields: Fields, converter: _Converter) -> Operation:
+def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
     """Convert the fields of a rule but its conditions and actions."""
     converted = {name: fields.get(name) for name in
                  ('uuid', 'description', 'priority', 'phase')}
@@ -301,7 +301,7 @@ def _convert_fields(fields: Fields, converter: _Converter) -> Operation:
 
 
 def _without_unknown(operation: typing.Any, where: str,
-                     converter: _Converter) -> typing.Any:
+                     converter: _StockConverter) -> typing.Any:
     """Leave out the keys that stock Ironic stores and never looks at.
 
     :param where: ``conditions`` or ``actions``.

@@ -208,7 +208,7 @@ def _as_it_is(literal: typing.Any) -> typing.Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Step:
+class _FieldStep:
     """One step of a field: the name of an attribute, or a key."""
 
     is_attribute: bool
@@ -232,7 +232,7 @@ class _Field:
 
     name: str
     root: str
-    steps: tuple[_Step, ...]
+    steps: tuple[_FieldStep, ...]
     ending: str
 
 
@@ -271,7 +271,7 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
         raise _StaysText
     if not rule.SPEC.fullmatch(spec):
         raise rule.Inconvertible(_UNKNOWN % name)
-    steps = tuple(_Step(bool(dot), dotted or bracketed) for
+    steps = tuple(_FieldStep(bool(dot), dotted or bracketed) for
                   dot, dotted, bracketed in _STEP.findall(match['steps']))
     return _Field(name, match['root'], steps, rule.suffix(spec, conversion))
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import re
 
-from ironic_inspection_rules.kit.machine.outliers import candidate
 from ironic_inspection_rules.kit.machine.outliers import field_name
 from ironic_inspection_rules.kit.machine.outliers import finding
+from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.machine import part_source
 
-Candidates = list[candidate.Candidate]
+Differences = list[peer_difference.PeerDifference]
 
 _PCI_DEVICE = re.compile(
     r'([0-9a-f]{4}:)?(?P<device>[0-9a-f]{2}:[0-9a-f]{2})\.[0-9a-f]',
@@ -38,8 +38,8 @@ _LEADS = ('physical_mb', 'model_name', 'version', 'Version', 'count',
 """Fields that say most, the first one first."""
 
 
-def single_out(parts: Sequence[Candidates], fields: Candidates
-               ) -> Candidates:
+def single_out(parts: Sequence[Differences], fields: Differences
+               ) -> Differences:
     """Return one difference for each cause.
 
     :param parts: what differs in the parts of a machine, by source; those of
@@ -71,23 +71,23 @@ def single_out(parts: Sequence[Candidates], fields: Candidates
     return causes + _merged(left)
 
 
-def _parts_by_kind(parts: Iterable[Candidates]) -> dict[str, Candidates]:
+def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
     """Return what differs in parts by their kind, without what is said twice.
 
     :param parts: what differs, by source.
     """
-    by_kind: dict[str, Candidates] = {}
-    for candidates in parts:
-        own: dict[str, Candidates] = {}
-        for part in candidates:
+    by_kind: dict[str, Differences] = {}
+    for differences in parts:
+        own: dict[str, Differences] = {}
+        for part in differences:
             own.setdefault(part.kind, []).append(part)
         for kind, more in own.items():
             by_kind[kind] = _with_others(by_kind.get(kind, []), more)
-    return {kind: _one_of_each_card(candidates)
-            for kind, candidates in by_kind.items()}
+    return {kind: _one_of_each_card(differences)
+            for kind, differences in by_kind.items()}
 
 
-def _with_others(known: Candidates, others: Candidates) -> Candidates:
+def _with_others(known: Differences, others: Differences) -> Differences:
     """Add what another source has seen more of than those before."""
     result = list(known)
     for what in (finding.MISSING, finding.NEW, finding.CHANGED,
@@ -101,7 +101,7 @@ def _with_others(known: Candidates, others: Candidates) -> Candidates:
     return result
 
 
-def _plain_slot(part: candidate.Candidate) -> str | None:
+def _plain_slot(part: peer_difference.PeerDifference) -> str | None:
     if part.slot is None:
         return None
     return re.sub('[^a-z0-9]', '', part.slot.lower())
@@ -115,11 +115,11 @@ def _device(slot: str | None) -> str | None:
     return match['device'].lower()
 
 
-def _one_of_each_card(candidates: Candidates) -> Candidates:
+def _one_of_each_card(differences: Differences) -> Differences:
     """Leave out the other functions of one card, and all moves but one."""
     seen = set()
     result = []
-    for part in candidates:
+    for part in differences:
         device = _device(part.slot)
         if device is None:
             result.append(part)
@@ -133,7 +133,7 @@ def _one_of_each_card(candidates: Candidates) -> Candidates:
     return result
 
 
-def _unexplained(devices: Candidates, others: Candidates) -> Candidates:
+def _unexplained(devices: Differences, others: Differences) -> Differences:
     """Leave out PCI devices that are the other parts."""
     places = {_device(part.slot) for part in others} - {None}
     # Without a slot it is not known which device a part is: it explains one.
@@ -152,7 +152,7 @@ def _unexplained(devices: Candidates, others: Candidates) -> Candidates:
     return result
 
 
-def _may_be_other_device(part: candidate.Candidate) -> bool:
+def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
     """Check that a part may show a PCI device that differs as well.
 
     A cable that is pulled or a disk of another size is no other device.
@@ -162,13 +162,13 @@ def _may_be_other_device(part: candidate.Candidate) -> bool:
     return any(field_name.words(name) & _DEVICE_MODEL for name in part.names)
 
 
-def _follows(field: candidate.Candidate, fields: Candidates,
-             by_kind: Mapping[str, Candidates]) -> bool:
+def _follows(field: peer_difference.PeerDifference, fields: Differences,
+             by_kind: Mapping[str, Differences]) -> bool:
     """Check whether a field differs because of something else."""
     if field.kind == finding.MEMORY:
         dimms = by_kind.get(part_source.DIMM, ())
         return any(dimm.what != finding.MOVED for dimm in dimms)
-    about = candidate.component(field.field)
+    about = peer_difference.component(field.field)
     parts = by_kind.get(about or '', [])
     if field.kind in _WITH_PARTS:
         return bool(parts)
@@ -184,7 +184,7 @@ def _follows(field: candidate.Candidate, fields: Candidates,
     return False
 
 
-def _is_model(difference: candidate.Candidate) -> bool:
+def _is_model(difference: peer_difference.PeerDifference) -> bool:
     """Check whether a difference is that the processor is another one."""
     if difference.kind != part_source.PROCESSOR:
         return False
@@ -192,7 +192,7 @@ def _is_model(difference: candidate.Candidate) -> bool:
     return any(field_name.words(name) & _MODEL for name in names)
 
 
-def _total(fields: Candidates) -> candidate.Candidate | None:
+def _total(fields: Differences) -> peer_difference.PeerDifference | None:
     """Return the difference in the whole memory of the machine."""
     for field in fields:
         if field.field.endswith(_TOTAL):
@@ -200,8 +200,9 @@ def _total(fields: Candidates) -> candidate.Candidate | None:
     return None
 
 
-def _with_total(part: candidate.Candidate, total: candidate.Candidate
-                ) -> candidate.Candidate:
+def _with_total(part: peer_difference.PeerDifference,
+                total: peer_difference.PeerDifference
+                ) -> peer_difference.PeerDifference:
     """Say the whole memory with a DIMM that is missing."""
     if part.kind != part_source.DIMM or part.what != finding.MISSING:
         return part
@@ -209,23 +210,23 @@ def _with_total(part: candidate.Candidate, total: candidate.Candidate
                                count=total.count, of=total.of)
 
 
-def _merged(fields: Candidates) -> Candidates:
+def _merged(fields: Differences) -> Differences:
     """Return one difference for the fields that differ for one cause."""
-    causes: dict[tuple[str, str], Candidates] = {}
+    causes: dict[tuple[str, str], Differences] = {}
     for field in fields:
-        cause = candidate.cause(field.field, field.kind)
+        cause = peer_difference.cause(field.field, field.kind)
         causes.setdefault(cause, []).append(field)
     merged = []
-    for (kind, _about), candidates in causes.items():
-        candidates.sort(key=_lead)
+    for (kind, _about), differences in causes.items():
+        differences.sort(key=_lead)
         if kind == finding.BIOS_SETTING:
-            merged.append(_one_of_settings(candidates))
+            merged.append(_one_of_settings(differences))
         else:
-            merged.append(_named(candidates[0]))
+            merged.append(_named(differences[0]))
     return merged
 
 
-def _one_of_settings(settings: Candidates) -> candidate.Candidate:
+def _one_of_settings(settings: Differences) -> peer_difference.PeerDifference:
     """Return one difference that names the first settings."""
     named = [_named(setting) for setting in settings[:_MOST_SETTINGS]]
     has = '; '.join(str(setting.has) for setting in named)
@@ -235,7 +236,8 @@ def _one_of_settings(settings: Candidates) -> candidate.Candidate:
     return dataclasses.replace(settings[0], has=has, value=value)
 
 
-def _lead(field: candidate.Candidate) -> tuple[int, int, float, str]:
+def _lead(field: peer_difference.PeerDifference
+          ) -> tuple[int, int, float, str]:
     """Return what to sort fields of one cause by: the first one is shown."""
     last = field.field.rpartition('.')[2]
     if field.kind == finding.BENCHMARK:
@@ -250,7 +252,8 @@ def _lead(field: candidate.Candidate) -> tuple[int, int, float, str]:
     return place, int(is_beside), 0, field.field
 
 
-def _named(field: candidate.Candidate) -> candidate.Candidate:
+def _named(field: peer_difference.PeerDifference
+           ) -> peer_difference.PeerDifference:
     """Say which field it is, where its kind does not."""
     if field.kind in (finding.FLAG, finding.MEMORY):
         return field

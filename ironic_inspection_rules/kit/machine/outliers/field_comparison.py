@@ -6,10 +6,10 @@ import array
 from collections.abc import Callable, Iterator, Sequence
 import typing
 
-from ironic_inspection_rules.kit.machine.outliers import candidate
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import norm
 from ironic_inspection_rules.kit.machine.outliers import part_comparison
+from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 _MOST_ITEMS = 3
@@ -18,7 +18,7 @@ _ABSENT = float('nan')
 Column = list[typing.Any]
 """What each machine has of a field, None where it reports nothing."""
 
-Differences = dict[int, list[candidate.Candidate]]
+Differences = dict[int, list[peer_difference.PeerDifference]]
 """What differs, by the place of the machine among its peers."""
 
 
@@ -107,7 +107,7 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
                     _text_differs(path, value, normal))
     for path, amounts in numbers(sketches):
         usual = norm.numbers(
-            amounts, least, measured=candidate.is_measured(path),
+            amounts, least, measured=peer_difference.is_measured(path),
             extreme=path.endswith((' least', ' most')))
         if usual is None:
             continue
@@ -118,15 +118,16 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
 
 
 def _number_differs(path: str, odd: norm.Odd, usual: norm.Range
-                    ) -> candidate.Candidate:
-    return candidate.Candidate(
-        candidate.kind_of(path, is_number=True), finding.CHANGED, None, path,
+                    ) -> peer_difference.PeerDifference:
+    return peer_difference.PeerDifference(
+        peer_difference.kind_of(path, is_number=True), finding.CHANGED, None,
+        path,
         finding.number(path, odd.value), finding.number(path, usual.value),
         usual.count, usual.of - len(usual.odd), usual.of, far=odd.far)
 
 
 def _text_differs(path: str, value: typing.Any, normal: norm.Norm
-                  ) -> candidate.Candidate:
+                  ) -> peer_difference.PeerDifference:
     adds = True
     has = str(value)
     usual = str(normal.value)
@@ -141,8 +142,8 @@ def _text_differs(path: str, value: typing.Any, normal: norm.Norm
         adds = bool(has_more)
         has = _joined(has_more) or 'without ' + _joined(lacks)
         usual = _joined(lacks) or 'without ' + _joined(has_more)
-    return candidate.Candidate(
-        candidate.kind_of(path), finding.CHANGED, None, path, has, usual,
+    return peer_difference.PeerDifference(
+        peer_difference.kind_of(path), finding.CHANGED, None, path, has, usual,
         normal.count, normal.fitting, normal.of, adds=adds)
 
 

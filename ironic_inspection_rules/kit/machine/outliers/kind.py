@@ -14,11 +14,11 @@ import math
 import statistics
 import typing
 
-from ironic_inspection_rules.kit.machine.outliers import candidate
 from ironic_inspection_rules.kit.machine.outliers import field_comparison
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import norm
 from ironic_inspection_rules.kit.machine.outliers import part_comparison
+from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.machine import part_source
 
@@ -51,7 +51,7 @@ class MachineKind:
     differs: tuple[KindDifference, ...] = ()
 
 
-class _Column(typing.NamedTuple):
+class _FieldColumn(typing.NamedTuple):
     """What machines have of one field.
 
     :param values: one of each machine, None where it reports nothing.
@@ -142,23 +142,23 @@ def _features(sketches: Sequence[sketch.Sketch], enough: float
             yield feature
 
 
-def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_Column]:
+def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
     """Yield what is compared of machines, except what is measured."""
     for path, values in field_comparison.texts(sketches):
-        yield _Column(candidate.kind_of(path), path, values)
+        yield _FieldColumn(peer_difference.kind_of(path), path, values)
     for (kind, source), lists in part_lists(sketches).items():
         if len(set(map(id, lists))) > 1:
             # Without who reported it.
             path = source.partition(' ')[2]
             yield from _part_columns(kind, path, lists)
     for path, amounts in field_comparison.numbers(sketches, _is_counted):
-        yield _Column(candidate.kind_of(path, True), path, _unified(amounts),
-                      amounts)
+        yield _FieldColumn(peer_difference.kind_of(path, True), path,
+                           _unified(amounts), amounts)
 
 
 def _part_columns(kind: str, path: str,
                   lists: Sequence[sketch.PartList | None]
-                  ) -> Iterator[_Column]:
+                  ) -> Iterator[_FieldColumn]:
     """Yield what parts of one kind say of machines: number, values, slots."""
     tables: dict[int, dict[str, typing.Any]] = {}
     for part_list in lists:
@@ -174,7 +174,7 @@ def _part_columns(kind: str, path: str,
     for name in sorted(set().union(*tables.values())):
         values = [tables.get(id(part_list), nothing).get(name)
                   for part_list in lists]
-        yield _Column(kind, f'{path} {name}', values)
+        yield _FieldColumn(kind, f'{path} {name}', values)
 
 
 def _unified(amounts: Sequence[float]) -> list[float | None]:
@@ -195,7 +195,7 @@ def _unified(amounts: Sequence[float]) -> list[float | None]:
 
 
 def _is_counted(path: str) -> bool:
-    return not candidate.is_measured(path)
+    return not peer_difference.is_measured(path)
 
 
 def part_lists(sketches: Sequence[sketch.Sketch]
@@ -211,7 +211,7 @@ def part_lists(sketches: Sequence[sketch.Sketch]
     return columns
 
 
-def _feature(column: _Column, enough: float) -> _Feature | None:
+def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
     """Return a feature, None where a field does not divide machines."""
     counts = collections.Counter(column.values)
     counts.pop(None, None)
@@ -346,7 +346,7 @@ def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
     return differences
 
 
-def _normal_values(column: _Column,
+def _normal_values(column: _FieldColumn,
                    populations: Sequence[Sequence[sketch.Sketch]],
                    least: int) -> list[typing.Any]:
     """Return what is normal in each population, None where nothing is."""
@@ -363,7 +363,7 @@ def _normal_values(column: _Column,
     return values
 
 
-def _as_text(column: _Column, value: typing.Any) -> str:
+def _as_text(column: _FieldColumn, value: typing.Any) -> str:
     """Return a value, and of a multiset how often each item is in it."""
     if column.amounts is not None:
         return finding.number(column.path, value)

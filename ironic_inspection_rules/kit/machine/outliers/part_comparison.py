@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable, Sequence
 import math
 import typing
 
-from ironic_inspection_rules.kit.machine.outliers import candidate
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import norm
+from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.machine import part_source
 
@@ -30,15 +30,19 @@ _MOST_ATTRIBUTES = 3
 
 Attributes = typing.Mapping[str, typing.Any]
 
-Differences = dict[int, list[candidate.Candidate]]
+DifferencesByPlace = dict[int, list[peer_difference.PeerDifference]]
 """What differs, by the place of the machine among its peers."""
 
-Counted = tuple[sketch.PartList, int]
-"""A list of parts, and how many machines have it."""
+
+class Counted(typing.NamedTuple):
+    """A list of parts, and how many machines have it."""
+
+    part_list: sketch.PartList
+    machines: int
 
 
 def compare(lists: Sequence[sketch.PartList | None], least: int
-            ) -> Differences:
+            ) -> DifferencesByPlace:
     """Compare the parts that one source reports of machines.
 
     :param lists: one of each machine, None where nothing is reported; equal
@@ -55,35 +59,35 @@ def compare(lists: Sequence[sketch.PartList | None], least: int
     if of < least or len(distinct) == 1:
         return {}
     # Most machines have the same list: each list is compared once.
-    counted = [(part_list, len(places[number]))
+    counted = [Counted(part_list, len(places[number]))
                for number, part_list in distinct.items()]
     by_list = _compare_lists(distinct, counted, of, least)
-    differences: Differences = {}
-    for number, candidates in by_list.items():
-        if candidates:
+    differences: DifferencesByPlace = {}
+    for number, of_list in by_list.items():
+        if of_list:
             for place in places[number]:
-                differences[place] = candidates
+                differences[place] = of_list
     return differences
 
 
 def _compare_lists(distinct: typing.Mapping[int, sketch.PartList],
                    counted: Sequence[Counted], of: int, least: int
-                   ) -> Differences:
+                   ) -> dict[int, list[peer_difference.PeerDifference]]:
     """Compare lists of parts: by slot where slots say something.
 
     :param distinct: the lists, by their numbers.
     :returns: what differs, by the number of the list.
     """
     slots = _normal_slots(counted, of)
-    differences: Differences = {}
+    differences: dict[int, list[peer_difference.PeerDifference]] = {}
     rest = counted
     if slots:
         by_slot = _BySlot(counted, slots, of, least)
         for number, part_list in distinct.items():
             differences[number] = by_slot.differences(part_list)
-        rest = [(_without_slotted(part_list), count)
-                for part_list, count in counted]
-        if not any(part_list.items for part_list, _count in rest):
+        rest = [Counted(_without_slotted(part_list), machines)
+                for part_list, machines in counted]
+        if not any(unslotted.part_list.items for unslotted in rest):
             return differences
     together = _Together(rest, of, least)
     for number, part_list in distinct.items():
@@ -101,6 +105,7 @@ def _without_slotted(part_list: sketch.PartList) -> sketch.PartList:
 
 
 def _filled_slots(part_list: sketch.PartList) -> set[str]:
+    """Return the slots of the parts that have one."""
     return {slot for slot, _attributes in part_list.items if slot}
 
 
@@ -115,8 +120,10 @@ def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
             count[slot] += machines
     normal = frozenset(slot for slot, machines in count.items()
                        if machines >= of * norm.NEARLY_ALL)
-    usual = sum(machines for part_list, machines in counted
-                if _filled_slots(part_list) == normal)
+    usual = 0
+    for part_list, machines in counted:
+        if _filled_slots(part_list) == normal:
+            usual += machines
     if usual < of * _STEADY:
         return frozenset()
     return normal
@@ -177,7 +184,7 @@ class _BySlot:
         return names
 
     def differences(self, part_list: sketch.PartList
-                    ) -> list[candidate.Candidate]:
+                    ) -> list[peer_difference.PeerDifference]:
         """Return how parts of a machine differ from those of its peers."""
         parts = {slot: dict(attributes)
                  for slot, attributes in part_list.items if slot}
@@ -186,21 +193,21 @@ class _BySlot:
         moves = self._moves(parts, missing, new)
         missing = [slot for slot in missing if slot not in moves]
         new = [slot for slot in new if slot not in moves.values()]
-        candidates = []
+        differences = []
         for slot in missing:
-            candidates.append(self._missing(part_list, slot))
+            differences.append(self._missing(part_list, slot))
         for slot in new:
-            candidates.append(self._new(part_list, slot, parts[slot]))
+            differences.append(self._new(part_list, slot, parts[slot]))
         # Beside a part that is gone or new, a move is no finding of its own.
         if not missing and not new:
             for home, slot in moves.items():
-                candidates.append(self._moved(part_list, home, slot))
+                differences.append(self._moved(part_list, home, slot))
         for slot, attributes in part_list.items:
             names = self._odd_names(slot, attributes)
             if names:
-                candidates.append(
+                differences.append(
                     self._changed(part_list, slot, parts[slot], names))
-        return candidates
+        return differences
 
     def _moves(self, parts: typing.Mapping[str, Attributes],
                missing: Iterable[str], new: Iterable[str]
@@ -222,37 +229,37 @@ class _BySlot:
         return not self._odd_names(slot, tuple(part.items()))
 
     def _missing(self, part_list: sketch.PartList, slot: str
-                 ) -> candidate.Candidate:
+                 ) -> peer_difference.PeerDifference:
         usual = describe(part_list.kind, self._normal_parts.get(slot, {}))
         filled = self._filled[slot]
-        return candidate.Candidate(
+        return peer_difference.PeerDifference(
             part_list.kind, finding.MISSING, slot, part_list.source, None,
             usual, filled, filled, self._of, adds=False)
 
     def _new(self, part_list: sketch.PartList, slot: str, part: Attributes
-             ) -> candidate.Candidate:
+             ) -> peer_difference.PeerDifference:
         # The slot is in few machines: all others have nothing there.
         others = self._of - 1
-        return candidate.Candidate(
+        return peer_difference.PeerDifference(
             part_list.kind, finding.NEW, slot, part_list.source,
             describe(part_list.kind, part), 'nothing there', others, others,
             self._of)
 
     def _moved(self, part_list: sketch.PartList, home: str, slot: str
-               ) -> candidate.Candidate:
+               ) -> peer_difference.PeerDifference:
         filled = self._filled[home]
-        return candidate.Candidate(
+        return peer_difference.PeerDifference(
             part_list.kind, finding.MOVED, home, part_list.source, slot,
             home, filled, filled, self._of)
 
     def _changed(self, part_list: sketch.PartList, slot: str,
                  part: Attributes, names: Sequence[str]
-                 ) -> candidate.Candidate:
+                 ) -> peer_difference.PeerDifference:
         names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._norms[slot, names[0]]
         has = {name: part[name] for name in names}
         usual = {name: self._norms[slot, name].value for name in names}
-        return candidate.Candidate(
+        return peer_difference.PeerDifference(
             part_list.kind, finding.CHANGED, slot, part_list.source,
             describe_attributes(part_list.kind, has),
             describe_attributes(part_list.kind, usual),
@@ -285,19 +292,19 @@ class _Together:
                 self._values[name] = normal
 
     def differences(self, part_list: sketch.PartList
-                    ) -> list[candidate.Candidate]:
+                    ) -> list[peer_difference.PeerDifference]:
         """Return how parts of a machine differ from those of its peers."""
         normal = self._number
         if normal is None:
             return []
         number = len(part_list.items)
         lost, added = self._lost_and_added(part_list)
-        candidates = []
+        differences = []
         if number not in normal.accepted:
             if not number:
                 lost = {name: list(shared.value)
                         for name, shared in self._values.items()}
-            candidates.append(
+            differences.append(
                 self._number_differs(part_list, normal, lost, added))
         # A part that is there in addition has values of its own; what is
         # more than that belongs to parts that are other ones.
@@ -307,8 +314,8 @@ class _Together:
             if name in lost and len(values) > surplus:
                 changed[name] = values
         if changed:
-            candidates.append(self._changed(part_list, changed, lost))
-        return candidates
+            differences.append(self._changed(part_list, changed, lost))
+        return differences
 
     def _lost_and_added(self, part_list: sketch.PartList
                         ) -> tuple[dict[str, list[typing.Any]],
@@ -329,7 +336,7 @@ class _Together:
 
     def _number_differs(self, part_list: sketch.PartList, normal: norm.Norm,
                         lost: Attributes, added: Attributes
-                        ) -> candidate.Candidate:
+                        ) -> peer_difference.PeerDifference:
         number = len(part_list.items)
         is_fewer = number < normal.value
         has = str(number)
@@ -340,17 +347,17 @@ class _Together:
         else:
             what = finding.NEW
             has += _in_brackets(part_list.kind, added)
-        return candidate.Candidate(
+        return peer_difference.PeerDifference(
             part_list.kind, what, None, part_list.source, has, usual,
             normal.count, normal.fitting, normal.of, adds=not is_fewer)
 
     def _changed(self, part_list: sketch.PartList, changed: Attributes,
-                 lost: Attributes) -> candidate.Candidate:
+                 lost: Attributes) -> peer_difference.PeerDifference:
         names = sorted(changed, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._values[names[0]]
         has = {name: changed[name][0] for name in names}
         usual = {name: lost[name][0] for name in names}
-        return candidate.Candidate(
+        return peer_difference.PeerDifference(
             part_list.kind, finding.CHANGED, None, part_list.source,
             describe_attributes(part_list.kind, has),
             describe_attributes(part_list.kind, usual),

@@ -34,7 +34,7 @@ _BIOS = ('inventory.system_vendor.firmware', part_source.BIOS_PATH,
 
 
 @dataclasses.dataclass(frozen=True)
-class Candidate:
+class PeerDifference:
     """A difference of one machine from its peers.
 
     :param has: what it has, None where something is missing.

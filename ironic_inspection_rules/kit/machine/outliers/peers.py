@@ -8,13 +8,13 @@ import typing
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.kit.machine.outliers import candidate
 from ironic_inspection_rules.kit.machine.outliers import capacities
 from ironic_inspection_rules.kit.machine.outliers import cause
 from ironic_inspection_rules.kit.machine.outliers import field_comparison
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.kit.machine.outliers import kind
 from ironic_inspection_rules.kit.machine.outliers import part_comparison
+from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 LEAST = 5
@@ -224,11 +224,11 @@ def _by_key(sketches: Iterable[sketch.Sketch]
 def _compare(sketches: Sequence[sketch.Sketch], least: int, group: str
              ) -> list[finding.Outlier]:
     """Compare machines of one kind."""
-    parts: dict[int, list[list[candidate.Candidate]]] = {}
+    parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
     for lists in kind.part_lists(sketches).values():
         differences = part_comparison.compare(lists, least)
-        for place, candidates in differences.items():
-            parts.setdefault(place, []).append(candidates)
+        for place, of_machine in differences.items():
+            parts.setdefault(place, []).append(of_machine)
     fields = field_comparison.compare(sketches, least)
     findings = []
     for place in sorted(parts.keys() | fields.keys()):

@@ -48,7 +48,7 @@ class Flavor:
 
 
 @dataclasses.dataclass
-class _Group:
+class _SpecGroup:
     """One group of extra specs, which one provider has to serve."""
 
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -75,7 +75,7 @@ def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
     :param ram: memory in MiB.
     :param disk: in GiB, with swap and ephemeral disk.
     """
-    groups: dict[str, _Group] = collections.defaultdict(_Group)
+    groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     ignored = tuple(key for key, value in extra_specs.items()
                     if not _take(groups, key, value))
     asked: set[str] = set()
@@ -98,7 +98,7 @@ def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
 
 def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
     """Check whether extra specs name a resource class of bare metal."""
-    groups: dict[str, _Group] = collections.defaultdict(_Group)
+    groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     for key, value in extra_specs.items():
         _take(groups, key, value)
     return any(name.startswith(_CUSTOM) for group in groups.values()
@@ -115,7 +115,7 @@ def normalize(resource_class: str | None) -> str | None:
     return _CUSTOM + _NOT_ALPHANUMERIC.sub('_', resource_class).upper()
 
 
-def _take(groups: dict[str, _Group], key: str, value: Any) -> bool:
+def _take(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
     """Add an extra spec to its group.
 
     :returns: whether it says anything to Placement.
@@ -139,7 +139,7 @@ def _take(groups: dict[str, _Group], key: str, value: Any) -> bool:
     return amount >= 0
 
 
-def _problems(groups: Mapping[str, _Group]) -> Iterator[str]:
+def _problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
     """Yield why no node can take a flavor: it has one resource, once."""
     wanted: list[tuple[str, int]] = []
     for group in groups.values():

@@ -41,7 +41,7 @@ class _Place(NamedTuple):
     path: str
 
 
-class _Change(NamedTuple):
+class _ChangeOfGroup(NamedTuple):
     """A change of a machine, or of all machines of a group.
 
     :ivar value: as JSON; None where it differs from machine to machine.
@@ -59,7 +59,7 @@ class _Alike(NamedTuple):
 
     result: str
     reason: str
-    changes: tuple[_Change, ...]
+    changes: tuple[_ChangeOfGroup, ...]
 
 
 class Summary:
@@ -304,7 +304,7 @@ class FleetGroups:
                 where = _PORT
             place = _Place(where, change['op'], change['path'])
             value = json.dumps(change.get('value'), sort_keys=True)
-            changes.append(_Change(place, value))
+            changes.append(_ChangeOfGroup(place, value))
             self._values[place].add(value)
             self._counts[place] += 1
         reason = entry.get('error') or ''
@@ -363,7 +363,7 @@ def _without_values(outcome: _Alike, varying: Container[_Place]) -> _Alike:
     return outcome._replace(changes=tuple(changes))
 
 
-def _as_dict(change: _Change) -> dict[str, Any]:
+def _as_dict(change: _ChangeOfGroup) -> dict[str, Any]:
     """Return a change of a group as plain JSON data."""
     where, op, path = change.place
     plain: dict[str, Any] = {'object': where, 'op': op, 'path': path}
