@@ -167,6 +167,7 @@ def changes(rule: file_rule.WrittenRule,
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
     for pointer, field, _item in reach.fields(checked):
+        # No field is both of them.
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
             yield mended_text.RewriteText(pointer, f'{{{field.text}}}',
@@ -180,6 +181,7 @@ def changes(rule: file_rule.WrittenRule,
 
 def _keys(pointer: str, mapping: dict[str, typing.Any],
           known: Iterable[str]) -> Iterator[Change]:
+    """Yield what mends the keys of a mapping that are not known."""
     free = set(known) - mapping.keys()
     slips = {key: suggestion.slip(key, free) for key in mapping
              if key not in known}
@@ -192,6 +194,7 @@ def _keys(pointer: str, mapping: dict[str, typing.Any],
 
 def _choice(pointer: str, value: typing.Any,
             choices: Iterable[str]) -> Iterator[Change]:
+    """Yield what mends a word that is none of its choices."""
     if isinstance(value, str) and value not in choices:
         meant = suggestion.slip(value, choices)
         if meant:
@@ -200,6 +203,7 @@ def _choice(pointer: str, value: typing.Any,
 
 def _conditions(pointer: str, conditions: typing.Any,
                 ops: registry.Registry) -> Iterator[Change]:
+    """Yield what mends conditions, and those in groups."""
     keys = {**form.CONDITION['properties'], **form.GROUP['properties']}
     for place, condition in _mappings(pointer, conditions):
         yield from _operation(place, condition, ops.conditions, keys)
@@ -209,6 +213,7 @@ def _conditions(pointer: str, conditions: typing.Any,
 
 def _actions(pointer: str, actions: typing.Any,
              ops: registry.Registry) -> Iterator[Change]:
+    """Yield what mends actions, and their conditions."""
     for place, action in _mappings(pointer, actions):
         yield from _operation(place, action, ops.actions,
                               form.ACTION['properties'])
@@ -250,6 +255,7 @@ def _operation(pointer: str, operation: dict[str, typing.Any],
 
 def _arguments(pointer: str, args: typing.Any,
                op: registry.Op) -> Iterator[Change]:
+    """Yield what mends the arguments of an operation."""
     if isinstance(args, list):
         yield from _names_of_arguments(pointer, args, op)
     elif isinstance(args, dict):
@@ -260,6 +266,10 @@ def _arguments(pointer: str, args: typing.Any,
 
 def _names_of_arguments(pointer: str, args: list[typing.Any],
                         op: registry.Op) -> Iterator[Change]:
+    """Yield what names the arguments of a list, if the op takes them.
+
+    The list stays whole where it is one argument, such as ``values``.
+    """
     bound, problems = op.signature.bind(args)
     if problems:
         return
@@ -271,6 +281,7 @@ def _names_of_arguments(pointer: str, args: list[typing.Any],
 
 
 def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
+    """Yield what makes a valid trait of a name in other letters."""
     if not isinstance(name, str) or interpolation.fields(name):
         return
     meant = re.sub('[^A-Z0-9_]+', '_', name.upper())
@@ -279,6 +290,7 @@ def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
 
 
 def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
+    """Yield what mends the filters and the roots in the fields of a value."""
     known = registry.filters()
     roots = (*interpolation.ROOTS, interpolation.ITEM)
     for field in interpolation.fields(value):
@@ -292,14 +304,16 @@ def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
 
 
 def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
+    """Yield what mends the attributes that actions write."""
     attributes = {'node': schema.NODE, 'port': schema.PORT}
     for action in rule.actions:
-        for path, (name, *_others) in effects.writes_at_paths(action):
+        for path, tokens in effects.writes_at_paths(action):
+            name = tokens[0]
             meant = suggestion.slip(name, attributes.get(path.kind, ()))
             if meant and path.name.count(name) == 1:
-                yield mended_text.RewriteText(
-                    action.pointer_to(path.argument), path.name,
-                    path.name.replace(name, meant))
+                pointer = action.pointer_to(path.argument)
+                mended = path.name.replace(name, meant)
+                yield mended_text.RewriteText(pointer, path.name, mended)
 
 
 def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:

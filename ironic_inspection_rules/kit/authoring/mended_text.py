@@ -116,12 +116,14 @@ def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
 
 
 def _order(change: Change) -> tuple[int, int]:
+    """Return what changes are sorted by: the order in which they are made."""
     # Names of keys change last and from the inside out, so that no change
     # moves what another one points to.
     return _ORDER.index(type(change)), -change.pointer.count('/')
 
 
 def _tokens(pointer: str) -> list[str]:
+    """Return the tokens of a pointer, as RFC 6901 has it."""
     return [data_path.unescape(token) for token in pointer.split('/')[1:]]
 
 
@@ -133,7 +135,18 @@ class Edit(typing.NamedTuple):
     new: str
 
 
-def _place_of(edit: Edit) -> tuple[int, int]:
+class _Place(typing.NamedTuple):
+    """A value in a text.
+
+    :ivar key: None for an item of a list, and for the whole entry.
+    """
+
+    key: yaml.ScalarNode | None
+    node: typing.Any
+
+
+def _span(edit: Edit) -> tuple[int, int]:
+    """Return what edits are sorted by: where they are in the text."""
     return edit.start, edit.end
 
 
@@ -160,7 +173,8 @@ class FileText:
 
         :param index: number of the entry that changes, from zero.
         """
-        return any(True for _edit in self._edits(index, change))
+        first = next(self._edits(index, change), None)
+        return first is not None
 
     def edited(self, changes: typing.Iterable[tuple[int, Change]]) -> str:
         """Return the text with changes made, as far as they can be.
@@ -173,17 +187,19 @@ class FileText:
         text = self._text
         # From the end, since an edit moves all that is behind it.
         last = len(text) + 1
-        for edit in sorted(edits, key=_place_of, reverse=True):
+        for edit in sorted(edits, key=_span, reverse=True):
             if edit.end <= last:
                 text = text[:edit.start] + edit.new + text[edit.end:]
                 last = edit.start
         return text
 
     def _edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
+        """Yield the edits of a change, none where it has no place."""
         found = self._find(self._entries[index], change.pointer)
         if found is None:
             return
-        key, node = found
+        key = found.key
+        node = found.node
         if isinstance(change, RenameKey):
             for name, _value in node.value:
                 if name.value == change.old:
@@ -202,6 +218,7 @@ class FileText:
             yield from self._name_block(key, node, change)
 
     def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
+        """Return whether a tag stands between a key and its items."""
         begin = key.end_mark.index
         end = node.end_mark.index
         if node.value:
@@ -209,11 +226,10 @@ class FileText:
         return any(begin <= place < end for place in self._tags)
 
     def _find(self, node: typing.Any, pointer: str
-              ) -> tuple[typing.Any, typing.Any] | None:
-        """Return the key and the value at a pointer.
+              ) -> '_Place | None':
+        """Return the place of a pointer.
 
-        :returns: None as key for an item of a list; None if the value is
-            shared, or its key is there twice.
+        :returns: None if the value is shared, or its key is there twice.
         """
         key = None
         for token in _tokens(pointer):
@@ -227,9 +243,10 @@ class FileText:
                 key, node = pairs[0]
             if id(node) in self._shared:
                 return None
-        return key, node
+        return _Place(key, node)
 
     def _scalars(self, node: typing.Any) -> typing.Iterator[yaml.ScalarNode]:
+        """Yield the texts of a value that nothing else shares."""
         if id(node) in self._shared:
             return
         if isinstance(node, yaml.ScalarNode):

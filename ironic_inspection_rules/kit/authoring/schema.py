@@ -250,6 +250,10 @@ def _fields_of(tables: table.Tables) -> list[str]:
 
 
 def _rule(built_in: bool, tables: table.Tables) -> Schema:
+    """Return the schema of a rule, with what editors show of its fields.
+
+    :param tables: whose rows are offered where values are written.
+    """
     rule_schema = form.rule(built_in)
     fields = dict(rule_schema['properties'])
     if tables:

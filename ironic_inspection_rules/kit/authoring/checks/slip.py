@@ -72,8 +72,10 @@ def of_value(subject: Subject, relation: str,
                        all=_(' or ').join(map(str, choices)))
     if isinstance(value, str):
         return _of_text(subject, relation, value)
-    if isinstance(value, list) and relation in ('eq', 'ne') and (
-            kind not in (None, 'list')):
+    if isinstance(value, list):
+        may_be_list = kind in (None, 'list')
+        if may_be_list or relation not in ('eq', 'ne'):
+            return None
         return Slip.of(_('{%(field)s} is no list, and never equal to one; '
                          'use one-of'), subject)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -82,6 +84,7 @@ def of_value(subject: Subject, relation: str,
 
 
 def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
+    """Return the slip in a number that a field is compared with."""
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
         # A filter that takes the item with the most of something gives the
@@ -114,6 +117,7 @@ def _is_text(subject: Subject) -> bool:
 
 
 def _of_text(subject: Subject, relation: str, value: str) -> Slip | None:
+    """Return the slip in a text that a field is compared with."""
     kind = subject.value.type
     if kind == 'boolean' and value:
         return Slip.of(_('{%(field)s} is true or false, never the text '
@@ -231,8 +235,8 @@ def _size(subject: Subject, value: float) -> Slip | None:
         return None
     name = steps[-1]
     is_of_inspection = steps[0] in ('inventory', 'plugin_data')
-    if name in ('size', 'total') and is_of_inspection and (
-            0 < value < known_values.SMALLEST_BYTES):
+    is_in_bytes = name in ('size', 'total') and is_of_inspection
+    if is_in_bytes and 0 < value < known_values.SMALLEST_BYTES:
         return Slip.of(_('{%(field)s} is in bytes; did you mean %(gib)d, '
                          'which is %(value)s GiB?'), subject, value=value,
                        gib=value * 2 ** 30)
@@ -323,8 +327,8 @@ def of_truth(subject: Subject, op: str) -> Slip | None:
     if kind in field_value.SEQUENCES:
         return Slip.of(_('{%(field)s} is a %(kind)s, which is never true and '
                          'never false; use is-empty'), subject, kind=kind)
-    if op == 'is-true' and kind == 'text' and (
-            subject.steps[:1] == ('inventory',)):
+    is_of_inventory = subject.steps[:1] == ('inventory',)
+    if op == 'is-true' and kind == 'text' and is_of_inventory:
         return Slip.of(_('{%(field)s} is text that is never "yes" or "true"; '
                          'compare it with eq, or use !is-empty'), subject)
     return None

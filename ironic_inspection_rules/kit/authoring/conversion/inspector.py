@@ -170,7 +170,28 @@ def convert_operator(op: str, field: str, value: typing.Any
 
 
 def _is_text_of_number(value: typing.Any) -> bool:
+    """Return whether a value is a text that reads as a number."""
     return isinstance(value, str) and comparison.as_number(value) is not None
+
+
+def _in_loops(condition: Operation, loops: typing.Sequence[str],
+              multiple: str) -> Operation:
+    """Put loops around a condition, the last one innermost.
+
+    :param multiple: how many items the condition has to hold for.
+    """
+    converted = condition
+    for loop in reversed(loops):
+        if 'loop' in converted:
+            # A condition has one loop, so the next is around a group.
+            group = 'any-of'
+            if multiple == 'all':
+                group = 'all-of'
+            converted = {'op': group, 'conditions': [converted]}
+        converted['loop'] = loop
+        if multiple != 'any':
+            converted['multiple'] = multiple
+    return converted
 
 
 class _InspectorConverter(rule.Conversion):
@@ -189,6 +210,7 @@ class _InspectorConverter(rule.Conversion):
     def _operations(self, name: str, written: typing.Sequence[Written],
                     convert_one: typing.Callable[[Written], Operation]
                     ) -> list[Operation | None]:
+        """Convert operations one by one; None stands for one that is lost."""
         converted: list[Operation | None] = []
         for index, operation in enumerate(written):
             self.pointer = f'/{name}/{index}'
@@ -200,6 +222,7 @@ class _InspectorConverter(rule.Conversion):
         return converted
 
     def _condition(self, written: Written) -> Operation:
+        """Convert one condition, with its path as loops and a field."""
         args = written['args']
         path = convert_path(args['field'])
         op = written['op'].removeprefix(translate.PREFIX)
@@ -220,18 +243,8 @@ class _InspectorConverter(rule.Conversion):
                          'values': ['', None, no_address]}
         if args.get('invert'):
             new_op = f'!{new_op}'.removeprefix('!!')
-        converted: Operation = {'op': new_op, 'args': arguments}
-        for loop in reversed(path.loops):
-            if 'loop' in converted:
-                # A condition has one loop, so the next is around a group.
-                group = 'any-of'
-                if multiple == 'all':
-                    group = 'all-of'
-                converted = {'op': group, 'conditions': [converted]}
-            converted['loop'] = loop
-            if multiple != 'any':
-                converted['multiple'] = multiple
-        return converted
+        return _in_loops({'op': new_op, 'args': arguments}, path.loops,
+                         multiple)
 
     def _lose_of_loops(self, op: str, path: ConvertedPath, multiple: str
                        ) -> None:
@@ -264,6 +277,7 @@ class _InspectorConverter(rule.Conversion):
                         'known only if the hook root-device is enabled'))
 
     def _action(self, written: Written) -> Operation:
+        """Convert one action."""
         args = written['args']
         op = written['op'].removeprefix(translate.PREFIX)
         if op in ('set-attribute', 'extend-attribute', 'append-attribute'):
@@ -282,6 +296,7 @@ class _InspectorConverter(rule.Conversion):
         return converted
 
     def _capability(self, args: Operation) -> Operation:
+        """Convert what sets a capability; null took it away."""
         value = args.get('value')
         name = rule.escape(args['name'])
         if not isinstance(value, str | int | float | None):
@@ -295,6 +310,7 @@ class _InspectorConverter(rule.Conversion):
         return {'op': 'set-capability', 'args': {'name': name, 'value': value}}
 
     def _attribute(self, op: str, args: Operation) -> Operation:
+        """Convert what sets or extends an attribute."""
         path = '/' + str(args['path']).removeprefix('/')
         tokens = data_path.parse(path)
         self._compare_attribute(op, tokens, args)

@@ -100,6 +100,7 @@ def needed(condition: Operation) -> Iterator[str]:
 def _with_several_texts(op: str, inverted: bool, args: Args,
                         texts: list[Text], notes: rule.Conversion
                         ) -> Operation:
+    """Write a condition on several texts with fields that may be missing."""
     for text in texts:
         if text.uncertain and text.or_else() is None:
             notes.lose(_('where a field of "%s" is missing, stock Ironic '
@@ -172,6 +173,11 @@ def _truth(op: str, inverted: bool, args: Args, text: Text,
 
 
 def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
+    """Write ``is-empty`` on a text, which one-of does here.
+
+    Stock Ironic looks at the text that a field becomes: "None" and "[]" are
+    empty there.
+    """
     value: str | None = text.filled
     if text.uncertain:
         value = text.or_else('None')
@@ -262,6 +268,7 @@ def _constant_result(op: str, args: Args) -> bool | None:
 
 
 def _is_never_one_of(value: typing.Any, values: typing.Any) -> bool:
+    """Return whether the type of a value is that of none of some others."""
     if not isinstance(values, list | dict):
         return False
     if _is_text(value):

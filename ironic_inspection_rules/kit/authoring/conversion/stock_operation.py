@@ -70,6 +70,7 @@ def convert(op: str, args: Operation, there: set[str],
 
 def _note_differences(op: str, args: Operation,
                       notes: rule.Conversion) -> None:
+    """Note what an op does otherwise here, whatever its arguments."""
     if op.startswith('extend-'):
         notes.differ(_('where something else than a list is there, such as '
                        'null, the two differ: in plugin data stock Ironic '
@@ -87,6 +88,10 @@ def _note_differences(op: str, args: Operation,
 
 
 def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
+    """Note what setting a capability to a value does otherwise here.
+
+    :raises: :class:`.stock_condition.Fails` for what is no text.
+    """
     if not isinstance(value, str | Text):
         raise stock_condition.Fails(
             _('the value of a capability must be text'))
@@ -134,6 +139,10 @@ def _write_attribute(op: str, args: Operation, written: Operation,
 
 def _check_attribute(op: str, tokens: list[str],
                      notes: rule.Conversion) -> None:
+    """Note what changing an attribute of the node does otherwise here.
+
+    :raises: :class:`.rule.Inconvertible` for one that no rule may change.
+    """
     if tokens[0] not in schema.NODE:
         raise rule.Inconvertible(
             _('the attribute "%s" of a node cannot be changed by a rule')
@@ -232,6 +241,10 @@ def _text(value: typing.Any) -> str:
 
 
 def _write(text: Text, there: set[str], notes: rule.Conversion) -> str:
+    """Return the text of an argument, and note what it does otherwise here.
+
+    :param there: fields that exist where the conditions hold.
+    """
     for remark in text.remarks:
         notes.differ(remark)
     for name in text.secrets:

@@ -104,6 +104,10 @@ class _StockConverter(rule.Conversion):
                 yield converted
 
     def _condition(self, written: Operation) -> Operation | bool:
+        """Convert one condition.
+
+        :returns: a truth value where it has always the same result.
+        """
         _check(written, stock_form.CONDITIONS)
         op, inverted = model.split_op(written['op'])
         args = stock_form.by_name(written['args'], stock_form.CONDITIONS[op])
@@ -148,6 +152,7 @@ class _StockConverter(rule.Conversion):
                             'the action is left out') % exc)
 
     def _action(self, written: Operation, there: set[str]) -> list[Operation]:
+        """Convert one action; a loop may become several."""
         _check(written, stock_form.ACTIONS)
         op = written['op']
         args = stock_form.by_name(written['args'], stock_form.ACTIONS[op])
@@ -168,6 +173,10 @@ class _StockConverter(rule.Conversion):
 
     def _checked_action(self, op: str, args: Operation, there: set[str]
                         ) -> Operation | None:
+        """Convert an action without a loop, None if it does nothing.
+
+        :raises: :class:`.rule.Inconvertible` for what no rule here may have.
+        """
         converted = stock_operation.convert(op, args, there, self)
         if converted is None:
             return None
@@ -184,7 +193,7 @@ def convert(fields: Fields, ops: registry.Registry,
     :param fields: of the rule, as stock Ironic stores or reads it.
     :param fills_values: whether the Ironic that runs it fills in fields in
         the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
-    :returns: the rule, None where it cannot be one here, and what differs.
+    :returns: with the rule, if it can be one here, and what differs.
     """
     converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)

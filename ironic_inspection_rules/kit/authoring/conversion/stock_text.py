@@ -204,6 +204,7 @@ def plain(value: typing.Any) -> typing.Any:
 
 
 def _as_it_is(literal: typing.Any) -> typing.Any:
+    """Return a value that has no fields."""
     return literal
 
 
@@ -264,6 +265,11 @@ def _parse(text: str) -> list[_Piece]:
 
 
 def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
+    """Read a field: its root, its steps, and its format.
+
+    :raises: :class:`_StaysText` if it is an error to ``str.format``.
+    :raises: :class:`.rule.Inconvertible` if its format is unknown here.
+    """
     match = _NAME.fullmatch(name)
     if match is None or match['root'].isdecimal():
         raise _StaysText
@@ -271,9 +277,11 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
         raise _StaysText
     if not rule.SPEC.fullmatch(spec):
         raise rule.Inconvertible(_UNKNOWN % name)
-    steps = tuple(_FieldStep(bool(dot), dotted or bracketed) for
-                  dot, dotted, bracketed in _STEP.findall(match['steps']))
-    return _Field(name, match['root'], steps, rule.suffix(spec, conversion))
+    steps = []
+    for dot, dotted, bracketed in _STEP.findall(match['steps']):
+        steps.append(_FieldStep(bool(dot), dotted or bracketed))
+    return _Field(name, match['root'], tuple(steps),
+                  rule.suffix(spec, conversion))
 
 
 def _steps(field: _Field) -> tuple[str | int, ...]:
@@ -297,6 +305,11 @@ def _steps(field: _Field) -> tuple[str | int, ...]:
 
 
 def _check_attribute_of_node(field: _Field) -> None:
+    """Check that a field over the node has the same value here.
+
+    :raises: :class:`_StaysText` if the node has no such attribute.
+    :raises: :class:`.rule.Inconvertible` if the value is another text here.
+    """
     attribute = ''
     if field.steps:
         attribute = field.steps[0].name
@@ -327,11 +340,11 @@ def read_turn(value: typing.Any, item: typing.Any,
         does with all texts but those that stand in a list.
     """
     if isinstance(value, list):
-        return [read_turn(each, item, not isinstance(each, str))
-                for each in value]
+        return [read_turn(inner, item, not isinstance(inner, str))
+                for inner in value]
     if isinstance(value, dict):
-        return {read_turn(key, item, False): read_turn(each, item)
-                for key, each in value.items()}
+        return {read_turn(key, item, False): read_turn(inner, item)
+                for key, inner in value.items()}
     if not isinstance(value, str):
         return value
     try:
@@ -341,6 +354,10 @@ def read_turn(value: typing.Any, item: typing.Any,
 
 
 def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
+    """Read a text with the item of a loop filled in.
+
+    :param again: whether stock Ironic formats the result once more.
+    """
     pieces = _parse(text)
     filled = ''
     has_braces = False
