@@ -34,6 +34,9 @@ EXIT_CHANGES = 2
 
 _REVISION_COLUMNS = ('Revision', 'Created At', 'User', 'Project', 'Changes',
                      'Message')
+_CHANGES = (replacement.CREATED, replacement.UPDATED, replacement.MOVED,
+            replacement.DELETED)
+"""What may be done to a rule or a table, in the order of summaries."""
 
 
 def confirm(question: str, yes: bool) -> bool:
@@ -234,10 +237,17 @@ class ListRevisions(command.Lister):
         revisions = itertools.islice(found, parsed_args.limit)
         rows = []
         for revision in revisions:
+            rules = []
+            tables = []
+            for change in revision['changes']:
+                if 'table' in change:
+                    tables.append((change['table'], change['outcome']))
+                else:
+                    rules.append(change)
             rows.append((
                 revision['revision'], revision['created_at'],
                 revision['user_id'], revision['project_id'],
-                _summary(revision['changes']), revision['message']))
+                _summary(rules, tables), revision['message']))
         return _REVISION_COLUMNS, rows
 
 
@@ -260,17 +270,28 @@ class RestoreRevision(command.BaremetalCommand):
             return 1
         answer = rule_set.restore_inspection_rule_revision(
             self.baremetal, parsed_args.revision)
+        tables = [(step['name'], step['outcome'])
+                  for step in answer['tables']]
         self.app.stdout.write(
             _('The rule set is at revision %(revision)d now: %(changes)s\n')
             % {'revision': answer['revision'],
-               'changes': _summary([*answer['rules'], *answer['tables']])})
+               'changes': _summary(answer['rules'], tables)})
         return 0
 
 
-def _summary(changes: list[dict[str, Any]]) -> str:
-    """Return how many rules and tables had each outcome."""
-    count = collections.Counter(change['outcome'] for change in changes)
-    words = [f'{count[outcome]} {outcome}'
-             for outcome in ('created', 'updated', 'moved', 'deleted')
-             if count[outcome]]
-    return ', '.join(words) or _('nothing changed')
+def _summary(rules: Sequence[dict[str, Any]],
+             tables: Sequence[tuple[str, str]]) -> str:
+    """Return how many rules were changed in which way, and which tables.
+
+    :param tables: their names, each with what was done to it.
+    """
+    outcomes = [rule['outcome'] for rule in rules]
+    parts = []
+    for outcome in _CHANGES:
+        if outcome in outcomes:
+            parts.append(f'{outcomes.count(outcome)} {outcome}')
+    for name, outcome in tables:
+        if outcome in _CHANGES:
+            parts.append(_('table %(name)s %(outcome)s') % {
+                'name': name, 'outcome': outcome})
+    return ', '.join(parts) or _('nothing changed')
