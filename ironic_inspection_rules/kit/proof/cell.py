@@ -209,7 +209,14 @@ class Cell:
                                self.uses)
 
     def _term(self, kind: str) -> typing.Any:
-        """Return a new term for a plain value."""
+        """Return a new term for a plain value.
+
+        Each kind has a sort of the solver of its own, as 1, 1.0, true and "1"
+        are four values that rules tell apart. What compares them anyway says
+        how: see :mod:`.relation`. A float has no end to the solver but the
+        largest one that Python has. There is none that is no number or has no
+        end: JSON has no such, although Python reads them.
+        """
         if kind == 'boolean':
             return z3.Bool(self.name)
         if kind == 'number':

@@ -245,6 +245,7 @@ def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
     for item, follows in zip(items, following, strict=True):
         is_last = logic.conj(item.exists, logic.negated(follows))
         parts.append(item.truth.where(is_last))
+    # The last item is one of those looked at, or one of the rest.
     looked_at = _joined(parts)
     return _joined([looked_at, rest.truth.where(rest.exists)])
 
@@ -374,7 +375,7 @@ def _guess(op: registry.Op, bound: dict[str, typing.Any], inverted: bool,
     about = [op.name, inverted, chosen,
              json.dumps(bound, sort_keys=True, default=str)]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
-        # It reads what its arguments do not say.
+        # It reads the data itself, and not only what its arguments say.
         about.append(scope)
     reason = f'{op.name}: {cause}'
     fails = machine.may_fail((logic.TRUE, alternative)
@@ -465,6 +466,8 @@ def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
         if 'regex' in args:
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
         if op.plugin.PAYS:
+            # Such an op takes the budget of a phase before its values. Proofs
+            # have no budget: a machine is not too large for a rule.
             several.insert(0, budget.UNLIMITED)
         return Truth(logic.known(bool(op.bind(args)(*several))))
     except (exceptions.InspectionRulesError, TypeError, ValueError):

@@ -165,6 +165,7 @@ class SymbolicEffects:
             table = schema.PORT
         for guard, path in self._paths(call, when, given, table):
             value = values.NOTHING
+            # A whole attribute cannot be deleted: it is set to its default.
             sets = 'value' in given or len(path) == 1
             if sets:
                 # What an attribute keeps in place of null is its default.
@@ -194,7 +195,8 @@ class SymbolicEffects:
             return
         gone = values.absent(values.step(value, *names[len(path):]))
         if path != names and gone is logic.TRUE:
-            # The value has none, and it is their place now.
+            # A mapping without a text of capabilities has replaced the one
+            # that they were in: it has none by their names either.
             return
         text = values.unknown('capabilities as a text', value)
         self._put(when, cells.CAPABILITIES,

@@ -218,6 +218,8 @@ class SymbolicInspection:
         self._deadline.left()
         applies = self._applies(rule, scope)
         data = expression.Scope(self.machine, found.roots)
+        # Variables are computed before the conditions, and an error of one is
+        # an error of the rule, also where no condition reads it.
         made: dict[str, Value] = {}
         broken = logic.FALSE
         for name, written in rule.vars.items():
@@ -228,6 +230,8 @@ class SymbolicInspection:
             data = data.within(vars=values.only(
                 values.Mapping(None, dict(made))))
         truth = self._holds(rule.conditions, data)
+        # A rule is not asked where the inspection ended before it, or where
+        # the node is of another scope.
         asked = logic.conj(state.going, applies)
         matched = logic.conj(asked, logic.negated(broken),
                              logic.negated(truth.fails), truth.holds)

@@ -81,6 +81,7 @@ def _matches(operands: Operands) -> logic.Formula:
     machine = operands.machine
     value = operands.given['value']
     regex = typing.cast(values.Const, operands.given['regex']).value
+    # In other regular expressions braces count repetitions.
     if any(field.root == interpolation.ITEM
            for field in interpolation.fields(regex)):
         raise logic.Untranslatable('an item in a regular expression')
@@ -264,12 +265,18 @@ def _in_net(operands: Operands) -> logic.Formula:
                                        strict=False)
     except ValueError:
         raise logic.Untranslatable('what is no subnet') from None
+    # The solver cannot read an address out of a text. It gets the version
+    # and the number as two integers of which it knows no connection with the
+    # text but for the addresses that are tried: those around the ends of each
+    # subnet that rules name. Integers and not bits, because one order has to
+    # do for addresses of 32 and of 128 bits.
     facet = machine.facet(address.as_term(), 'address', _make_address,
                           _compute_address)
     if facet is None:
         raise logic.Untranslatable('text made of others as an address')
     version, number = facet.terms
     facet.near |= _addresses_around(network)
+    # Also of a text that is not tried these are an address, or none.
     machine.domain += [
         z3.Or(version == 0, version == 4, version == 6),
         number >= 0,

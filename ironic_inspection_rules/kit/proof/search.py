@@ -147,7 +147,13 @@ class MachineSearch:
 
     def _find(self, wanted: logic.Formula,
               labels: list[str]) -> witnesses.Witness | None:
-        """Return a machine that contradicts as few labels as may be."""
+        """Return a machine of which as much holds as can be had cheaply.
+
+        Each round gives up what the solver names as contradicting, which need
+        not be the least that would do.
+
+        :param labels: of all that is assumed at first.
+        """
         limits = [label for label in labels if label in self._limits]
         usual = [label for label in labels if label not in self._limits]
         reasons: list[str] = []
@@ -160,7 +166,8 @@ class MachineSearch:
                                             self._solver.model())
             unusual = {label for label in core if label.startswith('usual')}
             if unusual:
-                # Another value is less unusual than none.
+                # All of the lowest rank in it, at once: a round for each would
+                # be too many.
                 rank = min(label[:len('usual 0')] for label in unusual)
                 given_up = {label for label in unusual
                             if label.startswith(rank)}
@@ -169,6 +176,8 @@ class MachineSearch:
             beyond = [label for label in limits if label in core
                       and not self._is_complete(self._limits[label], wanted)]
             if not beyond:
+                # What is wanted contradicts itself, or limits that leave out
+                # no machine that matters.
                 return None
             # Where a limit is in the way, there may be machines beyond it.
             reasons += [f'depends on {self._limits[label].reason}'
@@ -179,7 +188,13 @@ class MachineSearch:
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 
     def _check(self, assumed: list[str]) -> set[str] | None:
-        """Return which assumptions contradict, None if none do."""
+        """Return which assumptions contradict, None if none do.
+
+        They contradict what was added to the solver, or one another; an empty
+        set is a contradiction without any of them.
+
+        :raises: :class:`Unclear` where the solver does not know in time.
+        """
         steps = self._most_steps - effort.steps_taken(self._solver)
         if steps <= 0:
             raise Unclear('the search takes too long')
@@ -220,7 +235,11 @@ class MachineSearch:
 
 
 def names(formula: logic.Formula) -> set[str]:
-    """Return the names of all that a formula depends on."""
+    """Return the names of all constants that a formula has.
+
+    Those are the terms that the solver fills in: parts of a machine, guesses,
+    and values that are computed outside of the solver.
+    """
     found: set[str] = set()
     seen: set[int] = set()
     # The functions below the classes of z3: an object for each part of a
@@ -239,6 +258,7 @@ def names(formula: logic.Formula) -> set[str]:
         ahead += [z3.Z3_get_app_arg(context, part, index)
                   for index in range(count)]
         if count:
+            # A function such as "+": its arguments are ahead.
             continue
         declared = z3.Z3_get_app_decl(context, part)
         if z3.Z3_get_decl_kind(context, declared) == (

@@ -148,6 +148,8 @@ class Const(Alternative):
         return data_path.identity(self.value)
 
     def as_term(self) -> typing.Any:
+        # A kind of JSON is a sort of the solver: bool before int, of which it
+        # is a subclass, or true would be 1.
         if isinstance(self.value, str):
             return logic.constant(self.value)
         if isinstance(self.value, bool):
@@ -332,7 +334,8 @@ class WrittenItem:
 class ItemList(Alternative):
     """A list of a machine; ``items`` are those that are looked at.
 
-    Each has a ``value``: a :class:`WrittenItem` or a :class:`.cell.Cell`.
+    Each item is a :class:`WrittenItem` or a :class:`.cell.Cell`, which have a
+    ``value`` both.
     ``uses`` are those for which the number or the place of items matters:
     without any, an item that is not looked at is like one that is, and the
     search needs no longer lists. See :class:`.search.MachineSearch`.
@@ -690,7 +693,11 @@ def _alternatives_differ(machine: Guesses, one: Alternative,
 
 
 def _terms_differ(one: typing.Any, other: typing.Any) -> Formula:
-    """Return when two terms are not the same; None is no term."""
+    """Return when two terms are not the same; None is no term.
+
+    Terms of two sorts never are: 1 is another value than 1.0 or true, though
+    conditions take them for equal.
+    """
     if one is None or other is None or one.sort() != other.sort():
         return logic.TRUE
     return one != other

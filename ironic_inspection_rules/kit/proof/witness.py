@@ -66,10 +66,13 @@ def usual(cell: cells.Cell) -> typing.Any:
 
 def usual_parts(cell: cells.Cell
                 ) -> list[tuple[int, logic.Formula]]:
-    """Return when a field is more and more as in the sample.
+    """Return what usually holds of a field, in parts.
 
-    :returns: pairs of a rank and a formula: what is of a higher rank is less
-        usual to be otherwise.
+    The search gives up parts of a low rank first. So a value is another one
+    than in the sample (0) before it is of another kind (1); a kind that
+    nobody reports (2, 3), and a float (4), are what is tried last.
+
+    :returns: pairs of a rank and a formula.
     """
     parts = []
     if 'text' in cell.kinds and len(cell.kinds) > 1:
@@ -79,7 +82,7 @@ def usual_parts(cell: cells.Cell
                   (3, _is_of_one(cell, [*reported, 'text']))]
     if 'float' in cell.kinds:
         # Integers are not rounded when rules calculate with them.
-        parts.append((3, logic.negated(cell.is_of('float'))))
+        parts.append((4, logic.negated(cell.is_of('float'))))
     value = usual(cell)
     kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:
@@ -271,24 +274,23 @@ def _build_mapping(cell: cells.Cell, found: z3.ModelRef
 
 def _item(cell: cells.Cell, found: z3.ModelRef, index: int) -> typing.Any:
     """Return an item of a list: what is not asked for is as usual."""
-    below = None
-    value = ABSENT
-    if index < len(cell.items):
-        below = cell.items[index]
-        value = _build(below, found)
     base = _usual_item(cell, index)
-    if isinstance(base, dict) and isinstance(value, dict) and (
-            below is not None):
-        asked = {name: entry for name, entry in value.items()
-                 if name in below.below}
-        others = {name: entry for name, entry in base.items()
-                  if name not in below.below}
-        return {**others, **asked}
-    if value is not ABSENT:
-        return value
-    if base is not ABSENT:
+    if index >= len(cell.items):
+        # Beyond the items that are looked at, the length alone is known.
+        if base is ABSENT:
+            return None
         return base
-    return None
+    item = cell.items[index]
+    value = _build(item, found)
+    if not isinstance(base, dict) or not isinstance(value, dict):
+        return value
+    # A mapping has all that such an item usually has, and of what rules ask
+    # for only what the solver chose.
+    others = {name: entry for name, entry in base.items()
+              if name not in item.below}
+    asked = {name: entry for name, entry in value.items()
+             if name in item.below}
+    return {**others, **asked}
 
 
 def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
