@@ -60,8 +60,21 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
 
     Other hooks run in each attempt, and may have overwritten them.
     """
-    for root, path, *value in checkpoint['changes']:
-        _set(target, root, tuple(path), value)
+    for change in checkpoint['changes']:
+        root = change[0]
+        path = tuple(change[1])
+        if root == working_copy.PORTS:
+            uuid, *inner = path
+            try:
+                path = (*target.port(uuid), *inner)
+            except exceptions.OperationError:
+                # The port was removed meanwhile.
+                continue
+        # Without a value where it was removed, see _final_values.
+        if len(change) == 2:
+            target.unset(root, path)
+        else:
+            target.set(root, path, change[2])
 
 
 def difference(before: Mapping[str, Any],
@@ -101,21 +114,3 @@ def _final_values(target: working_copy.WorkingCopy) -> list[list[Any]]:
         else:
             values.append([root, path, value])
     return values
-
-
-def _set(target: working_copy.WorkingCopy, root: str, path: data_path.Path,
-         value: list[Any]) -> None:
-    """Set or remove a value, see :func:`_final_values`.
-
-    :param value: has the value, or nothing where it was removed.
-    """
-    if root == working_copy.PORTS:
-        try:
-            path = (*target.port(path[0]), *path[1:])
-        except exceptions.OperationError:
-            # The port was removed meanwhile.
-            return
-    if value:
-        target.set(root, path, *value)
-    else:
-        target.unset(root, path)

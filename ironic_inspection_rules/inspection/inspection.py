@@ -2,8 +2,9 @@
 
 """The inspection of a node, from its begin until its run is stored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
+import functools
 import time
 from typing import Any
 
@@ -15,8 +16,10 @@ from oslo_log import log
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
@@ -24,7 +27,6 @@ from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
-from ironic_inspection_rules.inspection import posted_data
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
@@ -45,6 +47,9 @@ Ironic's calls lie between the begin of an inspection and the hook that runs
 rules. All of them pass the task on.
 """
 
+_NO_FACTS = (history.LOGS, trace.KEY)
+"""Plugin data that are no facts of the machine."""
+
 
 class Inspection:
     """An inspection that is made once.
@@ -59,6 +64,7 @@ class Inspection:
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
         error in its ``last_error`` if that fails.
     :ivar is_repeatable: whether a later attempt may repeat the phases.
+    :ivar checkpoints: what earlier attempts saved of phases, by phase.
     """
 
     is_repeatable = False
@@ -67,8 +73,14 @@ class Inspection:
                  is_of_ironic: bool = True) -> None:
         self.task = task
         self.run = run
+        self.checkpoints: Mapping[str, checkpoint.Checkpoint] = {}
         self._is_of_ironic = is_of_ironic
-        self._posted = posted_data.PostedData()
+        # None before the machine has posted anything.
+        self._inventory: dict[str, Any] | None = None
+        # Hooks and rules change them in place.
+        self._plugin_data: dict[str, Any] = {}
+        # Values that rules have changed, as the first of them found them.
+        self._before_rules: dict[str, Any] = {}
         self._rules: repository.Snapshot | None = None
         self._options: str | None = None
         self._has_run_rules = False
@@ -96,7 +108,8 @@ class Inspection:
         :param plugin_data: may go on changing.
         :param early: what early rules did, None if nothing is kept of it.
         """
-        self._posted.take(inventory, plugin_data)
+        self._inventory = inventory
+        self._plugin_data = plugin_data
         if early is None:
             return
         self.run.phases[model.EARLY] = early['record']
@@ -115,14 +128,13 @@ class Inspection:
         :raises: HardwareInspectionFailure if a rule fails.
         """
         node = self.task.node
-        with self.guard():
-            if facts.is_auto_discovered(node, plugin_data):
-                scope = CONF.auto_discovery.inspection_scope
-                if scope and model.SCOPE_PROPERTY not in node.properties:
-                    node.properties = {**node.properties,
-                                       model.SCOPE_PROPERTY: scope}
-                    node.save()
-            self._run_phase(model.PREPROCESS, inventory, plugin_data)
+        if facts.is_auto_discovered(node, plugin_data):
+            scope = CONF.auto_discovery.inspection_scope
+            if scope and model.SCOPE_PROPERTY not in node.properties:
+                node.properties = {**node.properties,
+                                   model.SCOPE_PROPERTY: scope}
+                node.save()
+        self._run_phase(model.PREPROCESS, inventory, plugin_data)
 
     def finish_discovery(self, inventory: dict, plugin_data: dict) -> None:
         """Run the main phase for a node that auto-discovery has enrolled.
@@ -136,12 +148,11 @@ class Inspection:
         """
         if not facts.is_auto_discovered(self.task.node, plugin_data):
             return
-        with self.guard():
-            self._run_phase(model.MAIN, inventory, plugin_data)
-            self._main_is_over = True
-            # The task has loaded the driver that the node was enrolled with.
-            self.task.driver = None
-            self.task.load_driver()
+        self._run_phase(model.MAIN, inventory, plugin_data)
+        self._main_is_over = True
+        # The task has loaded the driver that the node was enrolled with.
+        self.task.driver = None
+        self.task.load_driver()
 
     def apply(self, phase: str, inventory: dict, plugin_data: dict) -> None:
         """Run the rules of a phase where Ironic would run its own.
@@ -153,10 +164,9 @@ class Inspection:
         if phase == model.MAIN and self._main_is_over:
             return
         before = dict(plugin_data)
-        with self.guard():
-            self._run_phase(phase, inventory, plugin_data)
-            if plugin_data != before:
-                redfish.store_again(self.task, inventory, plugin_data)
+        self._run_phase(phase, inventory, plugin_data)
+        if plugin_data != before:
+            redfish.store_again(self.task, inventory, plugin_data)
 
     def prepare(self, error: str | None) -> recorder.Store | None:
         """Prepare to store the run of an inspection that has ended.
@@ -168,14 +178,20 @@ class Inspection:
         node = self.task.node
         if not switches.is_supported(node.inspect_interface):
             return None
-        has_data = self._posted.inventory is not None
+        has_data = self._inventory is not None
         if not self._has_run_rules and (error is None or not has_data):
             return None
         if error is not None and self._is_of_ironic:
             error = node.last_error or error
+        findings = None
+        if self._inventory is not None:
+            findings = history.Findings(
+                self._inventory, self._found_plugin_data(),
+                self._plugin_data, self._facts, self._options,
+                bool(self._reads_previous), self._previous)
         options = CONF.inspection_rules
         return recorder.prepare(
-            self.run, self._findings(), node, error, options.keep_runs,
+            self.run, findings, node, error, options.keep_runs,
             mask=keeping.hides_secrets(), days=options.keep_history)
 
     def store(self, error: str | None) -> None:
@@ -193,30 +209,25 @@ class Inspection:
             recorder.warn_of_loss(self.task.node, exc)
         keeping.clean()
 
-    def checkpoint_of(self, phase: str) -> checkpoint.Checkpoint | None:
-        """Return what an earlier attempt saved of a phase, None if nothing."""
-        return None
-
-    def saver_of(self, phase: str, saved: checkpoint.Checkpoint
-                 ) -> saving.Together | None:
-        """Return what saves a checkpoint together with a phase.
+    def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,
+                        session: Any) -> None:
+        """Save a checkpoint in the transaction that saves its phase.
 
         Called only if the inspection is repeatable.
-        """
-        return None
 
-    @contextlib.contextmanager
-    def guard(self) -> Iterator[None]:
-        """Leave errors in this context to Ironic, which fails the node."""
-        yield
+        :param session: of the transaction.
+        """
+        raise NotImplementedError
 
     def _run_phase(self, phase: str, inventory: dict,
                    plugin_data: dict) -> None:
         task = self.task
         rules = self._rules_in_force()
         plans = rules.plans(phase)
-        saved = self.checkpoint_of(phase)
-        self._posted.take(inventory, plugin_data)
+        saved = self.checkpoints.get(phase)
+        # Ironic replaces an empty mapping of plugin data by another one.
+        self._inventory = inventory
+        self._plugin_data = plugin_data
         self._read_previous(rules, phase)
         supported = switches.is_supported(task.node.inspect_interface)
         if supported:
@@ -241,7 +252,11 @@ class Inspection:
             else:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
-            self._posted.set_aside(before, plugin_data)
+            for name in before.keys() | plugin_data.keys():
+                found = before.get(name, data_path.ABSENT)
+                # A changed value is another object.
+                if plugin_data.get(name, data_path.ABSENT) is not found:
+                    self._before_rules.setdefault(name, found)
             redfish.reconcile_properties(task)
 
     def _decide(self, phase: str, plans: Sequence[compiler.CompiledRule],
@@ -292,9 +307,10 @@ class Inspection:
         outcome.record(plugin_data, phase)
         together = None
         if self.is_repeatable and outcome.traces:
-            together = self.saver_of(phase, checkpoint.of_phase(
+            saved = checkpoint.of_phase(
                 target, checkpoint.difference(before, plugin_data), more,
-                error, self.run.checkpoint(phase)))
+                error, self.run.checkpoint(phase))
+            together = functools.partial(self.save_checkpoint, phase, saved)
         saving.save(self.task, target, more, together)
 
     def _repeat(self, phase: str, saved: checkpoint.Checkpoint,
@@ -307,7 +323,7 @@ class Inspection:
         self.run.take_up(phase, saved.get('run'))
         checkpoint.repeat(saved, target)
         saving.save(self.task, target, saved['more'],
-                    self.saver_of(phase, saved))
+                    functools.partial(self.save_checkpoint, phase, saved))
         checkpoint.apply(saved['plugin_data'], plugin_data)
         if saved['error']:
             raise ironic_exception.HardwareInspectionFailure(
@@ -349,14 +365,13 @@ class Inspection:
         if not self._previous:
             self._previous = facts.stored_before(node, self.task.context)
 
-    def _findings(self) -> history.Findings | None:
-        posted = self._posted
-        if posted.inventory is None:
-            return None
-        return history.Findings(
-            posted.inventory, posted.found_plugin_data(), posted.plugin_data,
-            self._facts, self._options, bool(self._reads_previous),
-            self._previous)
+    def _found_plugin_data(self) -> dict[str, Any]:
+        """Return plugin data as rules found them, without the logs."""
+        found = {}
+        for name, value in {**self._plugin_data, **self._before_rules}.items():
+            if value is not data_path.ABSENT and name not in _NO_FACTS:
+                found[name] = value
+        return found
 
 
 @contextlib.contextmanager

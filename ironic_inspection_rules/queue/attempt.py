@@ -23,7 +23,6 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import inspection
-from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import failure
@@ -70,6 +69,7 @@ class Attempt(inspection.Inspection):
         super().__init__(task, recorder.RunRecorder(event, request.uuid))
         self._queue = requests
         self.request = request
+        self.checkpoints = request.checkpoints
         self._timeout = timeout
         # Stores the run in the transaction that ends the request.
         self._run_store: recorder.Store | None = None
@@ -156,24 +156,25 @@ class Attempt(inspection.Inspection):
                                   request.last_error or _('it has ended'))
         task.settle(functools.partial(self._queue.settle, request))
 
-    def checkpoint_of(self, phase: str) -> checkpoint.Checkpoint | None:
-        return self.request.checkpoints.get(phase)
+    def apply(self, phase: str, inventory: dict, plugin_data: dict) -> None:
+        # Ironic calls this itself; the other phases run in a guarded hook.
+        with self.guard():
+            super().apply(phase, inventory, plugin_data)
 
-    def saver_of(self, phase: str, saved: checkpoint.Checkpoint
-                 ) -> saving.Together:
-        """Return what saves a checkpoint together with a phase.
+    def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,
+                        session: Any) -> None:
+        """Save a checkpoint, see :meth:`.Inspection.save_checkpoint`.
 
-        :returns: raises Abandoned if the request was delivered again.
+        :raises: Abandoned if the request was delivered again.
         """
-        def save(transaction: Any) -> None:
-            checkpoints = {**self.request.checkpoints, phase: saved}
-            try:
-                self.request = self._queue.save_checkpoints(
-                    self.request, checkpoints, transaction)
-            except exceptions.LeaseLost as exc:
-                # Ironic catches exceptions, and would fail the node.
-                raise surroundings.Abandoned() from exc
-        return save
+        checkpoints = {**self.checkpoints, phase: saved}
+        try:
+            self.request = self._queue.save_checkpoints(
+                self.request, checkpoints, session)
+        except exceptions.LeaseLost as exc:
+            # Ironic catches exceptions, and would fail the node.
+            raise surroundings.Abandoned() from exc
+        self.checkpoints = checkpoints
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
@@ -207,7 +208,7 @@ class Attempt(inspection.Inspection):
         """Load the driver, and take the data that the request came with."""
         request = self.request
         self.task.load_driver()
-        early = request.checkpoints.get(model.EARLY)
+        early = self.checkpoints.get(model.EARLY)
         if early:
             # Plugin data as the early rules left them.
             checkpoint.apply(early, request.plugin_data)
@@ -220,12 +221,12 @@ class Attempt(inspection.Inspection):
         self._begin_with_early_phase()
         self._has_run_rules = True
         for phase in (model.PREPROCESS, model.MAIN):
-            saved = self.request.checkpoints.get(phase, {})
+            saved = self.checkpoints.get(phase, {})
             self.run.take_up(phase, saved.get('run'))
 
     def _begin_with_early_phase(self) -> None:
         request = self.request
-        early = request.checkpoints.get(model.EARLY, {})
+        early = self.checkpoints.get(model.EARLY, {})
         self.begin(request.inventory, request.plugin_data, early.get('run'))
 
     def _guard_hooks(self) -> None:

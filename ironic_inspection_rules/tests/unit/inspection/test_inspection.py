@@ -5,6 +5,7 @@
 import fixtures
 from ironic.common import exception as ironic_exception
 from oslo_db import exception as db_exc
+import testtools
 
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import run as db_run
@@ -24,13 +25,7 @@ class InspectionTestCase(base.GlueTestCase):
 
     def test_no_phase_is_repeated(self):
         self.assertFalse(self.inspection.is_repeatable)
-        self.assertIsNone(self.inspection.checkpoint_of('main'))
-
-    def test_a_lost_database_is_left_to_ironic(self):
-        def lose():
-            with self.inspection.guard():
-                raise db_exc.DBConnectionError()
-        self.assertRaises(db_exc.DBConnectionError, lose)
+        self.assertEqual({}, self.inspection.checkpoints)
 
     def test_a_task_has_it_while_it_lasts(self):
         with self.inspection.handed_over():
@@ -94,6 +89,26 @@ class PhaseTestCase(base.GlueTestCase):
                 (current.run.revision or 0) + 1)
             runner.apply(self.task, {}, {}, 'main')
         self.assertEqual({'rules': 1}, self.stored_node().extra)
+
+    def test_what_rules_found_is_kept_and_not_what_they_left(self):
+        self.plugin_data.update({'a': 1, 'b': [2], 'gone': 3, 'logs': 'x'})
+        with testtools.ExpectedException(
+                ironic_exception.HardwareInspectionFailure):
+            with inspection.of_task(self.task, {'cpu': 1}, self.plugin_data):
+                self.inspect(
+                    base.rule(('set-plugin-data', ['/b', [4]]),
+                              ('set-plugin-data', ['/made', 5]),
+                              ('unset-plugin-data', ['/gone']),
+                              phase='preprocess'),
+                    base.rule(('set-plugin-data', ['/b', [6]]),
+                              ('set-plugin-data', ['/a', 7]),
+                              ('fail', ['no good'])),
+                    inventory={'cpu': 1})
+
+        kept = db_run.get_data(self.task.node.uuid)
+        self.assertEqual({'a': 1, 'b': [2], 'gone': 3}, kept['plugin_data'])
+        self.assertEqual(([6], 5, 7, 'x'), tuple(
+            self.plugin_data[name] for name in ('b', 'made', 'a', 'logs')))
 
     def test_each_inspection_asks_once_if_rules_have_changed(self):
         asked = []
