@@ -18,6 +18,7 @@ from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.engine.run import working_copy
@@ -192,7 +193,8 @@ class Inspection:
         options = CONF.inspection_rules
         return recorder.prepare(
             self.run, findings, node, error, options.keep_runs,
-            mask=keeping.hides_secrets(), days=options.keep_history)
+            mask=disclosure.is_kept_masked(options.mask_secrets),
+            days=options.keep_history)
 
     def store(self, error: str | None) -> None:
         """Store the run of an inspection that has ended.

@@ -9,7 +9,6 @@ from ironic.conf import CONF
 from oslo_db import exception as db_exc
 from oslo_log import log
 
-from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.patches import conductor
@@ -49,11 +48,6 @@ def phase_ended(phase: str, outcome: runner.PhaseOutcome, seconds: float,
     """
     counter().count(outcome, node_uuid, error)
     metrics.send_phase(phase, error is None, seconds)
-
-
-def hides_secrets() -> bool:
-    """Return whether secrets are hidden in what is kept of a machine."""
-    return disclosure.is_kept_masked(CONF.inspection_rules.mask_secrets)
 
 
 _CLEANER = history.Cleaner()

@@ -104,10 +104,11 @@ class Refusals:
     def _check_references(self, attributes: dict[str, Any],
                           references: saving.References,
                           made: journal.Journal, label: str) -> None:
-        for name, (_field, kind) in references.items():
-            if value := attributes.get(name):
+        for name, reference in references.items():
+            value = attributes.get(name)
+            if value:
                 with saving.blaming(made, label, name):
-                    getattr(objects, kind).get_by_uuid(self._context, value)
+                    reference.find(self._context, value)
 
     @functools.cached_property
     def _conductors(self) -> list[Any]:

@@ -5,6 +5,7 @@
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import copy
+import dataclasses
 from typing import Any
 
 from ironic import objects
@@ -26,13 +27,35 @@ Together = Callable[[Any], None]
 
 INTERFACES = tuple(f'{name}_interface'
                    for name in sorted(driver_base.ALL_INTERFACES))
-References = Mapping[str, tuple[str | None, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """An attribute of a node or a port that names another object by UUID.
+
+    ``kind`` is the name of the class of that object, ``id_attribute`` the
+    attribute that stores its ``id``; None if the UUID itself is stored.
+    """
+
+    kind: str
+    id_attribute: str | None = None
+
+    def find(self, context: Any, uuid: Any) -> Any:
+        """Return the object.
+
+        :raises: NotFound or Invalid of Ironic if there is none.
+        """
+        return getattr(objects, self.kind).get_by_uuid(context, uuid)
+
+
+References = Mapping[str, Reference]
+"""References by the names of the attributes that rules set."""
 
 NODE_REFERENCES: References = {
-    'chassis_uuid': ('chassis_id', 'Chassis'), 'parent_node': (None, 'Node')}
-PORT_REFERENCES: References = {'portgroup_uuid': ('portgroup_id', 'Portgroup')}
-"""Attributes that name another object by UUID; each with the attribute that
-stores its ``id``, None if the UUID is stored, and the class of the object."""
+    'chassis_uuid': Reference('Chassis', 'chassis_id'),
+    'parent_node': Reference('Node')}
+PORT_REFERENCES: References = {
+    'portgroup_uuid': Reference('Portgroup', 'portgroup_id')}
 
 UNIQUE = ('address', 'instance_uuid', 'name')
 """Attributes with a unique constraint in the database."""
@@ -45,7 +68,7 @@ def save(task, target: working_copy.WorkingCopy,
     """Save a phase's changes of the node, its ports and traits.
 
     All objects are saved in one transaction, which is retried if it conflicts
-    with another one.
+    with another one. A crash leaves either all of the phase or nothing of it.
 
     :param task: a TaskManager instance with an exclusive lock.
     :param target: has the changes.
@@ -53,8 +76,23 @@ def save(task, target: working_copy.WorkingCopy,
     :param together: called in the same transaction.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
+    attributes = target.changed(working_copy.NODE)
+    traits = attributes.pop(working_copy.TRAITS, None)
+    attributes.update(more or {})
     try:
-        _write(task, target, more or {}, together)
+        with database.transaction() as session:
+            # The node first: all transactions lock its row before others,
+            # else two of them could deadlock.
+            if attributes:
+                _update_node(task, attributes, target.journal)
+            _write_ports(task, target)
+            if traits is not None:
+                with blaming(target.journal, working_copy.TRAITS):
+                    task.node.traits = objects.TraitList.create(
+                        task.context, task.node.id, traits)
+                    task.node.obj_reset_changes(['traits'])
+            if together is not None:
+                together(session)
     # Whatever it was, nothing is saved, and the objects are to say so.
     except Exception:
         for saved in [task.node, *task.ports]:
@@ -70,25 +108,6 @@ def update_plugin_data(target: working_copy.WorkingCopy,
             plugin_data.pop(name, None)
         else:
             plugin_data[name] = copy.deepcopy(value)
-
-
-def _write(task, target: working_copy.WorkingCopy, more: Mapping[str, Any],
-           together: Together | None) -> None:
-    attributes = target.changed(working_copy.NODE)
-    traits = attributes.pop(working_copy.TRAITS, None)
-    with database.transaction() as session:
-        if attributes or more:
-            _update_node(task, {**attributes, **more}, target.journal)
-        _write_ports(task, target)
-        if traits is not None:
-            with blaming(target.journal, working_copy.TRAITS):
-                task.node.traits = objects.TraitList.create(
-                    task.context, task.node.id, traits)
-                task.node.obj_reset_changes(['traits'])
-        if together is not None:
-            # After the node: all transactions lock the node first, else
-            # two of them could deadlock.
-            together(session)
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
@@ -110,8 +129,8 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
             port.name = None
             port.save()
     for port, values, label in changed:
-        _update(port, values, PORT_REFERENCES, task.context, target.journal,
-                label)
+        _set_attributes(port, values, PORT_REFERENCES, task.context,
+                        target.journal, label)
         # The address or the name may be that of another port.
         with blaming(target.journal, label, *UNIQUE):
             port.save()
@@ -134,32 +153,32 @@ def blaming(made: journal.Journal, name: str, *attributes: str
         raise error from error.__cause__
 
 
-def _update(saved, values: Mapping[str, Any],
-            references: References, context, made: journal.Journal,
-            label: str) -> None:
+def _set_attributes(changed, values: Mapping[str, Any],
+                    references: References, context, made: journal.Journal,
+                    label: str) -> None:
     """Set attributes of a node or a port, without saving it.
 
-    :param saved: Ironic's object.
-    :param references: attributes that are UUIDs of other objects, which have
-        them by their ``id``.
+    :param changed: Ironic's object.
+    :param references: those of such an object.
     :param label: the name of the object, as in a change.
+    :raises: :class:`.exceptions.RuleError` if Ironic refuses a value.
     """
     for name, value in values.items():
         with blaming(made, label, name):
             if label == working_copy.NODE and name == 'name':
                 _check_node_name(value)
-            field, kind = references.get(name, (None, None))
-            referenced_id = value
-            if kind is not None and value:
+            attribute = name
+            # Ironic's object may change what it is given.
+            stored = copy.deepcopy(value)
+            reference = references.get(name)
+            if reference is not None and reference.id_attribute is not None:
+                attribute = reference.id_attribute
+            if reference is not None and value:
                 # Also where the UUID is stored: the object has to be there.
-                referenced = getattr(objects, kind).get_by_uuid(context,
-                                                                value)
-                referenced_id = referenced.id
-            if field is None:
-                # Ironic's object may change what it is given.
-                setattr(saved, name, copy.deepcopy(value))
-            else:
-                setattr(saved, field, referenced_id)
+                referenced = reference.find(context, value)
+                if attribute != name:
+                    stored = referenced.id
+            setattr(changed, attribute, stored)
 
 
 def _check_node_name(name: Any) -> None:
@@ -182,8 +201,8 @@ def _update_node(task, attributes: Mapping[str, Any],
     except those that a rule has set, which are an error.
     """
     node = task.node
-    _update(node, attributes, NODE_REFERENCES, task.context, made,
-            working_copy.NODE)
+    _set_attributes(node, attributes, NODE_REFERENCES, task.context, made,
+                    working_copy.NODE)
     if 'driver' in attributes or set(attributes) & set(INTERFACES):
         with blaming(made, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)

@@ -70,11 +70,17 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float,
 
     :param outcome: with the conditions of the rules that matched.
     """
-    room = _Rooms(Room(), Room())
+    room = Room()
+    # What was there already takes no room from what was changed.
+    room_to_confirm = Room()
+    # Of a sensitive rule there is only what may be told.
+    describe = functools.partial(_describe, room, room_to_confirm)
     # In this order, as each takes room from those after it.
-    rules = [_rule(rule, room) for rule in outcome.traces if rule.matched]
-    reverted = [_rule(rule, room) for rule in outcome.traces if rule.reverted]
-    audit = [{**_rule(rule, room), MATCHED: rule.matched}
+    rules = [rule.described(describe) for rule in outcome.traces
+             if rule.matched]
+    reverted = [rule.described(describe) for rule in outcome.traces
+                if rule.reverted]
+    audit = [{**rule.described(describe), MATCHED: rule.matched}
              for rule in outcome.audited]
     record: Record = {
         'rules': rules,
@@ -83,8 +89,8 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float,
         'saved': saved and outcome.keeps_changes,
         'seconds': round(seconds, 6),
     }
-    if room.changes.left_out:
-        record['left_out'] = room.changes.left_out
+    if room.left_out:
+        record['left_out'] = room.left_out
     return record
 
 
@@ -114,22 +120,35 @@ class Room:
         return shortened
 
 
-class _Rooms(typing.NamedTuple):
-    """The room for changes, and for values that were there already."""
+def _describe(room: Room, room_to_confirm: Room,
+              rule_trace: trace.RuleTrace) -> Record:
+    """Build the whole record of a rule, and take room for it.
 
-    changes: Room
-    confirmed: Room
-
-
-def _rule(rule_trace: trace.RuleTrace, room: _Rooms) -> Record:
-    """Build the record of a rule; of a sensitive one, what may be told."""
-    return rule_trace.described(functools.partial(_describe, room))
-
-
-def _describe(room: _Rooms, rule_trace: trace.RuleTrace) -> Record:
-    """Build the whole record of a rule, and take room for it."""
+    :param room: for its changes.
+    :param room_to_confirm: for what was there already.
+    """
     rule = rule_trace.rule
-    changes, confirmed = _changes(rule_trace, room)
+    changes = []
+    # By the number of changes that were made, how many of them are recorded.
+    recorded = [0]
+    for action in rule_trace.actions:
+        for change in action.changes:
+            if room.take(change.path):
+                changes.append(_change(change, action.op, room))
+            recorded.append(len(changes))
+    confirmed = []
+    # Only then has a value a place that depends on when it was looked at.
+    moves_items = any('left' in change for change in changes)
+    for action in rule_trace.actions:
+        for change in action.confirmed:
+            if not room_to_confirm.take(change.path):
+                continue
+            confirmation = _change(change, action.op, room_to_confirm)
+            if moves_items:
+                # Counted from the first change of the rule, not of the phase.
+                earlier = change.earlier - rule_trace.actions[0].earlier
+                confirmation['earlier'] = recorded[earlier]
+            confirmed.append(confirmation)
     conditions = [
         {'op': op, 'result': result,
          'reason': shortening.shorten_text(reason)}
@@ -165,33 +184,6 @@ def moved(change: engine_change.Change) -> data_path.Path:
     if change.left is None:
         return change.place
     return (*change.place[:-1], data_path.APPEND)
-
-
-def _changes(rule_trace: trace.RuleTrace, room: _Rooms
-             ) -> tuple[list[Record], list[Record]]:
-    """Return the changes of a rule, and what was there already."""
-    changes = []
-    # By the number of changes that were made, how many of them are recorded.
-    recorded = [0]
-    for action in rule_trace.actions:
-        for change in action.changes:
-            if room.changes.take(change.path):
-                changes.append(_change(change, action.op, room.changes))
-            recorded.append(len(changes))
-    confirmed = []
-    # Only then has a value a place that depends on when it was looked at.
-    moves_items = any('left' in change for change in changes)
-    for action in rule_trace.actions:
-        for change in action.confirmed:
-            if not room.confirmed.take(change.path):
-                continue
-            confirmation = _change(change, action.op, room.confirmed)
-            if moves_items:
-                # Counted from the first change of the rule, not of the phase.
-                earlier = change.earlier - rule_trace.actions[0].earlier
-                confirmation['earlier'] = recorded[earlier]
-            confirmed.append(confirmation)
-    return changes, confirmed
 
 
 def _decided_action(action: trace.ActionTrace) -> Record:

@@ -133,21 +133,24 @@ def for_readers(phases: Mapping[str, record.Record],
     disclosed: dict[str, record.Record] = {}
     all_places = dict(places)
     for phase, kept in phases.items():
-        places_of_phase = dict(places.get(phase, {}))
-        disclosed[phase] = dict(kept)
+        phase_record = dict(kept)
+        phase_places = dict(places.get(phase, {}))
         for kind in record.KINDS:
-            rules = []
+            phase_record[kind] = []
             for rule in kept[kind]:
-                if _is_to_be_withheld(rule, open_rules):
-                    # Who looks for the rule that set a value still finds it.
-                    places_of_phase[rule['uuid']] = _places(rule)
-                    rule = {'uuid': rule['uuid'],
-                            record.MATCHED: record.was_matched(kind, rule),
-                            disclosure.WITHHELD: True}
-                rules.append(rule)
-            disclosed[phase][kind] = rules
-        if places_of_phase:
-            all_places[phase] = places_of_phase
+                if not _is_to_be_withheld(rule, open_rules):
+                    phase_record[kind].append(rule)
+                    continue
+                phase_record[kind].append({
+                    'uuid': rule['uuid'],
+                    record.MATCHED: record.was_matched(kind, rule),
+                    disclosure.WITHHELD: True,
+                })
+                # Who looks for the rule that set a value still finds it.
+                phase_places[rule['uuid']] = _places(rule)
+        disclosed[phase] = phase_record
+        if phase_places:
+            all_places[phase] = phase_places
     return disclosed, all_places
 
 

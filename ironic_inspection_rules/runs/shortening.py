@@ -20,6 +20,9 @@ ELLIPSIS = '…'
 _SHORT_NUMBER = 64
 """Bits of a number whose digits need not be counted."""
 
+_LENGTH_OF_SHORT = 8
+"""Characters that a value counts for whose characters are not counted."""
+
 
 def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
             path: data_path.Path = ()) -> tuple[typing.Any, int]:
@@ -30,8 +33,11 @@ def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
     :param path: where it is; secrets are known by their names.
     :returns: the value, or the beginning of its text; and its characters.
     """
-    if _is_short(value):
-        return disclosure.value_at(path, value), 8
+    is_short = value is None or isinstance(value, float)
+    if isinstance(value, int):
+        is_short = value.bit_length() < _SHORT_NUMBER
+    if is_short:
+        return disclosure.value_at(path, value), _LENGTH_OF_SHORT
     clip = _Clip(longest)
     beginning = disclosure.value_at(path, clip.take(value))
     if isinstance(beginning, str):
@@ -41,13 +47,6 @@ def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
     if clip.is_whole and len(text) <= longest:
         return beginning, len(text)
     return text[:longest] + ELLIPSIS, longest
-
-
-def _is_short(value: typing.Any) -> bool:
-    """Return whether the text of a value is known to be short."""
-    if isinstance(value, int):
-        return value.bit_length() < _SHORT_NUMBER
-    return value is None or isinstance(value, float)
 
 
 class _Clip:
