@@ -2,7 +2,6 @@
 
 """``openstack baremetal inspection rule``: the rule set as a whole."""
 
-import collections
 from collections.abc import Sequence
 import dataclasses
 import itertools
