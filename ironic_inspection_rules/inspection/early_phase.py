@@ -107,7 +107,9 @@ def _way_back(left: dict, found: dict, revision: int | None
     back = checkpoint.difference(left, found)
     values = back['set']
     # The history masks them in the end: they need not be stored until then.
-    if disclosure.is_kept_masked(CONF.inspection_rules.mask_secrets):
+    is_kept_masked = disclosure.is_kept_masked(
+        CONF.inspection_rules.mask_secrets)
+    if is_kept_masked:
         values = disclosure.data(values)
     # Ironic sets the flag afterwards.
     unset = [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]

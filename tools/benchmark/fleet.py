@@ -225,9 +225,11 @@ def evaluate(baremetal: Any, rules: list[Json], jobs: int,
     """
     nodes = list(baremetal.nodes(fields=['uuid']))
     found = {}
-    with parallel.Requests(jobs) as threads:
-        for entry, _plain in fleet_evaluation.tried(
-                baremetal, nodes, threads, rules=rules, compare=compare):
+    with parallel.RequestThreads(jobs) as threads:
+        results = fleet_evaluation.evaluate_nodes(
+            baremetal, nodes, threads, rules=rules, compare=compare)
+        for result in results:
+            entry = result.compared
             if entry['result'] != 'ok' and 'no stored' not in entry['error']:
                 raise SystemExit(f'The rules fail: {entry}')
             found[entry['name']] = len(entry['changes'])

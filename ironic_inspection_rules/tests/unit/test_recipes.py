@@ -79,7 +79,10 @@ class RecipesTestCase(base.TestCase):
     def test_traits_that_fit_a_pattern_are_owned(self):
         others = ['CUSTOM_FAST_4_GPUS', 'CUSTOM_GPUS', 'CUSTOM_MINE']
         result, _matched = self.run_rules(
-            plugin_data={'pci_devices': [{'vendor_id': '10de'}] * 2},
+            plugin_data={'pci_devices': [
+                {'vendor_id': '10de', 'class': '030200'},
+                {'vendor_id': '10de', 'class': '030200'},
+                {'vendor_id': '10de', 'class': '040300'}]},
             node={'traits': [*others, 'CUSTOM_4_GPUS', 'CUSTOM_12_GPUS']})
         self.assertEqual(
             [*others, 'CUSTOM_2_GPUS'],
@@ -154,11 +157,3 @@ class RecipesTestCase(base.TestCase):
                     'pci_devices': devices})
             self.assertEqual(has, 'CUSTOM_GPU_NVIDIA' in result.at(
                 '/node/traits'))
-
-    def test_a_release_that_is_no_trait_is_left_alone(self):
-        for release, trait in (('3_1', 'CUSTOM_FW_3_1'), ('3.1', None)):
-            result, _matched = self.run_rules(
-                plugin_data={'firmware': {'release': release}})
-            found = [name for name in result.at('/node/traits')
-                     if name.startswith('CUSTOM_FW_')]
-            self.assertEqual([trait] if trait else [], found)
