@@ -13,7 +13,6 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
-from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.plugins.conditions import comparison
@@ -168,6 +167,6 @@ def _found(template: typing.Any, view: budget.View) -> typing.Any:
         raise
     except exceptions.OperationError:
         return None
-    if isinstance(found, rendering.Missing | data_path.Absent):
+    if table.is_missing(found):
         return None
     return found

@@ -255,14 +255,18 @@ def rendered(value: typing.Any, roots: budget.View) -> typing.Any:
     return value
 
 
+def is_missing(value: typing.Any) -> bool:
+    """Return whether the value of a template is that of no field."""
+    return isinstance(value, rendering.Missing | data_path.Absent)
+
+
 def key_text(value: typing.Any) -> str | None:
     """Return a value as the text of a key; a number is its text.
 
     :returns: None if it is missing, null or empty.
     :raises: :class:`.exceptions.OperationError` if it is a list or a mapping.
     """
-    if value is None or value == '' or isinstance(
-            value, rendering.Missing | data_path.Absent):
+    if value is None or value == '' or is_missing(value):
         return None
     if isinstance(value, str):
         return str(value)

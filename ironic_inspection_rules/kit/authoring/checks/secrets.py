@@ -18,14 +18,13 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
-from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
-from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.engine.language.secrecy import masked_field
 from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import reach
+from ironic_inspection_rules.kit.authoring.checks import secret_columns
 from ironic_inspection_rules.kit.machine import node_names
 from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.rule_file import file_rule
@@ -318,50 +317,9 @@ def _written_by(action: file_rule.Operation
 
 def check_columns(rules: typing.Sequence[checked_rule.CheckedRule],
                   tables: table.Tables) -> checked_rule.FoundTogether:
-    """Find secret columns that an action would write.
+    """Find secret columns of tables that an action would write.
 
     Only sensitive rules see them; for others the inspection fails.
     """
-    for rule in rules:
-        if rule.rule.sensitive:
-            continue
-        columns = list(table_check.columns(rule.rule))
-        for action in rule.actions:
-            loop = action.loop
-            for argument, value in action.templates.items():
-                if argument in action.op.plugin.TELLS:
-                    continue
-                pointer = action.pointer_to(argument)
-                written = [(column.table, column.column)
-                           for column in columns
-                           if f'{column.pointer}/'.startswith(f'{pointer}/')]
-                for name in _rows_in(rule, value, loop):
-                    if name in tables:
-                        written += [(name, column) for column
-                                    in tables[name].definition.secret]
-                for name, column in dict.fromkeys(written):
-                    if name in tables and (
-                            column in tables[name].definition.secret):
-                        yield rule, pointer, _(
-                            'writes the secret column "%(column)s" of table '
-                            '"%(table)s": only rules that are "sensitive" '
-                            'see it, and the inspection fails where another '
-                            'would write it') % {
-                                'column': suggestion.shown(column),
-                                'table': name}
-
-
-def _rows_in(rule: checked_rule.CheckedRule, value: typing.Any,
-             loop: typing.Any) -> typing.Iterator[str]:
-    """Yield the names of tables of which a value has a row as it is.
-
-    :param loop: of the action that has the value; None for none.
-    """
-    origins = origin.Origins(rule.rule.vars, loop)
-    for field in interpolation.fields(value):
-        if origin.gives_row(field):
-            yield from effects.tables_of(field)
-        elif field.root in masked_field.OF_RULE and field.is_plain:
-            for source in origins.of_tables(field.root, field.steps):
-                if source.is_row and not source.rest:
-                    yield from effects.tables_of(source.field)
+    open_rules = [rule for rule in rules if not rule.rule.sensitive]
+    yield from secret_columns.check(open_rules, tables)

@@ -263,6 +263,58 @@ rules:
             self.assertEqual(is_secret, ('masked-value', 'warning')
                              in self.lint(RULES + rule), value)
 
+    def test_lint_finds_secret_columns_behind_every_filter(self):
+        self.write('rules/machines.csv',
+                   'serial,sku,pin,cpus\nA1,a,7,4\nA2,b,8,4\n')
+        row = 'vars.row'
+        for field, is_secret in (
+                (f'{row} | values', True),
+                (f'{row} | values | last', False),
+                (f'{row} | values | unique', True),
+                (f'{row} | values | sort', True),
+                (f'{row} | values | reject("eq", "7")', True),
+                (f'{row} | values | map("upper")', True),
+                (f'{row} | values | join(" ")', True),
+                (f'{row} | values | sort | first', True),
+                (f'{row} | dict2items', True),
+                (f'{row} | dict2items | map(attribute="value")', True),
+                (f'{row} | dict2items | map(attribute="key")', False),
+                (f'{row} | dict2items | selectattr("key", "eq", "pin")',
+                 True),
+                (f'{row} | dict2items | selectattr("key", "eq", "sku")',
+                 False),
+                (f'{row} | default("none")', True),
+                (f'plugin_data.none | default({row})', True),
+                (f'plugin_data.none | default({row}.pin)', True),
+                (f'plugin_data.none | default({row}.sku)', False),
+                (f'vars.text | replace("a", {row}.pin)', True),
+                (f'vars.text | replace("a", {row}.sku)', False),
+                (f'{row} | get("pin") | length', True),
+                (f'{row} | get("sku") | upper', False),
+                (f'{row} | keys', False),
+                (f'{row} | length', False),
+                ('tables.machines | row | values', True),
+                ('tables.machines | row(vars.text) | dict2items', True),
+                ('plugin_data.key | upper | lookup(tables.machines) | values',
+                 True)):
+            rule = self.WRITES.replace('  sensitive: true\n', '').replace(
+                '| row}"}', '| row}", text: abc}').replace(
+                    'VALUE', f"'{{{field}}}'")
+            self.assertEqual(is_secret, ('masked-value', 'warning')
+                             in self.lint(RULES + rule), field)
+
+    def test_lint_finds_secret_columns_in_a_loop(self):
+        self.write('rules/machines.csv', 'serial,sku,pin\nA1,a,7\n')
+        for loop, value, is_secret in (
+                ('{vars.row | dict2items}', '{item.value}', True),
+                ('{vars.row | dict2items}', '{item.key}', False),
+                ('{vars.row | values}', 'x {item}', True),
+                ('{vars.row | keys}', '{item}', False)):
+            rule = self.WRITES.replace('  sensitive: true\n', '').replace(
+                'VALUE}}', f"'{value}'}}, loop: '{loop}'}}")
+            self.assertEqual(is_secret, ('masked-value', 'warning')
+                             in self.lint(RULES + rule), (loop, value))
+
     def test_lint_finds_what_is_wrong_in_rows(self):
         self.write('rules/machines.csv', 'serial,sku\nA1,a\nA1,b\nA2\n')
         self.save()

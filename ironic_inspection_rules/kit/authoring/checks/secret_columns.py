@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Secret columns of tables that a rule would write without seeing them.
+
+What a filter makes of a row is known to the filter alone. So what an action
+writes is computed, as an inspection does before it writes: with a row whose
+secret column is hidden, and with the open one. The rule writes the column
+where both differ.
+"""
+
+from collections.abc import Iterator, Sequence
+import dataclasses
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import effects
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_check
+from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.engine.language.secrecy import masked_field
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.rule_file import file_rule
+
+_KEY = 'key'
+_SECRET = 'a value of a secret column'
+
+_OF_MACHINE = '1'
+"""What a machine has everywhere; most filters take it, as number or text."""
+
+Json = dict[str, typing.Any]
+
+
+def check(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
+          ) -> checked_rule.FoundTogether:
+    """Find secret columns that an action would write.
+
+    :param rules: those that do not see secret columns.
+    """
+    for rule in rules:
+        names = [name for name in sorted(table_check.names(rule.rule))
+                 if name in tables]
+        read = list(table_check.columns(rule.rule))
+        for action in rule.actions:
+            for argument, value in action.templates.items():
+                if argument in action.op.plugin.TELLS:
+                    continue
+                pointer = action.pointer_to(argument)
+                # What a rule reads by its name is known without data.
+                named = {(column.table, column.column) for column in read
+                         if f'{column.pointer}/'.startswith(f'{pointer}/')}
+                for name in names:
+                    for column in tables[name].definition.secret:
+                        if (name, column) in named or _is_written(
+                                rule, action, value, tables[name], column):
+                            yield rule, pointer, _message(name, column)
+
+
+def _message(name: str, column: str) -> str:
+    return _('writes the secret column "%(column)s" of table "%(table)s": '
+             'only rules that are "sensitive" see it, and the inspection '
+             'fails where another would write it') % {
+                 'column': suggestion.shown(column), 'table': name}
+
+
+class _OneRow(table.Table):
+    """A table whose only row is that of all keys and of all machines."""
+
+    __slots__ = ()
+
+    @property
+    def open(self) -> table.Table:
+        return _OneRow(self.definition, self._index, self.columns)
+
+    def row(self, key: str) -> typing.Any:
+        return super().row(_KEY)
+
+    def key_of_machine(self, roots: budget.View) -> str | None:
+        return _KEY
+
+
+def _one_row(found: table.Table, column: str) -> table.Table:
+    """Return a table with one row, of which one column is hidden."""
+    row = dict(next(iter(found.rows), {}))
+    if not row.get(column):
+        row[column] = _SECRET
+    definition = dataclasses.replace(found.definition, secret=(column,),
+                                     of=None, expect={})
+    return _OneRow(definition, {_KEY: row}, list(row), masked=True)
+
+
+def _is_written(rule: checked_rule.CheckedRule, action: file_rule.Operation,
+                value: typing.Any, found: table.Table, column: str) -> bool:
+    """Return whether an argument has a secret column, or is made of it.
+
+    Filters such as ``default`` take a row only where something is missing.
+    So it is tried on a machine that has all that the rule reads, and on one
+    that has nothing.
+    """
+    own_vars = rule.rule.vars
+    fields = masked_field.MaskedFields(
+        value, own_vars, action.loop, template.compile_field,
+        template.compile_value)
+    name = found.definition.name
+    for machine in (_machine([own_vars, action.loop, value]), {}):
+        view = budget.View({**machine, interpolation.TABLES: {
+            name: _one_row(found, column)}}, budget.Budget(budget.MAIN))
+        try:
+            view[model.VARS] = _values(own_vars, view)
+            for item in _items(action.loop, view):
+                view[interpolation.ITEM] = item
+                fields.refuse(view, view)
+        except exceptions.MaskedField:
+            return True
+        except exceptions.OperationError:
+            # Only an inspection tells what these data lack.
+            continue
+    return False
+
+
+def _machine(written: typing.Any) -> Json:
+    """Return the data of a machine that has all that fields read."""
+    roots: Json = {}
+    for field in effects.fields(written):
+        if field.root is None or field.root in (
+                model.VARS, interpolation.ITEM, interpolation.TABLES):
+            continue
+        place = roots
+        *above, last = (field.root, *field.steps)
+        for step in above:
+            inner = place.get(step)
+            if not isinstance(inner, dict):
+                inner = {}
+                place[step] = inner
+            place = inner
+        place.setdefault(last, _OF_MACHINE)
+    return roots
+
+
+def _values(own_vars: typing.Mapping[str, typing.Any],
+            view: budget.View) -> Json:
+    """Return the values of the ``vars`` that can be computed, in order."""
+    values: Json = {}
+    view[model.VARS] = values
+    for name, written in own_vars.items():
+        try:
+            made = table.rendered(template.compile_value(written), view)
+        except exceptions.OperationError:
+            continue
+        if not table.is_missing(made):
+            values[name] = made
+    return values
+
+
+def _items(loop: typing.Any, view: budget.View) -> Iterator[typing.Any]:
+    """Yield the items of a loop; None where there is no loop.
+
+    :raises: :class:`.exceptions.OperationError` if it cannot be computed.
+    """
+    if loop is None:
+        yield None
+        return
+    items = table.rendered(template.compile_value(loop, True), view)
+    if isinstance(items, list):
+        yield from items
+    elif isinstance(items, dict):
+        yield items
