@@ -42,7 +42,7 @@ class SettingChange:
     place: Place
     uncertain: tuple[str, ...]
 
-    def described(self, describe: recorded_rule.Describe) -> disclosure.Told:
+    def described(self, describe: recorded_rule.Describe) -> disclosure.Entry:
         """Return what a function makes of the rule, if it may be told."""
         return recorded_rule.read(self.rule).described(describe)
 

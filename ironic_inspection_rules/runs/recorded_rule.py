@@ -21,7 +21,7 @@ Places = dict[str, list[list[str]] | None]
 """What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
 the rule; None where they are too many to be kept."""
 
-Describe = typing.Callable[[record.Record], disclosure.Told]
+Describe = typing.Callable[[record.Record], disclosure.Entry]
 
 
 class Trail(typing.NamedTuple):
@@ -64,7 +64,7 @@ class RecordedRule:
                 return Trail(places[later], change, is_set=True)
         return Trail(place)
 
-    def described(self, describe: Describe) -> disclosure.Told:
+    def described(self, describe: Describe) -> disclosure.Entry:
         """Return what a function makes of the record, if it may be told."""
         return describe(self._fields)
 
@@ -86,7 +86,7 @@ class WithheldRule(RecordedRule):
         return Trail(place,
                      is_set=recorded_change.is_among(self._places, place))
 
-    def described(self, describe: Describe) -> disclosure.Told:
+    def described(self, describe: Describe) -> disclosure.Entry:
         return {'rule': {'uuid': self._fields['uuid']},
                 disclosure.WITHHELD: True}
 

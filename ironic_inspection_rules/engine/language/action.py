@@ -239,8 +239,14 @@ def _undo(op: registry.Op, args: typing.Any,
     It has those of the arguments that the method ``revert`` takes.
     """
     call = engine_call.Call(op, args, loop=loop)
-    target_and_context = 1 + bool(op.plugin.NEEDS_VIEW) + bool(op.plugin.PAYS)
-    signature = arguments.Signature(op.plugin.revert, target_and_context)
+    # Parameters that are no arguments of a rule: the target, then the view
+    # and the budget if the plugin asks for them.
+    first_argument = 1
+    if op.plugin.NEEDS_VIEW:
+        first_argument += 1
+    if op.plugin.PAYS:
+        first_argument += 1
+    signature = arguments.Signature(op.plugin.revert, first_argument)
     for values in (call.literals, call.varying):
         for name in values.keys() - signature.by_name.keys():
             del values[name]

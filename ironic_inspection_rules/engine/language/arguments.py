@@ -173,15 +173,16 @@ class Signature:
             return Bound({}, [])
         return Bound({argument.name: values}, [])
 
-    def bind_call(self, given: typing.Sequence[
+    def bind_call(self, values: typing.Sequence[
             tuple[str | None, typing.Any]]) -> Bound:
         """Bind the positional and named values of a filter.
 
-        :param given: pairs of a name, None for a positional value, and a
+        :param values: pairs of a name, None for a positional value, and a
             value.
         """
-        positional = [value for name, value in given if not name]
-        named = [(name, value) for name, value in given if name]
+        positional = [value for name, value in values if not name]
+        named = [(name, value) for name, value in values if name]
+        # Pairs, not a mapping: an argument that is there twice is refused.
         pairs = [*zip(self.by_name, positional, strict=False), *named]
         bound = self.bind(dict(pairs))
         if len(positional) > len(self.by_name):

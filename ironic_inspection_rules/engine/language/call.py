@@ -270,12 +270,13 @@ def compile_path(text: typing.Any,
         return text
     if loop and loop.items is not None:
         # The rule itself has these items: they may be several tokens.
-        filled = [interpolation.fill_item(text, item) for item in loop.items]
-        if any(path != text for path in filled):
-            return loop.for_each(map(compile_path, filled))
+        paths = [interpolation.fill_item(text, item) for item in loop.items]
+        if any(path != text for path in paths):
+            return loop.for_each(compile_path(path) for path in paths)
     tokens = []
     for pieces in split(interpolation.parse(text)):
-        tokens.append(template.join([piece for piece in pieces if piece]))
+        pieces_with_text = [piece for piece in pieces if piece]
+        tokens.append(template.join(pieces_with_text))
     data_path.check(tokens, text)
     if not rendering.varies(tokens):
         return tuple(tokens)

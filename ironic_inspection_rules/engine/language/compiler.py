@@ -74,9 +74,12 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     unexplained = not (explained and disclosure.gives_reasons(rule))
     decides_first = any(condition.decides_first for condition in conditions)
     reverts = any(action.reverts for action in actions)
-    seen_tables = None
+    tables_of_rule = None
     if effects.mentions(interpolation.TABLES, content):
-        seen_tables = disclosure.tables(rule, tables)
+        tables_of_rule = disclosure.tables(rule, tables)
+    compiled_vars = []
+    for name, value in rule.vars.items():
+        compiled_vars.append((name, template.compile_value(value)))
     return CompiledRule(
         rule=rule,
         masked=masked,
@@ -86,9 +89,8 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         actions=actions,
         decides_first=decides_first or reverts,
         reads_previous=effects.mentions('previous', content),
-        vars=tuple((name, template.compile_value(value))
-                   for name, value in rule.vars.items()),
-        tables=seen_tables)
+        vars=tuple(compiled_vars),
+        tables=tables_of_rule)
 
 
 def _compile_action(operation: Operation,

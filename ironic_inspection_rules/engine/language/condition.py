@@ -194,36 +194,37 @@ class Looped(CompiledCondition):
         return LoopResult(not decisive, items)
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
-        found = self.find(view)
-        if isinstance(found.items, Missing):
-            return _('field {%s} does not exist') % found.items.field
-        if not found.items:
+        loop = self.find(view)
+        if isinstance(loop.items, Missing):
+            return _('field {%s} does not exist') % loop.items.field
+        if not loop.items:
             return engine_loop.NO_ITEMS
-        count = len(found.items)
-        shown_items: list[typing.Any] | Missing = found.items
+        count = len(loop.items)
+        shown_items: list[typing.Any] | Missing = loop.items
         if shown is not view:
             shown_items = self.items(shown)
         if isinstance(shown_items, Missing) or len(shown_items) != count:
             # Masked data have no such list: the items are part of a secret.
             return _('the items are hidden')
-        numbers = range(min(count, _MOST_ITEMS))
-        if found.decisive is not None:
-            numbers = range(found.decisive, found.decisive + 1)
-        parts = []
-        for number in numbers:
-            item = found.items[number]
-            shown_item = shown_items[number]
-            with (engine_loop.iterate([item], view, number) as seen,
-                  engine_loop.iterate([shown_item], shown, number) as masked):
+        if loop.decisive is not None:
+            explained_numbers = [loop.decisive]
+        else:
+            explained_numbers = list(range(min(count, _MOST_ITEMS)))
+        sentences = []
+        for number in explained_numbers:
+            items = engine_loop.iterate([loop.items[number]], view, number)
+            masked_items = engine_loop.iterate([shown_items[number]], shown,
+                                               number)
+            with items as item_iterator, masked_items as masked_iterator:
                 # A step of an iterator puts the item into its data.
-                next(seen)
-                next(masked)
+                next(item_iterator)
+                next(masked_iterator)
                 reason = self.condition.reason(view, shown)
-            parts.append(_('item %(number)d of %(count)d: %(reason)s') % {
+            sentences.append(_('item %(number)d of %(count)d: %(reason)s') % {
                 'number': number + 1, 'count': count, 'reason': reason})
-        if found.decisive is None and count > _MOST_ITEMS:
-            parts.append(_('%d more') % (count - _MOST_ITEMS))
-        return '; '.join(parts)
+        if loop.decisive is None and count > _MOST_ITEMS:
+            sentences.append(_('%d more') % (count - _MOST_ITEMS))
+        return '; '.join(sentences)
 
 
 class LoopResult(typing.NamedTuple):

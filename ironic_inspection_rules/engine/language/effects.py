@@ -145,24 +145,28 @@ def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
 
 def places(written: typing.Any) -> tuple[Place, ...]:
     """Return the places that fields anywhere in a value read."""
-    found: dict[Place, None] = {}
+    # The keys of a mapping: a set would lose their order.
+    read_places: dict[Place, None] = {}
     for field in fields(written):
-        if field.root == interpolation.PORTS and field.steps and (
-                data_path.index(field.steps[0]) is None):
+        is_in_port = field.root == interpolation.PORTS and len(field.steps) > 0
+        if is_in_port and data_path.index(field.steps[0]) is None:
             # By an address: any of the ports.
-            found[interpolation.PORTS, ()] = None
+            read_places[interpolation.PORTS, ()] = None
         elif field.root:
-            found[field.root, field.steps] = None
-    return tuple(found)
+            read_places[field.root, field.steps] = None
+    return tuple(read_places)
 
 
 def mentions(root: str, value: typing.Any) -> bool:
     """Return whether a value may have a field over a root in it."""
+    if isinstance(value, str):
+        # A first look, without parsing: most values have no field.
+        return '{' in value and root in value
     if isinstance(value, typing.Mapping):
         value = [*value, *value.values()]
     if isinstance(value, list | tuple):
         return any(mentions(root, part) for part in value)
-    return isinstance(value, str) and '{' in value and root in value
+    return False
 
 
 def facts(condition: OperationLike) -> list[plugin.Fact]:

@@ -33,7 +33,7 @@ class Origin(typing.NamedTuple):
 
     :param field: the field as it is written.
     :param steps: the path to the value below the root of the field, as far
-        as the rule tells.
+        as the rule says it.
     :param rest: the path from what a filter or a loop makes of that to the
         value; empty if the value is all of it.
     :param is_kept: whether the value is found in the data as it is, so that
@@ -54,7 +54,7 @@ class Origin(typing.NamedTuple):
 
     @property
     def key(self) -> typing.Hashable:
-        """What tells it from others."""
+        """What it is compared by with others."""
         # Not the field itself, which has no hash if an argument of a filter
         # is a list or a mapping.
         return self.field.text, self.steps, self.rest, self.is_kept
@@ -205,8 +205,8 @@ def _of_text(value: _Value, text: str,
             # It is part of a text, or an argument of a filter.
             yield Origin(field, field.steps, is_kept=is_kept)
         elif value.is_item or not field.is_plain:
-            # Which item of the list, or which part a filter gives, only the
-            # data tell.
+            # Which item of the list it is, or which part a filter gives,
+            # depends on the data.
             yield Origin(field, field.steps, rest, is_kept)
         else:
             yield Origin(field, (*field.steps, *rest), is_kept=is_kept)
@@ -241,7 +241,7 @@ def table_of(field: interpolation.Field, call: filter_syntax.FilterCall
 
 def _keeps(field: interpolation.Field) -> bool:
     """Return whether a field gives parts of its value as they are."""
-    # Whether the value of the path itself is a text only the data tell.
+    # Whether the value of the path itself is a text depends on the data.
     may_be_text = False
     for call in field.filters:
         if may_be_text and call.name in _SPLITS_TEXT:

@@ -126,7 +126,8 @@ def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
         yield path, value
         # Reversed, as the last one is taken first.
         for token, child in reversed(children(value)):
-            ahead.append(((*path, token), child))
+            path_of_child = (*path, token)
+            ahead.append((path_of_child, child))
 
 
 def replace_texts(value: typing.Any,

@@ -106,7 +106,7 @@ class Op(typing.NamedTuple):
                 return guarded(*arguments, **named)
             except exceptions.PluginFailed as exc:
                 # Nobody sees the error of a sensitive rule. The place in the
-                # code of the plugin tells nothing of the rule.
+                # code of the plugin shows nothing of the rule.
                 _log(self.name, self.code, type(exc.__cause__).__name__,
                      _place(exc.__cause__ or exc))
                 raise

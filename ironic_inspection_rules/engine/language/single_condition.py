@@ -55,6 +55,7 @@ class Single(condition.CompiledCondition):
         call = engine_call.Call(op, operation.get('args'),
                                 _instead_of_missing(op), loop)
         literals = dict(call.literals)
+        # The values of an op such as "eq" go to it by position.
         self._values = literals.pop(_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
@@ -67,13 +68,16 @@ class Single(condition.CompiledCondition):
             self._is_pair = True
             self._first, self._other = pair
             self._holds = relation
-        # Kept where more than the first value varies: it is a third of the
-        # memory of a rule.
+        # Dropped where only the first value varies, as in most conditions:
+        # it is a third of the memory of a rule.
         self._call: engine_call.Call | None = None
         if self._first is None:
             self._call = call
-        self._describes_value = self._first is not None and (
-            engine_call.is_as_written(self._first))
+        # A value that the op gets in another type than the data have it is
+        # not the one that a reason has to show.
+        self._describes_value = False
+        if self._first is not None:
+            self._describes_value = engine_call.is_as_written(self._first)
         # The last value, the same before filters, and what was decided.
         # Threads share a plan: with three attributes one could read the value
         # of its own machine and the decision of another. So it is one tuple
@@ -238,9 +242,10 @@ class Sentence:
     def __init__(self, op: registry.Op, args: typing.Any,
                  loop: engine_loop.Loop | None) -> None:
         bound, _problems = op.signature.bind(args)
-        self._arguments = {
-            name: engine_call.compile_argument(op, name, value, loop)
-            for name, value in bound.items()}
+        self._arguments = {}
+        for name, value in bound.items():
+            self._arguments[name] = engine_call.compile_argument(
+                op, name, value, loop)
         self._explains = op.guarded(op.plugin.explain, 'explain')
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():

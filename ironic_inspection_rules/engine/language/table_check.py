@@ -68,7 +68,7 @@ def names(rule: model.Rule) -> set[str]:
 
 
 def columns(rule: model.Rule) -> typing.Iterator[Column]:
-    """Yield the columns that a rule reads, as far as it tells them."""
+    """Yield the columns that a rule reads, as far as it names them."""
     for member in model.CONTENT:
         written = getattr(rule, member)
         if member == model.VARS:

@@ -179,15 +179,15 @@ def _compile_filter(call: filter_syntax.FilterCall,
 
     :param reads_table: whether it is the first one of a table.
     """
-    known = registry.filters()
-    op = known.get(call.name)
+    filters = registry.filters()
+    op = filters.get(call.name)
     if call.name == filter_syntax.ROW and not reads_table:
         raise exceptions.OperationError(
             _('filter %(name)s is the first one of a table: {tables.NAME | '
               '%(name)s}') % {'name': call.name})
     if op is None:
         raise exceptions.OperationError(
-            suggestion.unknown(_('filter'), call.name, known))
+            suggestion.unknown(_('filter'), call.name, filters))
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
     if op.plugin.TAKES_FILTER and _has_positional(call):
@@ -198,9 +198,10 @@ def _compile_filter(call: filter_syntax.FilterCall,
     bound, problems = op.signature.bind_call(call.arguments)
     if problems:
         raise _error(op, problems[0].sentence)
-    for name, written in bound.items():
+    for name, argument in bound.items():
+        # Only there a table may stand as a whole.
         may_be_table = (call.name, name) == filter_syntax.LOOKUP
-        compiled = _compile_argument(written, may_be_table)
+        compiled = _compile_argument(argument, may_be_table)
         if not isinstance(compiled, rendering.Template):
             literals[name] = _convert(op, name, compiled)
             continue

@@ -134,7 +134,7 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
             asked = None
             apply = action.apply
             if action.when:
-                asked = _Asked(plan, action, explaining)
+                asked = _ConditionTraces(plan, action, explaining)
                 apply = functools.partial(apply, asked=asked.note)
             _carry_out(plan, action, apply, target, done, asked)
     except exceptions.RuleError as exc:
@@ -142,8 +142,8 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     return trace.RuleTrace(plan.rule, True, (), tuple(done)), error
 
 
-class _Asked:
-    """The conditions of an action, and their traces so far."""
+class _ConditionTraces:
+    """The traces of the conditions of an action, while it is carried out."""
 
     def __init__(self, plan: compiler.CompiledRule,
                  action: engine_action.CompiledAction,
@@ -161,19 +161,21 @@ class _Asked:
 
         :param number: which condition was checked, from 0.
         """
-        known = self._traces[number]
-        reason = known.reason
-        is_first_false = not holds and known.false == 0
+        trace_before = self._traces[number]
+        reason = trace_before.reason
+        # In a loop, the reason for an item that is left out says more than
+        # that for one that is not.
+        is_first_false = not holds and trace_before.false == 0
         if self._explaining is not None and (
                 reason is None or is_first_false):
             with roots.paid_by(self._explaining):
                 reason = explanation.reason(self._conditions[number],
                                             roots, roots)
         if holds:
-            known = known._replace(true=known.true + 1)
+            counted = trace_before._replace(true=trace_before.true + 1)
         else:
-            known = known._replace(false=known.false + 1)
-        self._traces[number] = known._replace(reason=reason)
+            counted = trace_before._replace(false=trace_before.false + 1)
+        self._traces[number] = counted._replace(reason=reason)
 
     @property
     def traces(self) -> tuple[trace.AskedTrace, ...]:
@@ -204,7 +206,8 @@ def _carry_out(plan: compiler.CompiledRule,
                action: engine_action.CompiledAction,
                step: collections.abc.Callable[..., reasons.Idle | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
-               asked: _Asked | None = None, reverted: bool = False) -> None:
+               asked: _ConditionTraces | None = None,
+               reverted: bool = False) -> None:
     """Take a step of an action, and append its trace.
 
     :param step: carries the action out, or undoes it.

@@ -179,7 +179,7 @@ class WorkingCopy:
     def set_traits(self, names: typing.Iterable[str]) -> None:
         """Replace the node's traits."""
         before = self.traits
-        # Each once, in their order.
+        # Without those that are there twice, in their order.
         after = list(dict.fromkeys(names))
         self.roots.budget.write(after, (TRAITS,), before)
         self.journal.record_traits(before, after)

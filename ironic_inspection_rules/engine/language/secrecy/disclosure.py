@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is told of a rule, and of the data of a machine.
+"""What readers may see of a rule, and of the data of a machine.
 
 Whoever shows something, logs it or keeps it asks here, so that nobody else
 asks whether a rule is sensitive, or what a secret is called.
@@ -18,8 +18,10 @@ WITHHELD = 'withheld'
 """The key by which readers know that the rest is not shown."""
 
 Operation = typing.Mapping[str, typing.Any]
-Told = dict[str, typing.Any]
-Shown = typing.TypeVar('Shown')
+Entry = dict[str, typing.Any]
+"""What an answer, a record or a report says of a rule."""
+
+Description = typing.TypeVar('Description')
 
 ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
 """Values of the option ``mask_secrets``."""
@@ -32,7 +34,7 @@ def data(found: typing.Any) -> typing.Any:
 
 def is_secret(path: typing.Iterable[str]) -> bool:
     """Return whether a place of the data is that of a secret."""
-    return any(map(masking.is_secret, path))
+    return any(masking.is_secret(token) for token in path)
 
 
 def row(found: typing.Mapping[str, typing.Any],
@@ -93,7 +95,8 @@ def has_secrets(written: Operation) -> bool:
     given = written.get('args')
     if isinstance(given, list):
         # The value is the last argument of an action, after its path.
-        given = dict(zip(('value', 'path'), reversed(given), strict=False))
+        names = ('value', 'path')
+        given = dict(zip(names, reversed(given), strict=False))
     if not isinstance(given, dict):
         return False
     return any(masking.secret_arguments(given))
@@ -121,7 +124,7 @@ def may_show_secrets(mask_secrets: str) -> bool:
 
 
 def gives_reasons(rule: model.Rule) -> bool:
-    """Return whether anybody is told why the conditions of a rule hold."""
+    """Return whether readers may see why the conditions of a rule hold."""
     return not rule.sensitive
 
 
@@ -150,31 +153,33 @@ def shown(rule: model.Rule) -> model.Rule:
 
 
 def described(rule: model.Rule,
-              describe: typing.Callable[[model.Rule], Told],
-              **told: typing.Any) -> Told:
-    """Return what a function makes of a rule, if that may be told.
+              describe: typing.Callable[[model.Rule], Entry],
+              **members: typing.Any) -> Entry:
+    """Return the entry of a rule as anybody may see it.
 
-    :param told: what is told of a sensitive rule besides its UUID.
+    :param describe: makes the entry of a rule that is not sensitive.
+    :param members: what that of a sensitive rule has besides its UUID.
     """
     if rule.sensitive:
-        return {'uuid': rule.uuid, WITHHELD: True, **told}
+        return {'uuid': rule.uuid, WITHHELD: True, **members}
     return describe(rule)
 
 
-def answer(rule: model.Rule | None, told: Told) -> Told:
+def answer(rule: model.Rule | None, entry: Entry) -> Entry:
     """Return an answer about what a rule did as anybody may see it.
 
     :param rule: None if it is not known any more.
-    :param told: with the ``rule``, and whether it ``matched``.
+    :param entry: with the ``rule``, and whether it ``matched``.
     """
-    if (rule is not None and rule.sensitive) or told.get(WITHHELD):
-        return {'rule': {'uuid': told['rule']['uuid']},
-                'matched': told['matched'], WITHHELD: True}
-    return told
+    is_sensitive = rule is not None and rule.sensitive
+    if is_sensitive or entry.get(WITHHELD):
+        return {'rule': {'uuid': entry['rule']['uuid']},
+                'matched': entry['matched'], WITHHELD: True}
+    return entry
 
 
-def read(entry: Told, describe: typing.Callable[[Told], Shown],
-         instead: Shown) -> Shown:
+def read(entry: Entry, describe: typing.Callable[[Entry], Description],
+         instead: Description) -> Description:
     """Return the description of an entry of an answer.
 
     :param describe: makes the description.

@@ -4,7 +4,7 @@
 
 A rule that does not see secrets reads ``******`` in their place, and must not
 write that, or anything made of it. Whether the value of a field is masked is
-asked of the data, since only they tell which names there are.
+asked of the data, since only they have the names that there are.
 """
 
 import typing
@@ -48,13 +48,16 @@ class MaskedFields:
                  loop: typing.Any, compile_field: CompileField,
                  compile_value: CompileValue) -> None:
         origins = origin.Origins(own_vars, loop)
-        self._fields = [
-            (field, field.root, _of_machine(field, origins))
-            for field in effects.fields(written)
-            if field.root and field.root != _TABLES]
-        self._of_tables = _FieldsOfTables(
-            [field for field in interpolation.fields(written) if field.root],
-            origins, compile_field)
+        # Without those over tables, which have secrets of another kind.
+        self._fields = []
+        for field in effects.fields(written):
+            if field.root and field.root != _TABLES:
+                self._fields.append(
+                    (field, field.root, _of_machine(field, origins)))
+        fields_with_root = [field for field in interpolation.fields(written)
+                            if field.root]
+        self._of_tables = _FieldsOfTables(fields_with_root, origins,
+                                          compile_field)
         if self._of_tables.reads_vars:
             self._of_tables.own_vars = {
                 name: compile_value(value, False)
@@ -104,10 +107,10 @@ class _FieldsOfTables:
         self.loop: typing.Any = None
         roots: set[str] = set()
         for field in fields:
-            found = set(_roots_with_tables(field, origins))
-            if found:
+            roots_of_field = set(_roots_with_tables(field, origins))
+            if roots_of_field:
                 self._fields.append((field.text, compile_field(field)))
-            roots |= found
+            roots |= roots_of_field
         self.reads_item = interpolation.ITEM in roots
         # The loop may read the vars.
         self.reads_vars = model.VARS in roots or self.reads_item
@@ -122,23 +125,28 @@ class _FieldsOfTables:
             return
         roots = (_TABLES, model.VARS, interpolation.ITEM)
         before = {name: view[name] for name in roots if name in view}
-        hidden = before[_TABLES]
-        opened = {name: found.open for name, found in hidden.items()}
+        masked_tables = before[_TABLES]
+        open_tables = {name: table.open
+                       for name, table in masked_tables.items()}
         item = before.get(interpolation.ITEM)
         try:
-            seen_items = self._give(view, hidden)
-            seen = self._rendered(view, item)
-            real_items = self._give(view, opened)
-            reals = [self._rendered(view, real) for real
-                     in _counterparts(item, seen_items, real_items)]
+            masked_items = self._give(view, masked_tables)
+            masked_values = self._rendered(view, item)
+            open_items = self._give(view, open_tables)
+            # Several, where it is not known which item the present one is
+            # with open tables.
+            open_values = []
+            for open_item in _counterparts(item, masked_items, open_items):
+                open_values.append(self._rendered(view, open_item))
         finally:
             for name in roots:
                 view.pop(name, None)
             view.update(before)
         for number, (text, _field) in enumerate(self._fields):
-            if any(_differ(seen[number], real[number], view.budget)
-                   for real in reals):
-                raise exceptions.MaskedField(text)
+            masked_value = masked_values[number]
+            for values in open_values:
+                if _differ(masked_value, values[number], view.budget):
+                    raise exceptions.MaskedField(text)
 
     def _give(self, view: budget.View, tables: typing.Any) -> typing.Any:
         """Put tables and vars into the data, and return the items."""

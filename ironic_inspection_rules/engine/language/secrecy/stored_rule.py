@@ -60,13 +60,14 @@ def restored(rules: Iterable[Fields], present: Iterable[Fields]
 
     :param present: the rules in force.
     """
-    closed = {rule['uuid'] for rule in present if rule['sensitive']}
-    wanted: list[Fields] = []
-    for rule in map(marked, rules):
+    sensitive_uuids = {rule['uuid'] for rule in present if rule['sensitive']}
+    restored_rules: list[Fields] = []
+    for rule in rules:
         fields = {name: rule[name] for name in model.WRITABLE}
-        fields['sensitive'] = rule['sensitive'] or rule['uuid'] in closed
-        wanted.append(fields)
-    return wanted
+        was_sensitive = marked(rule)['sensitive']
+        fields['sensitive'] = was_sensitive or rule['uuid'] in sensitive_uuids
+        restored_rules.append(fields)
+    return restored_rules
 
 
 def is_closed(rule: typing.Any) -> bool:
