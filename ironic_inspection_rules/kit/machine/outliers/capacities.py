@@ -23,22 +23,29 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     :param sketches: equal lists of parts in them are the same object, which
         holds for the result as well.
     """
-    counts = collections.Counter(
-        id(part_list) for drawn in sketches for part_list in drawn.parts)
-    distinct = {id(part_list): part_list for drawn in sketches
-                for part_list in drawn.parts}
+    counts: collections.Counter[int] = collections.Counter()
+    # By their numbers, as to compare lists of parts takes long.
+    distinct: dict[int, sketch.PartList] = {}
+    for drawn in sketches:
+        for part_list in drawn.parts:
+            counts[id(part_list)] += 1
+            distinct[id(part_list)] = part_list
     replaced = _replaced_sizes(
         (part_list, counts[number])
         for number, part_list in distinct.items())
     if not any(replaced.values()):
         return list(sketches)
     shared = sketch.Shared()
-    unified = {number: shared.part_list(
-        _with_sizes(part_list, replaced))
-               for number, part_list in distinct.items()}
-    return [drawn._replace(parts=tuple(
-        unified[id(part_list)] for part_list in drawn.parts))
-        for drawn in sketches]
+    unified_lists = {}
+    for number, part_list in distinct.items():
+        unified_lists[number] = shared.part_list(
+            _with_sizes(part_list, replaced))
+    unified = []
+    for drawn in sketches:
+        parts = tuple(unified_lists[id(part_list)]
+                      for part_list in drawn.parts)
+        unified.append(drawn._replace(parts=parts))
+    return unified
 
 
 def _replaced_sizes(counted: Iterable[tuple[sketch.PartList, int]]
@@ -51,14 +58,15 @@ def _replaced_sizes(counted: Iterable[tuple[sketch.PartList, int]]
     for part_list, machines in counted:
         for _slot, attributes in part_list.items:
             for name, value in attributes:
-                key = part_list.kind, name
-                counts.setdefault(key, collections.Counter())[
-                    value] += machines
+                of_attribute = counts.setdefault(
+                    (part_list.kind, name), collections.Counter())
+                of_attribute[value] += machines
     return {key: norm.unify(values) for key, values in counts.items()}
 
 
 def _with_sizes(part_list: sketch.PartList,
                 replaced: dict[tuple[str, str], _Sizes]) -> sketch.PartList:
+    """Return a list of parts with the sizes that stand for others."""
     items = []
     for slot, attributes in part_list.items:
         unified = []

@@ -119,15 +119,26 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
 
 def _number_differs(path: str, odd: norm.Odd, usual: norm.Range
                     ) -> peer_difference.PeerDifference:
+    """Return the difference of a number from those of the peers."""
     return peer_difference.PeerDifference(
-        peer_difference.kind_of(path, is_number=True), finding.CHANGED, None,
-        path,
-        finding.number(path, odd.value), finding.number(path, usual.value),
-        usual.count, usual.of - len(usual.odd), usual.of, far=odd.far)
+        kind=peer_difference.kind_of(path, is_number=True),
+        what=finding.CHANGED,
+        slot=None,
+        field=path,
+        has=finding.number(path, odd.value),
+        value=finding.number(path, usual.value),
+        count=usual.count,
+        fitting=usual.of - len(usual.odd),
+        of=usual.of,
+        far=odd.far)
 
 
 def _text_differs(path: str, value: typing.Any, normal: norm.Norm
                   ) -> peer_difference.PeerDifference:
+    """Return the difference of a text, or of several, from those of the peers.
+
+    :param value: a tuple where the machine has several such fields.
+    """
     adds = True
     has = str(value)
     usual = str(normal.value)
@@ -143,11 +154,20 @@ def _text_differs(path: str, value: typing.Any, normal: norm.Norm
         has = _joined(has_more) or 'without ' + _joined(lacks)
         usual = _joined(lacks) or 'without ' + _joined(has_more)
     return peer_difference.PeerDifference(
-        peer_difference.kind_of(path), finding.CHANGED, None, path, has, usual,
-        normal.count, normal.fitting, normal.of, adds=adds)
+        kind=peer_difference.kind_of(path),
+        what=finding.CHANGED,
+        slot=None,
+        field=path,
+        has=has,
+        value=usual,
+        count=normal.count,
+        fitting=normal.fitting,
+        of=normal.of,
+        adds=adds)
 
 
 def _joined(items: Sequence[typing.Any]) -> str:
+    """Return the first of some items, and how many more there are."""
     text = ', '.join(map(str, items[:_MOST_ITEMS]))
     if len(items) > _MOST_ITEMS:
         text += f' and {len(items) - _MOST_ITEMS} more'

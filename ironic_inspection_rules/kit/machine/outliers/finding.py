@@ -144,8 +144,12 @@ def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
     :param fitting: peers that are normal there, of ``of``.
     :param far: of a number, how far it is from normal ones.
     """
-    bits = math.log2(of / max(1, of - fitting)) + math.log2(max(1, far))
-    return round(max(bits, .1) * _WEIGHTS.get(kind, 1), 2)
+    # The fewer peers are odd there, the more it says that this one is. One
+    # is always counted: the machine itself may be the only odd one.
+    odd_peers = max(1, of - fitting)
+    bits = math.log2(of / odd_peers) + math.log2(max(1, far))
+    weight = _WEIGHTS.get(kind, 1)
+    return round(max(bits, .1) * weight, 2)
 
 
 def size(kind: str, amount: float) -> str:

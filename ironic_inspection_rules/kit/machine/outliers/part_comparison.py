@@ -230,40 +230,74 @@ class _BySlot:
 
     def _missing(self, part_list: sketch.PartList, slot: str
                  ) -> peer_difference.PeerDifference:
+        """Return that there is no part where peers have one."""
         usual = describe(part_list.kind, self._normal_parts.get(slot, {}))
         filled = self._filled[slot]
         return peer_difference.PeerDifference(
-            part_list.kind, finding.MISSING, slot, part_list.source, None,
-            usual, filled, filled, self._of, adds=False)
+            kind=part_list.kind,
+            what=finding.MISSING,
+            slot=slot,
+            field=part_list.source,
+            has=None,
+            value=usual,
+            count=filled,
+            fitting=filled,
+            of=self._of,
+            adds=False)
 
     def _new(self, part_list: sketch.PartList, slot: str, part: Attributes
              ) -> peer_difference.PeerDifference:
+        """Return that there is a part where peers have none."""
         # The slot is in few machines: all others have nothing there.
         others = self._of - 1
         return peer_difference.PeerDifference(
-            part_list.kind, finding.NEW, slot, part_list.source,
-            describe(part_list.kind, part), 'nothing there', others, others,
-            self._of)
+            kind=part_list.kind,
+            what=finding.NEW,
+            slot=slot,
+            field=part_list.source,
+            has=describe(part_list.kind, part),
+            value='nothing there',
+            count=others,
+            fitting=others,
+            of=self._of)
 
     def _moved(self, part_list: sketch.PartList, home: str, slot: str
                ) -> peer_difference.PeerDifference:
+        """Return that a part is in another slot than that of its peers.
+
+        :param home: the slot where peers have it.
+        """
         filled = self._filled[home]
         return peer_difference.PeerDifference(
-            part_list.kind, finding.MOVED, home, part_list.source, slot,
-            home, filled, filled, self._of)
+            kind=part_list.kind,
+            what=finding.MOVED,
+            slot=home,
+            field=part_list.source,
+            has=slot,
+            value=home,
+            count=filled,
+            fitting=filled,
+            of=self._of)
 
     def _changed(self, part_list: sketch.PartList, slot: str,
                  part: Attributes, names: Sequence[str]
                  ) -> peer_difference.PeerDifference:
+        """Return that a part differs in attributes from those of peers."""
         names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._norms[slot, names[0]]
         has = {name: part[name] for name in names}
         usual = {name: self._norms[slot, name].value for name in names}
         return peer_difference.PeerDifference(
-            part_list.kind, finding.CHANGED, slot, part_list.source,
-            describe_attributes(part_list.kind, has),
-            describe_attributes(part_list.kind, usual),
-            normal.count, normal.fitting, normal.of, names=tuple(names))
+            kind=part_list.kind,
+            what=finding.CHANGED,
+            slot=slot,
+            field=part_list.source,
+            has=describe_attributes(part_list.kind, has),
+            value=describe_attributes(part_list.kind, usual),
+            count=normal.count,
+            fitting=normal.fitting,
+            of=normal.of,
+            names=tuple(names))
 
 
 class _Together:
@@ -337,6 +371,7 @@ class _Together:
     def _number_differs(self, part_list: sketch.PartList, normal: norm.Norm,
                         lost: Attributes, added: Attributes
                         ) -> peer_difference.PeerDifference:
+        """Return that a machine has fewer or more parts than its peers."""
         number = len(part_list.items)
         is_fewer = number < normal.value
         has = str(number)
@@ -348,20 +383,39 @@ class _Together:
             what = finding.NEW
             has += _in_brackets(part_list.kind, added)
         return peer_difference.PeerDifference(
-            part_list.kind, what, None, part_list.source, has, usual,
-            normal.count, normal.fitting, normal.of, adds=not is_fewer)
+            kind=part_list.kind,
+            what=what,
+            slot=None,
+            field=part_list.source,
+            has=has,
+            value=usual,
+            count=normal.count,
+            fitting=normal.fitting,
+            of=normal.of,
+            adds=not is_fewer)
 
     def _changed(self, part_list: sketch.PartList, changed: Attributes,
                  lost: Attributes) -> peer_difference.PeerDifference:
+        """Return that some part differs from those of peers.
+
+        :param changed: values that no peer has, by attribute; ``lost`` those
+            that are normal and missing.
+        """
         names = sorted(changed, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._values[names[0]]
         has = {name: changed[name][0] for name in names}
         usual = {name: lost[name][0] for name in names}
         return peer_difference.PeerDifference(
-            part_list.kind, finding.CHANGED, None, part_list.source,
-            describe_attributes(part_list.kind, has),
-            describe_attributes(part_list.kind, usual),
-            normal.count, normal.fitting, normal.of, names=tuple(names))
+            kind=part_list.kind,
+            what=finding.CHANGED,
+            slot=None,
+            field=part_list.source,
+            has=describe_attributes(part_list.kind, has),
+            value=describe_attributes(part_list.kind, usual),
+            count=normal.count,
+            fitting=normal.fitting,
+            of=normal.of,
+            names=tuple(names))
 
 
 def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
@@ -440,6 +494,7 @@ def describe_attributes(kind: str, attributes: Attributes) -> str:
 
 
 def _as_text(kind: str, name: str, value: typing.Any) -> str:
+    """Return the value of an attribute, a size with its unit."""
     is_number = type(value) in (int, float)
     if is_number and name == 'size':
         return finding.size(kind, value)

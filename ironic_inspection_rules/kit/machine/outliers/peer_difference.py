@@ -37,11 +37,18 @@ _BIOS = ('inventory.system_vendor.firmware', part_source.BIOS_PATH,
 class PeerDifference:
     """A difference of one machine from its peers.
 
-    :param has: what it has, None where something is missing.
-    :param fitting: peers with anything that is normal.
-    :param far: of a number, how far it is from normal ones.
-    :param adds: whether it has what no normal peer has, rather than less.
-    :param names: of a part that is another one, the attributes that differ.
+    :ivar kind: of the finding, see :data:`.finding.KINDS`.
+    :ivar what: ``missing``, ``new``, ``changed`` or ``moved``.
+    :ivar slot: of the part, None without one.
+    :ivar field: the path of the field, or the source of the part.
+    :ivar has: what the machine has, None where something is missing.
+    :ivar value: what most peers have, for people.
+    :ivar count: how many peers have it.
+    :ivar fitting: how many have anything that is normal.
+    :ivar of: how many report anything.
+    :ivar far: of a number, how far it is from normal ones.
+    :ivar adds: whether it has what no normal peer has, rather than less.
+    :ivar names: of a part that is another one, the attributes that differ.
     """
 
     kind: str

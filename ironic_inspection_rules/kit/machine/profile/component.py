@@ -186,13 +186,15 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
 
 
 def _disk(attributes: Mapping[str, typing.Any]) -> str:
-    kind = {True: 'HDD', False: 'SSD'}
-    return _joined(
-        kind.get(attributes.get('rotational', ''), 'disk'),
-        *(attributes.get(name) for name in ('size', 'vendor', 'model')))
+    """Return what disks with some attributes are called."""
+    words = {True: 'HDD', False: 'SSD'}
+    word = words.get(attributes.get('rotational', ''), 'disk')
+    return _joined(word, attributes.get('size'), attributes.get('vendor'),
+                   attributes.get('model'))
 
 
 def _interface(attributes: Mapping[str, typing.Any]) -> str:
+    """Return what interfaces with some attributes are called."""
     words = [_ids(attributes, ('vendor', 'product')) or 'interface']
     speed = attributes.get('speed_mbps')
     if speed:
@@ -201,6 +203,7 @@ def _interface(attributes: Mapping[str, typing.Any]) -> str:
 
 
 def _device(attributes: Mapping[str, typing.Any]) -> str:
+    """Return what PCI devices with some attributes are called."""
     return _ids(attributes, part_source.PCI) or 'device'
 
 
@@ -289,6 +292,7 @@ class Tolerance:
     @staticmethod
     def _widen(low: int, high: int, share: float, number: int
                ) -> tuple[int, int]:
+        """Widen a range by a share of its ends, and by a number."""
         # A share that is whole on paper may be a little less in a computer.
         less = math.floor(round(low * share, 6)) + number
         more = math.floor(round(high * share, 6)) + number

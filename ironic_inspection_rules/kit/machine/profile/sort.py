@@ -83,9 +83,12 @@ class PartSort:
 
     def count(self, items: Sequence[component.PartItem]) -> int:
         """Return how many of some items are of this sort."""
-        return sum(all(test.holds(item.get(name))
-                       for name, test in self.tests.items())
-                   for item in items)
+        return sum(map(self._accepts, items))
+
+    def _accepts(self, item: component.PartItem) -> bool:
+        """Return whether an item is of this sort."""
+        return all(test.holds(item.get(name))
+                   for name, test in self.tests.items())
 
     @property
     def filters(self) -> list[str]:
@@ -132,9 +135,12 @@ def sorts(known: component.ComparedParts,
     What all machines have is a sort as it is. Of what only some of them
     have, one sort is made that accepts the parts of each.
     """
-    used = [name for name in known.attributes
-            if any(item.get(name) not in (None, '')
-                   for items in listed for item in items)]
+    used = []
+    for name in known.attributes:
+        is_reported = any(item.get(name) not in (None, '')
+                          for items in listed for item in items)
+        if is_reported:
+            used.append(name)
     keys_of_machines = [{_key(item, used) for item in items}
                         for items in listed]
     # In the order in which they come, so that the rules do not change.
@@ -228,12 +234,14 @@ def _sort(known: component.ComparedParts, used: Sequence[str],
 
 
 def _range(low: str, high: str) -> str:
+    """Return a range of sizes in words, a single size as it is."""
     if low == high:
         return low
     return _('%(low)s to %(high)s') % {'low': low, 'high': high}
 
 
 def _names(values: Sequence[typing.Any]) -> str:
+    """Return a few values in words, of many only their number."""
     if len(values) > _MOST_NAMES:
         return _('%d kinds') % len(values)
     return _(' or ').join(str(value) for value in values)

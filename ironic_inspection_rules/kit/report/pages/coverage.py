@@ -75,6 +75,7 @@ def render(covered: coverage.Coverage, machines: int,
 
 
 def _tiles(rows: Sequence[page.Row]) -> page.Tiles:
+    """Return how many rules are reached, partly reached and never reached."""
     marks = [mark for row in rows for mark in row.marks]
     return page.Tiles((
         page.Tile(marks.count('show=whole'), (
@@ -95,6 +96,7 @@ def _percent(percent: float) -> str:
 
 
 def _row(covered: coverage.Coverage, rule: model.Rule) -> page.Row:
+    """Return the row of a rule, which opens to its text in colours."""
     parts = covered.reached(rule)
     missed = list(covered.missed(rule))
     look: page.Look = 'good'
@@ -119,6 +121,7 @@ def _row(covered: coverage.Coverage, rule: model.Rule) -> page.Row:
 
 
 def _missed_words(missed: Sequence[str]) -> page.Words:
+    """Return the first sentence on what is missed, and how many more."""
     if len(missed) > 1:
         return page.Words(f'{missed[0]}, and {len(missed) - 1} more')
     return page.Words(''.join(missed))
@@ -149,6 +152,10 @@ def _operations(covered: coverage.Coverage, rule: model.Rule
 def _operation(written: rule_text.Operation,
                counts: tuple[int, ...], whole: bool = True,
                why: str = '') -> Iterator[Line]:
+    """Yield the lines of a condition or an action; the first has the counts.
+
+    :param whole: whether all that is in it was reached too.
+    """
     state = 'missed'
     if all(counts) and whole:
         state = 'covered'

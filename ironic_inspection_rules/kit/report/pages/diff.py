@@ -65,11 +65,13 @@ def _result(machine: Plain) -> tuple[typing.Any, ...]:
 
 
 def _is_worse(machine: Plain) -> bool:
+    """Return whether an inspection succeeded and would not any more."""
     return bool(machine['old'] == 'ok' and machine['new'] != 'ok')
 
 
 def _headline(rules: Sequence[Plain], machines: Sequence[Plain],
               differing: Sequence[Plain]) -> str:
+    """Return how many rules and machines differ, as a sentence."""
     changed = len(_with_another_meaning(rules))
     sentence = 'No rule differs'
     if changed:
@@ -85,11 +87,13 @@ def _headline(rules: Sequence[Plain], machines: Sequence[Plain],
 
 
 def _with_another_meaning(rules: Sequence[Plain]) -> list[Plain]:
+    """Return the changes after which a rule does something else."""
     return [rule for rule in rules if rule['change'] not in _SAME_MEANING]
 
 
 def _tiles(rules: Sequence[Plain], machines: Sequence[Plain],
            differing: Sequence[Plain]) -> page.Tiles:
+    """Return how many rules changed in each way, and how many machines."""
     kinds = [rule['change'] for rule in rules]
     tiles = []
     for kind in ('added', 'removed', 'changed', 'moved'):
@@ -112,6 +116,7 @@ def _tiles(rules: Sequence[Plain], machines: Sequence[Plain],
 
 
 def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
+    """Return the changes of rules, None where there are none."""
     if not rules:
         return None
     items = []
@@ -140,6 +145,11 @@ def _result_tag(machine: Plain) -> page.Tag:
 
 def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
                  ) -> page.Card | None:
+    """Return what differs, each difference once.
+
+    :param machines: those that are treated differently.
+    :param groups: the places of machines that are treated alike.
+    """
     if not groups:
         return None
     items = []
@@ -161,6 +171,10 @@ def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
 
 def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],
                    groups: Sequence[Sequence[int]]) -> page.Card | None:
+    """Return a table of all machines.
+
+    :param differing: those of them that the groups are of.
+    """
     if not machines:
         return None
     number_of = {}

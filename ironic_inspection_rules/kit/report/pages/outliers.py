@@ -68,6 +68,7 @@ def _machines(found: peers.Result) -> int:
 
 
 def _headline(found: peers.Result) -> str:
+    """Return how many machines are odd, as a sentence."""
     odd = _machines(found) - found.normal
     machines = page.count(_machines(found), 'machine', 'machines')
     if odd == 1:
@@ -77,6 +78,7 @@ def _headline(found: peers.Result) -> str:
 
 
 def _tiles(found: peers.Result) -> page.Tiles:
+    """Return the numbers of machines and of groups."""
     few = sum(len(skipped.machines) for skipped in found.skipped)
     return page.Tiles((
         page.Tile(found.normal, ('is like its peers',
@@ -92,6 +94,7 @@ def _tiles(found: peers.Result) -> page.Tiles:
 
 def _kinds_of_findings(findings: Sequence[finding.Outlier]
                        ) -> page.Chips | None:
+    """Return a link for each kind of findings, the most frequent first."""
     if not findings:
         return None
     kinds = [odd.kind for odd in findings]
@@ -103,6 +106,7 @@ def _kinds_of_findings(findings: Sequence[finding.Outlier]
 
 
 def _groups_card(found: peers.Result) -> page.Card | None:
+    """Return the groups of peers, those with most findings first."""
     if not found.groups:
         return None
     findings: dict[str, list[finding.Outlier]] = {}

@@ -125,6 +125,7 @@ def _only(names: Mapping[str, str | None], title: str, run: Plain,
 
 
 def _headline(found: Plain) -> str:
+    """Return how many inspections would end otherwise, as a sentence."""
     whole = sum(found[name] for name in (
         'same', 'different', 'incomparable', 'error'))
     number = page.number(found['different'], 'None')
@@ -133,6 +134,7 @@ def _headline(found: Plain) -> str:
 
 
 def _tiles(found: Plain, runs: Sequence[_Run]) -> page.Tiles:
+    """Return how many inspections end in each way."""
     worse = sum(run.is_worse for run in runs)
     incomparable = 'cannot be compared'
     undecided = 'could not be decided'
@@ -152,6 +154,10 @@ def _tiles(found: Plain, runs: Sequence[_Run]) -> page.Tiles:
 
 def _groups_card(runs: Sequence[_Run], groups: Sequence[Sequence[int]]
                  ) -> page.Card | None:
+    """Return what ends otherwise, each difference once.
+
+    :param groups: the places of runs that differ alike.
+    """
     if not groups:
         return None
     items = []
@@ -173,6 +179,7 @@ def _groups_card(runs: Sequence[_Run], groups: Sequence[Sequence[int]]
 
 def _runs_card(runs: Sequence[_Run], groups: Sequence[Sequence[int]]
                ) -> page.Card | None:
+    """Return a table of the inspections that end otherwise."""
     if not runs:
         return None
     choices = dict(_CHOICES)
@@ -194,6 +201,7 @@ def _runs_card(runs: Sequence[_Run], groups: Sequence[Sequence[int]]
 
 
 def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
+    """Return why inspections cannot be compared, with their numbers."""
     if not reasons:
         return None
     lines = tuple(f'{number:,}: {reason}'
