@@ -2,6 +2,8 @@
 
 """A machine that nobody has enrolled."""
 
+import uuid
+
 from ironic_inspection_rules.tests.iron import base
 from ironic_inspection_rules.tests.iron import bmc
 from ironic_inspection_rules.tests.iron import waiting
@@ -42,14 +44,11 @@ class DiscoveryTestCase(base.IronTestCase):
 
     def test_it_is_powered_off_by_the_bmc_that_a_table_has(self) -> None:
         machine = self.machine('unknown', serial='ACME-1')
-        other = self.machine('other', serial='ACME-2')
-        rows = ['serial,name,address,system,user,password']
-        rows += [f'{known.serial},rack-{known.name},{bmc.URL},'
-                 f'/redfish/v1/Systems/{known.uuid},{bmc.USER},{bmc.PASSWORD}'
-                 for known in (other, machine)]
+        rows = ['serial,name,address,system,user,password',
+                _row('ACME-2', 'rack-other', str(uuid.uuid4())),
+                _row(machine.serial, 'rack-unknown', machine.uuid)]
         self.apply(rules_yaml=RULES, machines_csv='\n'.join(rows))
         machine.power_on()
-        other.power_on()
         machine.wait_for_console('the ramdisk runs', 'the network is there')
         waiting.wait_for('rack-unknown is enrolled', lambda: (
             self.client.get('/v1/nodes/rack-unknown').ok))
@@ -66,3 +65,9 @@ class DiscoveryTestCase(base.IronTestCase):
             machine.mac)['node_uuid'])
         for log in self.cloud.logs().values():
             self.assertNotIn(bmc.PASSWORD, log)
+
+
+def _row(serial: str, name: str, system: str) -> str:
+    """Return the row of a machine."""
+    return (f'{serial},{name},{bmc.URL},/redfish/v1/Systems/{system},'
+            f'{bmc.USER},{bmc.PASSWORD}')
