@@ -2,7 +2,10 @@
 
 """Runs cases in namespaces of their own, where ``tools/iron`` starts it.
 
-    python -m ironic_inspection_rules.tests.iron CASE …
+    python -m ironic_inspection_rules.tests.iron DESCRIPTOR LABEL
+
+DESCRIPTOR is a pipe with the numbers of cases, a byte for each, which others
+may read as well. LABEL is printed before all lines.
 
 It is the first process in there. All processes, networks and files of these
 namespaces end with it, however it ends.
@@ -10,7 +13,6 @@ namespaces end with it, however it ends.
 
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,8 @@ import time
 from typing import Any
 
 import testtools
+
+from ironic_inspection_rules.tests.iron import progress
 
 _OURS = ('/run', '/etc/libvirt', '/var/lib/libvirt', '/var/log/libvirt',
          '/var/cache/libvirt')
@@ -54,7 +58,7 @@ class Result(testtools.TestResult):
         seconds = time.monotonic() - self._began
         line = f'{outcome} {seconds:4.0f} s  {test.id()}'
         self._lines.append(line)
-        print(line, flush=True)
+        print(f'{progress.label}{line}', flush=True)
 
     def summary(self) -> str:
         """Say how all tests ended."""
@@ -64,19 +68,20 @@ class Result(testtools.TestResult):
             f'{self.testsRun - failed} passed, {failed} failed'])
 
 
-def run(names: list[str]) -> int:
-    """Run cases; return 0 when all of them pass."""
+def run(descriptor: int) -> int:
+    """Run the cases of a pipe; return 0 when all of them pass."""
     # These read where temporary files go when they are imported.
     from ironic_inspection_rules.tests.iron import base
     from ironic_inspection_rules.tests.iron import cases
-    shutil.rmtree(base.FAILED, ignore_errors=True)
+    names = list(cases.CASES)
     result = Result()
     try:
-        cases.load(names).run(result)
+        while number := os.read(descriptor, 1):
+            cases.load([names[number[0]]]).run(result)
     finally:
         base.IronTestCase.end_cloud()
     print(result.summary(), flush=True)
-    return 0 if result.wasSuccessful() and result.testsRun else 1
+    return 0 if result.wasSuccessful() else 1
 
 
 def isolate() -> None:
@@ -106,18 +111,19 @@ def attend(child: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def main(names: list[str]) -> int:
+def main(descriptor: int, label: str) -> int:
     """Run cases in a child; return what it ended with."""
     isolate()
+    progress.label = label
     child = os.fork()
     if child:
         return attend(child)
     try:
-        return run(names)
+        return run(descriptor)
     except KeyboardInterrupt:
         print('Interrupted.', file=sys.stderr)
         return 130
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2]))

@@ -22,9 +22,6 @@ _STABLE = frozenset([
     'active', 'available', 'enroll', 'inspect failed', 'manageable'])
 _ENDED = frozenset(['error', 'finished'])
 
-FAILED = boot_image.CACHE / 'failed'
-"""Consoles and logs of the cases that failed in the last run."""
-
 Json = dict[str, Any]
 
 
@@ -66,7 +63,7 @@ class IronTestCase(testtools.TestCase):
     def _give_up(self, exc_info: object) -> None:
         """Keep what a person needs who looks for the cause."""
         self._failed = True
-        directory = FAILED / self.id().rpartition('tests.iron.')[2]
+        directory = boot_image.FAILED / self.id().rpartition('tests.iron.')[2]
         directory.mkdir(parents=True, exist_ok=True)
         for machine in self.machines:
             directory.joinpath(f'{machine.name}.console').write_text(

@@ -17,6 +17,9 @@ from ironic_inspection_rules.tests.iron import progress
 CACHE = guide.ROOT / '.tox' / 'iron-cache'
 """What is made once: images and the emulator of BMCs."""
 
+FAILED = CACHE / 'failed'
+"""Consoles and logs of the cases that failed in the last run."""
+
 _HERE = pathlib.Path(__file__).parent
 _SOURCES = (_HERE / 'build_image', _HERE / 'ramdisk_init')
 _ISOLATED = ('unshare', '--mount', '--pid', '--mount-proc', '--fork',

@@ -35,7 +35,7 @@ FILES = {
 """Debian packages by a file of theirs."""
 
 MEMORY = 3 * 1024 ** 3
-"""Bytes that must be free: for Ironic, its servers and two machines."""
+"""Bytes that must be free for a case: Ironic, its servers, two machines."""
 
 _PATH = os.pathsep.join(['/usr/local/sbin', '/usr/sbin', '/sbin'])
 
@@ -59,8 +59,11 @@ def free_memory() -> int:
     raise OSError('/proc/meminfo has no MemAvailable')
 
 
-def problems() -> list[str]:
-    """Say what is missing here, a sentence for each; [] if nothing is."""
+def problems(jobs: int = 1) -> list[str]:
+    """Say what is missing here, a sentence for each; [] if nothing is.
+
+    :param jobs: how many cases run at once.
+    """
     found = []
     if os.geteuid() != 0:
         found.append('It needs root: it makes networks and machines.')
@@ -69,7 +72,8 @@ def problems() -> list[str]:
         found.append('Packages are missing. As root: apt-get install '
                      f'--no-install-recommends {" ".join(packages)}')
     memory = free_memory()
-    if memory < MEMORY:
-        found.append(f'It needs {MEMORY >> 20} MiB of free memory; there are '
+    needed = MEMORY * jobs
+    if memory < needed:
+        found.append(f'It needs {needed >> 20} MiB of free memory; there are '
                      f'{memory >> 20}.')
     return found

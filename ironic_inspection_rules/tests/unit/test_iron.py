@@ -5,8 +5,10 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+from typing import Any
 from unittest import mock
 
 import fixtures
@@ -69,6 +71,8 @@ class NeedsTestCase(base.TestCase):
                     return_value=needs.MEMORY), mock.patch.object(
                         os, 'geteuid', autospec=True, return_value=0):
             self.assertEqual([], needs.problems())
+            problem, = needs.problems(jobs=2)
+            self.assertIn(str(2 * needs.MEMORY >> 20), problem)
 
 
 class ScriptsTestCase(base.TestCase):
@@ -105,6 +109,38 @@ class ScriptsTestCase(base.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         for name, what in cases.CASES.items():
             self.assertRegex(done.stdout, rf'(?m)^{name} +{what}$')
+
+
+class RunTestCase(base.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        path = guide.ROOT / 'tools' / 'iron'
+        if not path.exists():
+            self.skipTest('not a checkout: no tools')
+        self.tool: dict[str, Any] = {'__name__': 'iron'}
+        exec(compile(path.read_text(), str(path), 'exec'), self.tool)
+        # The tool ignores the interrupts that its runs heed.
+        self.addCleanup(signal.signal, signal.SIGINT,
+                        signal.getsignal(signal.SIGINT))
+
+    def test_a_run_that_is_killed_has_failed(self) -> None:
+        self.tool['_ISOLATED'] = ('sh', '-c', 'kill -KILL $$')
+        self.assertEqual(1, self.tool['run'](['worker', 'twins'], 2))
+
+    def test_all_have_passed_when_all_runs_have(self) -> None:
+        self.tool['_ISOLATED'] = ('true',)
+        self.assertEqual(0, self.tool['run'](['worker', 'twins'], 2))
+
+    def test_a_case_is_of_one_run(self) -> None:
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.tool['_ISOLATED'] = (
+            'sh', '-c', f'cat /dev/fd/$4 > {directory}/$$', 'sh')
+        self.assertEqual(0, self.tool['run'](['worker', 'twins'], 2))
+        taken = b''.join(path.read_bytes() for path in directory.iterdir())
+        names = list(cases.CASES)
+        self.assertCountEqual([names.index('worker'), names.index('twins')],
+                              taken)
 
 
 class BootImageTestCase(base.TestCase):
