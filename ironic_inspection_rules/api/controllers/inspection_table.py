@@ -94,9 +94,13 @@ def _find(name: str, in_force: repository.Snapshot) -> table.Table:
 def machines(name: str, query: Answer) -> Answer:
     """Show the table beside the machines that the caller may see.
 
-    Without a limit all of it is one answer, which is sent in parts: to begin
-    somewhere else, all machines would have to be read again.
+    Without a limit all of it is one answer, which is sent in parts.
     """
+    # Each page reads all machines, whatever states it has. A row is missing
+    # or right only if no other machine has its key, and the key of a machine
+    # is made of its inventory: no index of the database has it. Keys that
+    # were kept from one page to the next would be those of another time, and
+    # of nodes that another caller may see.
     in_force = start.rules().refresh(api.request.context)
     found = _find(name, in_force)
     if not found.has_of:
