@@ -101,8 +101,13 @@ class SymbolicEffects:
             self._passed.writes.append(states.SymbolicWrite(
                 place, when, lost))
             made = states.put(self._machine, there, tuple(steps), lost)
-            self.end(logic.conj(when, made.broken))
-            self._leave(root, when, made.value)
+            # It may do nothing, for a list without items or by its own
+            # decision. Then the mappings above the place are not made either,
+            # and a value in their place is no error.
+            writes = logic.conj(when, self._machine.guess(
+                reason, 'writes', *about, place, there))
+            self.end(logic.conj(writes, made.broken))
+            self._leave(root, writes, made.value)
 
     def _leave(self, root: str, when: Formula, value: Value) -> None:
         """Leave other data under a root where an action is done."""
@@ -326,6 +331,7 @@ class SymbolicEffects:
         self._trait(when, given['name'], call.op.name != 'remove-trait')
 
     def _trait(self, when: Formula, names: Value, adds: bool) -> None:
+        """Add or remove the trait that a value names."""
         for guard, name in names:
             both = logic.conj(when, guard)
             if not isinstance(name, values.Const):
