@@ -283,6 +283,12 @@ class _Reader:
 
     def _part(self, kind: str, value: typing.Any, flags: int,
               is_last: bool) -> typing.Any:
+        """Return the language of one part of a parsed expression.
+
+        :param kind: a name of the parser of Python.
+        :raises: :class:`.logic.Untranslatable` for what needs to know the
+            text around it, such as a reference to a group.
+        """
         if kind in ('LITERAL', 'NOT_LITERAL', 'IN'):
             return self._language(self._meeting(kind, value, flags))
         if kind == 'ANY':
@@ -311,7 +317,7 @@ class _Reader:
                   flags: int) -> typing.Any:
         body = self.sequence(list(inner), flags, False)
         if most == 0:
-            # To the solver, a loop up to 0 has no end.
+            # The solver reads a loop up to 0 as one without an end.
             return z3.Re('')
         if most is not _constants.MAXREPEAT:
             return z3.Loop(body, least, most)
@@ -322,6 +328,7 @@ class _Reader:
         return z3.Concat(z3.Loop(body, least, least), z3.Star(body))
 
     def _anchor(self, kind: str, flags: int, is_last: bool) -> typing.Any:
+        """Return the language of an anchor, which is one of the marks."""
         if flags & re.MULTILINE or kind not in (
                 'AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END',
                 'AT_END_STRING'):

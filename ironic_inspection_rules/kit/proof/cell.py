@@ -196,6 +196,12 @@ class Cell:
         return values.only(values.SolverTerm(term))
 
     def _list(self) -> values.ItemList:
+        """Return the list that the field is.
+
+        Its length is a number of the solver. A few items are looked at one by
+        one; that there are no more is a limit of the search, which it gives
+        up where that is in the way.
+        """
         length = z3.Int(f'length of {self.name}')
         self.terms['list'] = length
         self.machine.domain.append(length >= 0)

@@ -103,6 +103,11 @@ def translate(written: Written, scope: Scope) -> Truth:
 
 
 def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
+    """Return when a group of conditions holds.
+
+    All three kinds of groups of the engine are asked in order up to the first
+    condition that decides, as :func:`all_hold` does.
+    """
     truth = all_hold(parts, scope, op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
         # It holds where not none of them does.
@@ -296,6 +301,11 @@ class _Argument:
 
 def _single(op: registry.Op, args: typing.Any, inverted: bool,
             scope: Scope) -> Truth:
+    """Return when a condition holds that is one call of an op.
+
+    Each combination of the alternatives of its arguments is decided by
+    itself. On a machine there is exactly one of them.
+    """
     bound, _problems = op.signature.bind(args)
     arguments = _arguments(op, bound, scope)
     names = [argument.name for argument in arguments]

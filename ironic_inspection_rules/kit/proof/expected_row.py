@@ -45,6 +45,7 @@ def unknown(expected: table.Table | None, written: str,
 
 def _of_one(expected: table.Table, alternative: values.Alternative,
             machine: machines.SymbolicMachine) -> Value:
+    """Return the row whose key one alternative of a value is."""
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.
         return values.NOTHING

@@ -172,6 +172,13 @@ def path(written: str, scope: Scope) -> Value:
 
 
 def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
+    """Return the path of some tokens, which are alternatives of a field.
+
+    A place has to be known to follow what a rule writes there: a token that
+    the machine sends makes the whole path an unknown value.
+
+    :param written: the path as the rule has it.
+    """
     for token in tokens:
         if values.has_no_value(token):
             return values.only(token)
@@ -364,6 +371,10 @@ def _filtered(calls: Sequence[filter_syntax.FilterCall], value: Value,
 
 def _filtered_once(call: filter_syntax.FilterCall, value: Value,
                    scope: Scope) -> Value:
+    """Return what one filter makes of a value.
+
+    Its arguments have to be known: the engine's own code computes with them.
+    """
     op = registry.filters()[call.name]
     given, _problems = op.signature.bind_call(call.arguments)
     # An argument that is a field is a tuple: the field as it was parsed.

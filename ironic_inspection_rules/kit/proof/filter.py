@@ -114,6 +114,7 @@ class FilterTranslation:
         return None
 
     def _of_mapping(self, mapping: values.Mapping) -> Value | None:
+        """Return what it makes of a mapping, None if unknown."""
         if self._name != 'get':
             return None
         names = str(self._given.get('path', '')).split('.')
@@ -125,6 +126,11 @@ class FilterTranslation:
         return found
 
     def _of_list(self, items: values.ItemList) -> Value | None:
+        """Return what it makes of a list, None if unknown.
+
+        The number of items matters from now on, so that no machine with fewer
+        of them stands for those with more.
+        """
         items.uses.add(self._name)
         if self._name == 'length':
             return values.only(values.SolverTerm(items.length))
@@ -134,6 +140,7 @@ class FilterTranslation:
         return None
 
     def _of_term(self, alternative: values.SolverTerm) -> Value | None:
+        """Return what it makes of a plain value, None if unknown."""
         term = alternative.term
         if alternative.is_boolean:
             return values.choose(term, self.of(values.Const(True)),
@@ -147,6 +154,12 @@ class FilterTranslation:
         return None
 
     def _of_number(self, alternative: values.SolverTerm) -> Value | None:
+        """Return what it makes of a number, None if unknown.
+
+        The result is of the sort that Python's result has: an integer stays
+        one but for ``float`` and ``divide``, or it would read otherwise as
+        text and would not be the same value.
+        """
         term = alternative.term
         is_integer = z3.is_int(term)
         if self._name == 'tier':

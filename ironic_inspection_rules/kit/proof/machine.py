@@ -223,9 +223,9 @@ class SymbolicMachine:
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> typing.Any:
         """Return the place of a text in an order that the solver lacks.
 
-        The order of versions is such a one. Two texts compare as their places
-        do. Which number a place is, is decided last, by :meth:`settle`: until
-        then a text may come between any two others.
+        Versions have such an order. Two texts compare as their places do.
+        :meth:`settle` decides last which number a place is: until then a text
+        may come between any two others.
 
         :param key: returns what the text is ordered by.
         :returns: a real number of the solver; texts with one key have one.

@@ -78,6 +78,12 @@ def _compare_versions(operands: Operands) -> logic.Formula:
 
 
 def _matches(operands: Operands) -> logic.Formula:
+    """Return when a regular expression matches the text of a value.
+
+    Texts are what the solver has languages for. Of the text of any other
+    value as little is asked as possible: mostly all numbers, all lists or all
+    mappings match, or none does, and no text is needed.
+    """
     machine = operands.machine
     value = operands.given['value']
     regex = typing.cast(values.Const, operands.given['regex']).value
@@ -252,6 +258,7 @@ def _exists(operands: Operands) -> logic.Formula:
 
 
 def _in_net(operands: Operands) -> logic.Formula:
+    """Return when a text is an address in a subnet that the rule names."""
     machine = operands.machine
     address = operands.given['address']
     subnet = operands.given['subnet']

@@ -134,6 +134,11 @@ def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:
 
 def _between_texts(machine: Machine, relation: str, one: values.Alternative,
                    other: values.Alternative) -> logic.Formula:
+    """Return when a text has a relation to another one, by their characters.
+
+    A text that is known is noted beside a field, whose filters and other
+    facets are then computed for it.
+    """
     has_characters = True
     for term, text in ((one, other), (other, one)):
         if isinstance(text, values.Const):
@@ -150,6 +155,11 @@ def _between_texts(machine: Machine, relation: str, one: values.Alternative,
 
 def _compare_texts(machine: Machine, relation: str, one: values.Alternative,
                    other: values.Alternative) -> logic.Formula:
+    """Return the formula of a relation between two texts.
+
+    The order beside a text that is known is a language, with which the solver
+    is much better than with an order of two terms.
+    """
     if relation in ('eq', 'ne'):
         return COMPARE[relation](one.as_term(), other.as_term())
     if isinstance(other, values.Const):

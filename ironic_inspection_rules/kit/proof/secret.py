@@ -251,6 +251,7 @@ def _any(machine: Machine, value: Value, own: bool) -> logic.Formula:
 
 def _has(machine: Machine, alternative: values.Alternative, own: bool
          ) -> logic.Formula:
+    """Return when one alternative has a secret in it; see :func:`_any`."""
     if isinstance(alternative, values.Const):
         return logic.known(_has_known(alternative, own))
     if isinstance(alternative, values.SolverTerm):
@@ -277,6 +278,7 @@ def _has_known(alternative: values.Const, own: bool) -> bool:
 
 def _has_item(machine: Machine, items: values.ItemList, own: bool
               ) -> logic.Formula:
+    """Return when an item of a list has a secret in it."""
     parts = []
     for (exists, value), item in zip(items.items_of_loop(), items.items,
                                      strict=True):
@@ -291,6 +293,10 @@ def _has_item(machine: Machine, items: values.ItemList, own: bool
 
 def _has_below(machine: Machine, mapping: values.Mapping, own: bool
                ) -> logic.Formula:
+    """Return when a mapping has a secret in it.
+
+    What a machine has in it that no rule names may be one: that is a guess.
+    """
     parts = []
     for name, entry in mapping.entries.items():
         # Traits and capabilities are no secrets.

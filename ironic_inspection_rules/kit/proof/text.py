@@ -186,6 +186,7 @@ class NumberVariable:
         return equations, z3.Or(*is_tried)
 
     def _candidates(self) -> list[int] | list[float]:
+        """Return numbers whose texts may differ in what is asked of them."""
         numbers = {-1, 0, 1, 2, 8, 10, 32, 100}
         for near in self.near:
             numbers |= {near - 1, near, near + 1}

@@ -391,7 +391,7 @@ def _is_unknown(alternative: values.Alternative) -> bool:
 
 def _reason(error: exceptions.RuleError,
             rules: Sequence[model.Rule]) -> str:
-    """Return the message of an error of a rule as users are told it."""
+    """Return the message of an error of a rule as users read it."""
     reason = ''
     if isinstance(error, exceptions.RuleFailed):
         reason = error.reason or ''
