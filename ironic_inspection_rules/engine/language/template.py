@@ -34,7 +34,7 @@ _NOTHING = frozenset((rendering.Missing, data_path.Absent))
 _NOT_READ = _('{%(field)s}: a table is read by its rows: {tables.%(table)s | '
               'row}, or {KEY | lookup(tables.%(table)s)}')
 
-_TOO_LARGE = 1 << 14_000
+TOO_LARGE = 1 << 14_000
 """The limit of whole numbers, somewhat below that of Python's ``str``.
 
 Python writes no integer of more than 4300 digits, and this has 4215.
@@ -410,7 +410,7 @@ def _items(value: typing.Any, allowance: budget.Budget) -> list[typing.Any]:
 def _check_number(op: registry.Op, made: typing.Any) -> None:
     """Check that what a filter returns can be written as JSON."""
     if made.__class__ is int:
-        if not -_TOO_LARGE < made < _TOO_LARGE:
+        if not -TOO_LARGE < made < TOO_LARGE:
             raise _error(op, _('the number has too many digits'))
     elif made.__class__ is float:
         if not math.isfinite(made):

@@ -22,6 +22,7 @@ import typing
 
 import z3
 
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import value as values
@@ -47,6 +48,9 @@ _LEAST = z3.RealVal(fractions.Fraction(1, 2 ** 1074))
 _NORMAL = logic.number(sys.float_info.min)
 """From it on floats have all their digits."""
 
+_TOO_LARGE = z3.IntVal(template.TOO_LARGE)
+"""The engine refuses larger results, which it could not write as text."""
+
 _LARGEST_INTEGER = 2 ** 53
 """Up to it all integers are floats."""
 
@@ -66,8 +70,11 @@ def calculate(machine: Machine, name: str, term: typing.Any,
     is_of_integers = z3.is_int(term) and isinstance(number, int)
     operate = OPERATIONS[name]
     if is_of_integers and name != 'divide':
-        # Integers of Python have no end, as those of the solver.
-        return values.only(values.SolverTerm(operate(term, number)))
+        # Integers of Python are exact, as those of the solver.
+        made = operate(term, number)
+        fits = z3.And(made > -_TOO_LARGE, made < _TOO_LARGE)
+        return values.choose(fits, values.only(values.SolverTerm(made)),
+                             values.FAILED)
     if abs(number) > sys.float_info.max:
         return None
     if name in ('add', 'subtract') and float(number) != number:

@@ -11,7 +11,13 @@ from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.tests.unit import base
 
 try:
+    import z3
+
+    from ironic_inspection_rules.kit.proof import alphabet
+    from ironic_inspection_rules.kit.proof import floats
+    from ironic_inspection_rules.kit.proof import machine
     from ironic_inspection_rules.kit.proof import question
+    from ironic_inspection_rules.kit.proof import value as values
     from ironic_inspection_rules.kit.proof import witness
     from ironic_inspection_rules.tests.simulation.proof import leisure
 except ImportError as exc:
@@ -138,6 +144,18 @@ class FloatsTestCase(base.TestCase):
                     'eq', f'{{plugin_data.x | {filter_}}}', result)]
                 self.assertTrue(self.matches(conditions, number))
                 self.assertNotEqual('yes', self.verdict(conditions))
+
+    def test_a_sum_of_too_many_digits_is_an_error(self):
+        rule = self.rule([], tag='{plugin_data.x | add(1)}')
+        number = z3.Int('number')
+        made = floats.calculate(
+            machine.SymbolicMachine(alphabet.Alphabet()), 'add', number, 1)
+        for value in (10 ** 4250, 5):
+            with self.subTest(number=len(str(value))):
+                solver = z3.Solver()
+                solver.add(values.failed(made), number == value)
+                fails = self.run_on(rule, value).error is not None
+                self.assertEqual(fails, solver.check() == z3.sat)
 
     def test_numbers_larger_than_any_float_are_searched(self):
         self.assertEqual('no', self.verdict([('gt', X, 10 ** 400)]))
