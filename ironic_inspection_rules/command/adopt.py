@@ -335,9 +335,9 @@ def from_inspector(url: str, dry_run: bool) -> None:
             _('Adopted from ironic-inspector')))
 
 
-def _origin(message: str) -> rule_set.Origin:
+def _origin(message: str) -> rule_set.ChangeOrigin:
     conf.register_opts(CONF)
-    return rule_set.Origin(
+    return rule_set.ChangeOrigin(
         keep_revisions=CONF.inspection_rules.keep_revisions, message=message)
 
 

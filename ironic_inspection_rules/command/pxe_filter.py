@@ -60,7 +60,7 @@ def main() -> int:
                 if not options[name]:
                     raise exceptions.Invalid(
                         _('[inspection_pxe_filter]%s is required') % name)
-            table = nftables.Table(options.interface, options.ports)
+            table = nftables.FilterTable(options.interface, options.ports)
             guard = firewall.Firewall(table)
             if not CONF.dry_run:
                 # Block first, so that errors in other options let nobody
@@ -116,7 +116,8 @@ def _source() -> watcher.PortSource:
     return watcher.PortSource(names)
 
 
-def _dry_run(table: nftables.Table, settings: filter_service.Settings) -> str:
+def _dry_run(table: nftables.FilterTable,
+             settings: filter_service.Settings) -> str:
     """Return the script that a leader would apply to an empty table."""
     admit = admission.decide(watcher.read(_source()), leads=True,
                              auto_discovery=settings.auto_discovery)

@@ -57,7 +57,7 @@ def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
 @transaction.retried
 def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
           present: list[Row] | None = None,
-          origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
+          origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
     """Store rules, all or none.
 
     :param values: column values of the rules, see :func:`.rule.create_rule`.
@@ -82,7 +82,7 @@ def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
 
 @transaction.retried
 def restore(rows: Sequence[Row], uuids: Sequence[str],
-            origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
+            origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
     """Give rules back to Ironic that were taken over.
 
     :param rows: rows of Ironic's table, with the phases that they had.

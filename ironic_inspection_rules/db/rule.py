@@ -17,7 +17,7 @@ from ironic_inspection_rules.i18n import _
 
 @transaction.retried
 def create_rule(values: Mapping[str, Any],
-                origin: rule_set.Origin = rule_set.UNKNOWN,
+                origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
                 base: int | None = None) -> models.Rule:
     """Store a new rule; one that was just removed is put back.
 
@@ -38,7 +38,7 @@ def create_rule(values: Mapping[str, Any],
 
 @transaction.retried
 def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
-                origin: rule_set.Origin = rule_set.UNKNOWN,
+                origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
                 base: int | None = None) -> models.Rule:
     """Change a rule, unless somebody else has changed it meanwhile.
 
@@ -63,7 +63,7 @@ def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
 
 @transaction.retried
 def destroy_rule(uuid: str,
-                 origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
+                 origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
     """Remove one rule.
 
     :raises: RuleNotFound if there is no such rule.
@@ -74,7 +74,8 @@ def destroy_rule(uuid: str,
 
 
 @transaction.retried
-def destroy_all_rules(origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
+def destroy_all_rules(
+        origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
     """Remove all rules."""
     with rule_set.change(origin) as change:
         uuids = change.session.execute(sa.select(models.Rule.uuid)).scalars()
@@ -84,7 +85,7 @@ def destroy_all_rules(origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
 @transaction.retried
 def change_rules(base: int, created: Sequence[Mapping[str, Any]],
                  updated: Mapping[str, Mapping[str, Any]],
-                 deleted: Sequence[str], origin: rule_set.Origin,
+                 deleted: Sequence[str], origin: rule_set.ChangeOrigin,
                  tables: Sequence[Mapping[str, Any]] = ()) -> int:
     """Change many rules and tables, all or none.
 
@@ -92,7 +93,7 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
     :param updated: column values to change, by UUID of the rule.
     :param tables: the ``name`` of each that changes, its ``definition``, None
         to remove it, its ``size``, ``chunks``, and ``rows``, see
-        :meth:`.rule_set.Change.put_table`.
+        :meth:`.rule_set.RuleSetChange.put_table`.
     :returns: the revision of the rule set, the same as before where nothing
         has changed.
     :raises: RuleSetChanged if the rule set has another revision by now.
@@ -116,7 +117,7 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
     return base
 
 
-def _require_base(change: rule_set.Change, base: int | None) -> None:
+def _require_base(change: rule_set.RuleSetChange, base: int | None) -> None:
     """Check that a change is made to the revision it was decided on.
 
     Nobody else can change the rule set from here on: this transaction has

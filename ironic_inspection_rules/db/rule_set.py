@@ -33,7 +33,7 @@ _CHUNK = 500
 
 
 @dataclasses.dataclass(frozen=True)
-class Origin:
+class ChangeOrigin:
     """Where a change comes from.
 
     ``keep_revisions`` is the number of revisions that are kept after it.
@@ -45,10 +45,10 @@ class Origin:
     keep_revisions: int = 100
 
 
-UNKNOWN = Origin()
+UNKNOWN = ChangeOrigin()
 
 
-class Change:
+class RuleSetChange:
     """A change of the rule set in an open transaction.
 
     ``outcomes`` are the ``changes`` of the revision, see
@@ -190,7 +190,7 @@ class Change:
         self.outcomes.append({'table': name, 'outcome': outcome,
                               'rows': dict(rows)})
 
-    def record(self, origin: Origin) -> None:
+    def record(self, origin: ChangeOrigin) -> None:
         """Store the revision, or take it back where nothing has changed.
 
         Revisions beyond the number to keep are removed, with the versions of
@@ -277,7 +277,7 @@ def _defaults() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def change(origin: Origin) -> Iterator[Change]:
+def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """Open a transaction that changes the rule set.
 
     Its first statement counts up the one row of the revision, which stays
@@ -290,7 +290,7 @@ def change(origin: Origin) -> Iterator[Change]:
         with transaction.writer() as session:
             session.execute(sa.update(models.RulesRevision).values(
                 revision=models.RulesRevision.revision + 1))
-            opened = Change(session, read_revision(session))
+            opened = RuleSetChange(session, read_revision(session))
             yield opened
             opened.record(origin)
     except db_exc.DBError as exc:
@@ -323,7 +323,7 @@ def _read(session: orm.Session, uuids: Sequence[str]
         yield from [dict(row) for row in rows]
 
 
-def _write_revision(session: orm.Session, revision: int, origin: Origin,
+def _write_revision(session: orm.Session, revision: int, origin: ChangeOrigin,
                     ended: Sequence[str], begun: Iterable[Mapping[str, Any]],
                     changes: list[dict[str, Any]]) -> None:
     """Store a revision, and the versions of rules that it ends and begins.

@@ -59,7 +59,7 @@ def _object_field(field):
 
 def origin(context, message=None):
     """Return the origin of a change that a request makes."""
-    return rule_set.Origin(
+    return rule_set.ChangeOrigin(
         user_id=context.user_id, project_id=context.project_id,
         message=message, keep_revisions=CONF.inspection_rules.keep_revisions)
 

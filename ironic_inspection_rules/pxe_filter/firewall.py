@@ -89,7 +89,7 @@ class Firewall:
     :param run: see :func:`run_nft`.
     """
 
-    def __init__(self, table: nftables.Table,
+    def __init__(self, table: nftables.FilterTable,
                  run: Callable[..., str] = run_nft) -> None:
         self._table = table
         self._run = run

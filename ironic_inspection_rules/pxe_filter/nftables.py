@@ -58,7 +58,7 @@ _GUARD = (
 )
 
 
-class Table:
+class FilterTable:
     """The table of one interface.
 
     A script is a list of lines, without line ends.

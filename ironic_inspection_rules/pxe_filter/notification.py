@@ -46,7 +46,7 @@ ADD = 'add'
 REMOVE = 'remove'
 
 
-class Change(NamedTuple):
+class ListChange(NamedTuple):
     """A change of one of the lists.
 
     :param channel: ``ALLOWLIST``: the ports of a node whose inspection
@@ -72,7 +72,7 @@ class Sender:
             oslo_messaging.Target(topic=TOPIC, fanout=True, version=VERSION),
             retry=1)
 
-    def send(self, change: Change) -> None:
+    def send(self, change: ListChange) -> None:
         """Send one change.
 
         :raises: oslo_messaging.MessagingException when it cannot be sent.
@@ -88,13 +88,13 @@ class Endpoint:
 
     target = oslo_messaging.Target(version=VERSION)
 
-    def __init__(self, handle: Callable[[Change], None]) -> None:
+    def __init__(self, handle: Callable[[ListChange], None]) -> None:
         self._handle = handle
 
     def announce(self, context: dict[str, Any], channel: str, action: str,
                  port: str | None, mac: str | None) -> None:
         """Receive one message."""
-        self._handle(Change(channel, action, port, mac))
+        self._handle(ListChange(channel, action, port, mac))
 
 
 def is_received(conf: cfg.ConfigOpts) -> bool:
@@ -118,7 +118,8 @@ def is_missed(conf: cfg.ConfigOpts) -> bool:
     return not (is_sent and is_received(conf))
 
 
-def listen(conf: cfg.ConfigOpts, host: str, handle: Callable[[Change], None]
+def listen(conf: cfg.ConfigOpts, host: str,
+           handle: Callable[[ListChange], None]
            ) -> oslo_messaging.MessageHandlingServer:
     """Start to receive messages, in threads of oslo.messaging.
 
@@ -182,7 +183,7 @@ class PxeFilterDriver(notifier.Driver):
                 self._outage.over()
 
 
-def _changes(event: str, payload: dict[str, Any]) -> Iterator[Change]:
+def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
     """Yield the changes that a notification implies.
 
     :param event: ``event_type`` of the notification.
@@ -191,13 +192,13 @@ def _changes(event: str, payload: dict[str, Any]) -> Iterator[Change]:
         port = payload['ironic_object.data']
         # A port group need not have an address.
         if port['address'] is not None:
-            yield Change(DENYLIST, _PORT_EVENTS[event], port['uuid'],
+            yield ListChange(DENYLIST, _PORT_EVENTS[event], port['uuid'],
                          port['address'])
     # Whatever its status, ``start`` or ``end``: Ironic sends it when the node
     # has the new state.
     elif event.startswith('baremetal.node.provision_set.'):
         node = payload['ironic_object.data']
         if node['provision_state'] in _INSPECTION:
-            yield Change(ALLOWLIST, ADD, None, None)
+            yield ListChange(ALLOWLIST, ADD, None, None)
         elif node['previous_provision_state'] in _INSPECTION:
-            yield Change(ALLOWLIST, REMOVE, None, None)
+            yield ListChange(ALLOWLIST, REMOVE, None, None)

@@ -82,7 +82,7 @@ class PxeFilter:
         self._passes = False
         self._watcher = self._new_watcher()
 
-    def handle(self, change: notification.Change) -> None:
+    def handle(self, change: notification.ListChange) -> None:
         """Handle a message; may be called from any thread."""
         # Between two starts the old watcher takes the message, and nothing is
         # lost: the new one reads everything at first.

@@ -155,7 +155,7 @@ class Watcher:
         self._known_schedule = _Schedule(sync_period)
         self._inspected_schedule = _Schedule(allowlist_period)
         self._changed = changed
-        self._received: queue.SimpleQueue[notification.Change] = (
+        self._received: queue.SimpleQueue[notification.ListChange] = (
             queue.SimpleQueue())
         self._machines: admission.Machines | None = None
         self._error: Exception | None = None
@@ -175,7 +175,7 @@ class Watcher:
                 _('The database has not answered for %.1f seconds') % silence)
         return self._machines
 
-    def handle(self, change: notification.Change) -> None:
+    def handle(self, change: notification.ListChange) -> None:
         """Handle a message; may be called from any thread."""
         self._received.put(change)
 
@@ -185,7 +185,7 @@ class Watcher:
         May be called from any thread.
         """
         # As a message does.
-        self._received.put(notification.Change(
+        self._received.put(notification.ListChange(
             notification.ALLOWLIST, notification.ADD, None, None))
 
     def run(self, stop: threading.Event) -> None:
@@ -229,7 +229,7 @@ class Watcher:
         except queue.Empty:
             return
 
-    def _apply(self, change: notification.Change) -> None:
+    def _apply(self, change: notification.ListChange) -> None:
         """Apply a message.
 
         A new port is added without a read. After a removed port all ports are
@@ -244,7 +244,7 @@ class Watcher:
             self._add_port(self._machines, change)
 
     def _add_port(self, machines: admission.Machines,
-                  change: notification.Change) -> None:
+                  change: notification.ListChange) -> None:
         row = (str(change.port), str(change.mac))
         try:
             macs = admission.read_macs([row])

@@ -152,8 +152,9 @@ class Repository:
         stored = {}
         if self._store is not None:
             stored = self._store.refresh(context)
-        tables = self.with_stored_tables({
-            name: found.table for name, found in stored.items()})
+        tables_by_name = {name: stored_table.table
+                          for name, stored_table in stored.items()}
+        tables = self.with_stored_tables(tables_by_name)
         rules = self.compile(self.in_force(context), tables)
         return Snapshot(revision, rules, tables, stored)
 
@@ -164,8 +165,10 @@ class Repository:
     def with_stored(self, stored: typing.Iterable[
             typing.Mapping[str, typing.Any]]) -> list[model.Rule]:
         """Return the built-in rules and some stored ones."""
-        return [*self.built_in, *(self.scoped(model.Rule.from_mapping(each))
-                                  for each in stored)]
+        rules = list(self.built_in)
+        for fields in stored:
+            rules.append(self.scoped(model.Rule.from_mapping(fields)))
+        return rules
 
     def with_stored_tables(self, stored: table.Tables) -> table.Tables:
         """Return the built-in tables and some stored ones."""
@@ -242,8 +245,9 @@ def _warn_of_fields(rule: model.Rule) -> None:
 
     It has run without them until now, so that other rules need not stop.
     """
-    places = dict.fromkeys(each.pointer for each in validation.fields_of_node(
-        rule.to_mapping()))
+    problems = validation.fields_of_node(rule.to_mapping())
+    # Without those that are there twice, in their order.
+    places = dict.fromkeys(problem.pointer for problem in problems)
     if places:
         LOG.warning(
             'Inspection rule %(rule)s is of the early phase, where there is '

@@ -112,7 +112,7 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
     watch = Stopwatch()
     stop = threading.Event()
     this = filter_service.PxeFilter(
-        firewall.Firewall(nftables.Table('lo', ['67/udp', '69/udp']),
+        firewall.Firewall(nftables.FilterTable('lo', ['67/udp', '69/udp']),
                           watch.run_nft),
         watcher.PortSource(['agent']),
         Leader,  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
         thread.start()
 
     def add(mac: str) -> None:
-        this.handle(notification.Change(
+        this.handle(notification.ListChange(
             notification.DENYLIST, notification.ADD, None, mac))
 
     first = timed(address(0), start)

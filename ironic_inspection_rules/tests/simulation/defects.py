@@ -188,10 +188,10 @@ def leader_at_once() -> Iterator[None]:
 @contextlib.contextmanager
 def lease_without_end() -> Iterator[None]:
     """Let machines pass for the full time after a late nft."""
-    pass_for = nftables.Table.pass_for
+    pass_for = nftables.FilterTable.pass_for
 
     def pass_for_ever(self: Any, seconds: float, now: float,
                       until: float) -> list[str]:
         return pass_for(self, seconds, 0.0, 1e10)
-    with mock.patch.object(nftables.Table, 'pass_for', pass_for_ever):
+    with mock.patch.object(nftables.FilterTable, 'pass_for', pass_for_ever):
         yield

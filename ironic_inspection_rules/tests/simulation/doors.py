@@ -71,7 +71,7 @@ class Host(scheduler.Process):
         self.part: election.Election | None = None
         self.led_until = 0.0
         self._filter = service.PxeFilter(
-            firewall.Firewall(nftables.Table('lo', ['67/udp']), kernel),
+            firewall.Firewall(nftables.FilterTable('lo', ['67/udp']), kernel),
             doors.source, self._elect, service.Settings())
         doors.turns.spawn('filter', self, lambda: self._run(doors))
 

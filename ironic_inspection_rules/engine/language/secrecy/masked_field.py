@@ -195,24 +195,31 @@ def _render(written: typing.Any, view: budget.View) -> typing.Any:
         return _FAILED
 
 
-def _counterparts(item: typing.Any, seen: typing.Any,
-                  real: typing.Any) -> list[typing.Any]:
+def _counterparts(item: typing.Any, masked_items: typing.Any,
+                  open_items: typing.Any) -> list[typing.Any]:
     """Return what an item of a loop may be with open tables.
 
-    :param seen: the items with masked tables, None if these are not read by
-        the loop.
-    :param real: the same with open tables.
+    :param masked_items: the items with masked tables, None if these are not
+        read by the loop.
+    :param open_items: the same with open tables.
     """
-    if seen is None:
+    if masked_items is None:
         return [item]
-    if isinstance(seen, dict):
-        seen, real = [seen], [real]
-    if not isinstance(seen, list) or not isinstance(real, list):
+    if isinstance(masked_items, dict):
+        # A mapping is the only item itself.
+        masked_items = [masked_items]
+        open_items = [open_items]
+    if not isinstance(masked_items, list) or not isinstance(open_items, list):
         return [_FAILED]
-    found = [other for each, other in zip(seen, real, strict=False)
-             if each == item]
-    # The data have changed since the loop began.
-    return found or [_FAILED]
+    # Items that differ in a secret only are the same with masked tables.
+    candidates = []
+    for masked_item, open_item in zip(masked_items, open_items, strict=False):
+        if masked_item == item:
+            candidates.append(open_item)
+    if not candidates:
+        # The data have changed since the loop began.
+        return [_FAILED]
+    return candidates
 
 
 def _differ(seen: typing.Any, real: typing.Any,

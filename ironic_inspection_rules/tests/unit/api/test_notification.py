@@ -75,7 +75,7 @@ class NotificationTestCase(base.IronicTestCase):
                           'baremetal.inspectionrule.delete.error'],
                          self.events())
 
-    def test_secrets_are_not_told(self):
+    def test_a_notification_has_no_secrets(self):
         with notification.emitted(self.context, self.rule(sensitive=True),
                                   'update'):
             pass

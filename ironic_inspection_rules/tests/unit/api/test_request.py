@@ -67,7 +67,7 @@ class BodyTestCase(base.TestCase):
                      b'[-1e999]'):
             self.assertRaises(exceptions.Invalid, self.read, text)
 
-    def test_their_place_is_told(self):
+    def test_the_error_names_their_place(self):
         for text, place in ((b'{"a": [1, {"b/c": NaN}, NaN]}', '/a/1/b~1c'),
                             (b'{"a": NaN, "a": 1}', '/'), (b'1e999', '/')):
             exc = self.assertRaises(exceptions.Invalid, self.read, text)
@@ -254,7 +254,7 @@ class GuardTestCase(base.IronicTestCase):
             self.assertEqual((400,), self.send(b'{"a": "\xff"}',
                                                content_type))
 
-    def test_what_is_not_utf_8_is_told_where_no_length_is_told(self):
+    def test_what_is_not_utf_8_is_refused_without_a_length(self):
         for content_type in (*OTHER_TYPES, 'application/json'):
             self.assertEqual((400,), self.send(
                 b'{"a": "\xff"}', content_type, **UNTOLD))
@@ -308,7 +308,7 @@ class GuardTestCase(base.IronicTestCase):
                      '/v1/nodes/n/states/provision'):
             self.assertEqual((200, body), self.send(body, path=path))
 
-    def test_size_is_limited_where_no_length_is_told(self):
+    def test_size_is_limited_without_a_length(self):
         body = b'"' + b'x' * 1024 ** 2 + b'"'
 
         for sent, expected in ((body, (413,)), (b'{}', (200, b'{}'))):

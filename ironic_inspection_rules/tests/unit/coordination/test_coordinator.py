@@ -75,7 +75,7 @@ class CheckTestCase(base.IronicTestCase):
         self.assertIn('tooz.drivers.redis', message)
         self.assertIn('tooz[redis]', message)
 
-    def test_the_password_is_not_told(self):
+    def test_the_password_is_in_no_error(self):
         for url in ('redis-typo://:secret@192.0.2.1', 'redis://:secret@:1',
                     'redis://:secret/@192.0.2.1'):
             self.assertNotIn('secret', self.refused(url))

@@ -126,7 +126,7 @@ class ContractMixin:
         self.assertFalse(member.election.is_leader)
         self.assertEqual(0.0, member.election.remaining())
 
-    def test_stop_ends_leadership_before_it_is_told(self) -> None:
+    def test_stop_ends_leadership_before_on_lost(self) -> None:
         leader = self.leader()
         leader.stop()
         self.assertEqual([('alone', 'gained'), ('alone', 'lost')],

@@ -173,6 +173,6 @@ class InspectorTestCase(base.TestCase):
             rule['scope']
             for rule in adoption.read_inspector(self.make(scope=False))])
 
-    def test_a_missing_driver_is_told(self):
+    def test_the_error_names_a_missing_driver(self):
         self.assertRaises(exceptions.Invalid, adoption.read_inspector,
                           'oracle+cx_oracle://host/inspector')

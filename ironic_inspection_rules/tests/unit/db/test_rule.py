@@ -179,7 +179,7 @@ class RulesMixin:
         self.assertEqual(before + 1, db_rule.get_revision())
 
     def test_a_revision_says_who_changed_what(self):
-        origin = rule_set.Origin('jane', 'cloud', 'because')
+        origin = rule_set.ChangeOrigin('jane', 'cloud', 'because')
         given = values(description='one')
         row = db_rule.create_rule(given, origin)
         db_rule.update_rule(row.uuid, {'priority': 2}, row.revision)
@@ -264,7 +264,7 @@ class RulesMixin:
             self.revisions())
 
     def test_rules_that_are_made_again_push_no_revision_out(self):
-        origin = rule_set.Origin(keep_revisions=3)
+        origin = rule_set.ChangeOrigin(keep_revisions=3)
         given = values()
         for each in (given, values(), values()):
             db_rule.create_rule(each, origin)
@@ -279,13 +279,13 @@ class RulesMixin:
     def test_before_the_first_change_there_was_no_rule(self):
         for keep in (5, 1):
             db_rule.create_rule(values(),
-                                rule_set.Origin(keep_revisions=keep))
+                                rule_set.ChangeOrigin(keep_revisions=keep))
             found, rules = db_rule.get_rules_of_revision(0)
             self.assertEqual((0, []), (found.revision, rules))
             self.assertIsNone(db_rule.describe_revision(found)['created_at'])
 
     def test_old_revisions_go(self):
-        origin = rule_set.Origin(keep_revisions=3)
+        origin = rule_set.ChangeOrigin(keep_revisions=3)
         row = db_rule.create_rule(values(), origin)
         for priority in range(1, 6):
             row = db_rule.update_rule(row.uuid, {'priority': priority},

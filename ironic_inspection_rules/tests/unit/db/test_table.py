@@ -33,7 +33,7 @@ def put(given, definition=DEFINITION, keep=100):
               for chunk in db_table.split(given)]
     return db_rule.change_rules(
         db_rule.get_revision(), [], {}, [],
-        rule_set.Origin(keep_revisions=keep),
+        rule_set.ChangeOrigin(keep_revisions=keep),
         [{'name': 'machines', 'definition': definition, 'size': len(given),
           'chunks': chunks, 'rows': COUNTS}])
 

@@ -64,7 +64,7 @@ class CallTestCase(ForeignTestCase):
         self.assertIn(f'({foreign.code("")}) failed: KeyError', line)
         self.assertIn('foreign.py:', line)
 
-    def test_of_a_sensitive_rule_only_the_line_of_code_is_told(self):
+    def test_of_a_sensitive_rule_only_the_line_of_code_is_logged(self):
         outcome = self.run_with('', {
             'sensitive': True, 'actions': [foreign.ACTION]})
         self.assertEqual('odd-action', outcome.error.op)

@@ -108,7 +108,7 @@ class WithheldTestCase(base.TestCase):
     def assert_silent(self, outcome):
         self.assertNotIn(CANARY, told(outcome).lower())
 
-    def test_nothing_of_what_it_does_is_told(self):
+    def test_nothing_of_what_it_does_is_shown(self):
         for (secret, _field), mode, explain in itertools.product(
                 SECRETS, ('enforce', 'audit'), (True, False)):
             secret = {**secret, 'sensitive': True, 'mode': mode,

@@ -105,7 +105,7 @@ class NameTestCase(base.TestCase):
         self.assertEqual('ironic_of_this_test.empty is not a function',
                          self.name('empty', 'a').problem())
 
-    def test_all_required_names_that_are_missing_are_told(self):
+    def test_the_error_names_all_required_names_that_are_missing(self):
         error = self.assertRaises(
             exceptions.UnsupportedIronic, name.check,
             [self.name('moved'), self.name('Owner'), self.name('gone')])

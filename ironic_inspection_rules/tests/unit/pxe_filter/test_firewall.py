@@ -45,7 +45,7 @@ class ContractMixin:
     def setUp(self):
         super().setUp()
         self.kernel = self.make_kernel()
-        self.table = nftables.Table(self.interface, ['67/udp'])
+        self.table = nftables.FilterTable(self.interface, ['67/udp'])
         self.firewall = firewall.Firewall(self.table, self.kernel)
 
     def sets(self):
@@ -166,7 +166,7 @@ class FirewallTestCase(ContractMixin, base.TestCase):
         self.assertFalse(self.kernel.passes)
 
     def test_an_unknown_interface_leaves_nothing_behind(self):
-        table = nftables.Table('no-such-iface', ['67/udp'])
+        table = nftables.FilterTable('no-such-iface', ['67/udp'])
         exc = self.assertRaises(
             firewall.FirewallError,
             firewall.Firewall(table, self.kernel).install)

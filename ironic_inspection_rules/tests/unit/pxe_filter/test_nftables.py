@@ -13,14 +13,14 @@ class TableTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.table = nftables.Table('eth1', ['67/udp', '80/tcp'])
+        self.table = nftables.FilterTable('eth1', ['67/udp', '80/tcp'])
 
     def test_it_is_named_after_the_interface(self):
         self.assertEqual(NAME, self.table.name)
 
     def test_its_name_needs_no_quotes(self):
         self.assertEqual('ironic_inspection_pxe_filter_br-ex.1_x',
-                         nftables.Table('br-ex.1+x', []).name)
+                         nftables.FilterTable('br-ex.1+x', []).name)
 
     def test_it_is_made_afresh(self):
         script = self.table.create()
@@ -105,5 +105,5 @@ add rule inet T guard ether saddr @blacklist counter drop comment \
 add rule inet T guard iifname @unknown counter accept comment \
 "unknown, and discovery is on"
 add rule inet T guard counter drop comment "unknown"
-""", '\n'.join([*nftables.Table('eth1', ['80/tcp']).create(), ''])
+""", '\n'.join([*nftables.FilterTable('eth1', ['80/tcp']).create(), ''])
             .replace(NAME, 'T').replace(nftables.MARK, 'M'))

@@ -114,7 +114,7 @@ class MessagesTestCase(base.IronicTestCase):
         # The first use registers the option.
         oslo_messaging.get_rpc_transport(CONF)
         self.config(transport_url='fake://')
-        change = notification.Change(
+        change = notification.ListChange(
             notification.ALLOWLIST, notification.ADD, 'uuid',
             '52:54:00:00:00:01')
         received = []

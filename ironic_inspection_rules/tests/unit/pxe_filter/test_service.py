@@ -49,7 +49,7 @@ class PxeFilterTestCase(base.TestCase):
         self.diary = []
         self.source = fake_source.FakeSource([KNOWN, INSPECTED], [INSPECTED])
         self.kernel = fake_kernel.FakeKernel()
-        self.table = nftables.Table('lo', ['67/udp'])
+        self.table = nftables.FilterTable('lo', ['67/udp'])
         self.stop = threading.Event()
         self.elections = []
         self.failure = None
@@ -157,7 +157,7 @@ class PxeFilterTestCase(base.TestCase):
 
     def test_messages_are_heeded(self):
         self.start_leader()
-        self.filter.handle(notification.Change(
+        self.filter.handle(notification.ListChange(
             notification.DENYLIST, notification.ADD, 'uuid',
             '52:54:00:00:00:03'))
         self.wait_for(

@@ -106,7 +106,7 @@ class WatcherTestCase(base.TestCase):
 
     def test_a_new_port_is_known_at_once(self):
         watching = self.watch()
-        watching.handle(notification.Change(
+        watching.handle(notification.ListChange(
             notification.DENYLIST, notification.ADD, 'uuid',
             '52:54:00:00:00:0A'))
         self.wait_for(lambda: '52:54:00:00:00:0a'
@@ -116,13 +116,13 @@ class WatcherTestCase(base.TestCase):
     def test_a_port_that_is_gone_is_known_no_longer(self):
         watching = self.watch()
         self.source.known = [SECOND]
-        watching.handle(notification.Change(
+        watching.handle(notification.ListChange(
             notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
         self.wait_for(lambda: FIRST not in watching.machines().known)
 
     def test_an_address_that_another_port_shares_stays_known(self):
         watching = self.watch()
-        watching.handle(notification.Change(
+        watching.handle(notification.ListChange(
             notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
         self.wait_for(lambda: self.source.reads['known'] == 2)
         self.assertIn(FIRST, watching.machines().known)
@@ -131,9 +131,9 @@ class WatcherTestCase(base.TestCase):
         source = self.source = fake_source.FakeSource([FIRST])
         watching = watcher.Watcher(source, 0, 0, threading.Event())
         for _message in range(100):
-            watching.handle(notification.Change(
+            watching.handle(notification.ListChange(
                 notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
-            watching.handle(notification.Change(
+            watching.handle(notification.ListChange(
                 notification.ALLOWLIST, notification.ADD, None, None))
         stop = threading.Event()
         thread = threading.Thread(target=watching.run, args=(stop,))
@@ -146,7 +146,7 @@ class WatcherTestCase(base.TestCase):
     def test_a_message_about_an_inspection_is_worth_a_read(self):
         watching = self.watch()
         self.source.inspected = []
-        watching.handle(notification.Change(
+        watching.handle(notification.ListChange(
             notification.ALLOWLIST, notification.REMOVE, 'uuid', SECOND))
         self.wait_for(lambda: not watching.machines().inspecting)
 
@@ -154,7 +154,7 @@ class WatcherTestCase(base.TestCase):
         watching = self.watch()
         before = watching.machines()
         for mac in ('bad', None):
-            watching.handle(notification.Change(
+            watching.handle(notification.ListChange(
                 notification.DENYLIST, notification.ADD, 'uuid', mac))
         time.sleep(5 * BEAT)
         self.assertEqual(before, watching.machines())

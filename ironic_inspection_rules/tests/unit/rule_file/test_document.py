@@ -162,7 +162,7 @@ data:
                 ({'description': 'a'}, 1),
                 self.load(f'{name}: [{{description: a}}, 1]').entries)
 
-    def test_what_has_no_list_in_its_place_is_told(self):
+    def test_the_error_names_what_stands_in_the_place_of_a_list(self):
         for value in ('{}', 'a', '{description: a}'):
             self.assertIn(
                 ':1:8: expected a list of rules under "rules"',

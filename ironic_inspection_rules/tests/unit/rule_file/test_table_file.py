@@ -191,7 +191,7 @@ class PlaceTestCase(TableFileTestCase):
               b: two
         """))
 
-    def test_value_of_a_secret_column_is_not_told(self):
+    def test_the_error_has_no_value_of_a_secret_column(self):
         self.write('rows.csv', 'a,b\nx,hunter2\n')
         error = self.assertRaises(
             exceptions.InvalidDocument, self.load,

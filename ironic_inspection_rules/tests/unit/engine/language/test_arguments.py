@@ -49,7 +49,7 @@ class SignatureTestCase(base.TestCase):
         self.assertEqual({}, bound)
         self.assertEqual(2, len(problems))
 
-    def test_every_problem_is_told(self):
+    def test_every_problem_is_reported(self):
         _bound, problems = self.plain.bind({'pat': 1, 'valeu': 2})
         self.assertEqual(['/pat', '/valeu', '', ''],
                          [problem.pointer for problem in problems])

@@ -20,7 +20,7 @@ class ParseTestCase(base.TestCase):
              Field('item[0]', 'item', ('0',))],
             interpolation.parse('a {node.name} b {item[0]}'))
 
-    def test_conversion_and_specification_are_told(self):
+    def test_a_field_has_its_conversion_and_specification(self):
         self.assertEqual(
             [Field('item!r:>8', 'item', (), 'r', '>8')],
             interpolation.parse('{item!r:>8}'))
@@ -68,7 +68,7 @@ class FieldsTestCase(base.TestCase):
         self.assertEqual({'node', 'item', 'ports'},
                          {field.root for field in found})
 
-    def test_a_field_that_is_all_of_a_text_is_told(self):
+    def test_sole_field_is_one_that_is_all_of_a_text(self):
         self.assertEqual(('a', 'b'), interpolation.sole_field(
             '{node.a[b] | lower}').steps)
         for value in ('{node} ', '{node}{node}', '{{node}}', '', 1, None, []):

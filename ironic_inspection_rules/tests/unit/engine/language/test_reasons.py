@@ -175,7 +175,7 @@ class ReasonTestCase(base.TestCase):
         self.assertGreater(min(decided[True], decided[False]), _COUNT / 4)
         self.assertLess(decided[None], _COUNT / 4)
 
-    def test_the_first_item_that_decides_is_told(self):
+    def test_the_reason_names_the_first_item_that_decides(self):
         numbers = list(range(10))
         for multiple, op, told in (
                 ('any', 'eq', 'item 8 of 10: values=[7, 7]'),

@@ -22,7 +22,7 @@ class NearestTestCase(base.TestCase):
 
 class UnknownTestCase(base.TestCase):
 
-    def test_the_nearest_is_told(self):
+    def test_the_nearest_is_suggested(self):
         self.assertEqual(
             'unknown op "contain"; did you mean "contains"?',
             suggestion.unknown('op', 'contain', ['eq', 'contains']))

@@ -37,7 +37,7 @@ class DifferenceTestCase(base.TestCase):
         self.assertEqual([], self.between(
             state(inspection_rules={'main': []}), state()))
 
-    def test_the_smallest_values_are_told(self):
+    def test_a_difference_has_the_innermost_values(self):
         self.assertEqual(
             [('node', 'remove', '/extra/a', 1, None),
              ('node', 'replace', '/extra/b/c', [1], [1, 2]),

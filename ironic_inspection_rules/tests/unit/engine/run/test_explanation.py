@@ -79,7 +79,7 @@ class ExplanationTestCase(base.TestCase):
                 "values=['X', 'X']; {plugin_data.a | upper} makes 'X' of "
                 f"'{before}'"))], why(plan, a=before))
 
-    def test_what_filters_make_of_values_of_other_types_is_told(self):
+    def test_a_reason_shows_what_filters_make_of_values_of_other_types(self):
         plan = compile_rule({'op': 'eq', 'args': [
             "{plugin_data.a | replace('2', '1')}", 1]})
         for before, shown in (('1', "'1'"), (1, '1'), ('2', "'2'"), (2, '2'),
@@ -88,7 +88,7 @@ class ExplanationTestCase(base.TestCase):
                 "values=['1', 1]; {plugin_data.a | replace('2', '1')} makes "
                 f"'1' of {shown}"))], why(plan, a=before))
 
-    def test_what_is_missing_is_told(self):
+    def test_a_reason_names_a_missing_field(self):
         plan = compile_rule({'op': 'eq', 'args': ['{plugin_data.a}', 'x']},
                             {'op': 'is-none', 'args': ['{plugin_data.a}']})
         missing = 'field {plugin_data.a} does not exist'

@@ -126,7 +126,7 @@ class RevertTestCase(base.TestCase):
                          'loop': ['x', 'y']}]})
         self.assertEqual([], roots['node']['extra']['l'])
 
-    def test_what_was_undone_for_no_item_is_told(self):
+    def test_the_trace_says_why_nothing_was_undone(self):
         action = {'op': 'set-attribute', 'args': ['/extra/a', 1],
                   'revert': True}
         _roots, traces = self.run_rules({'conditions': [NEVER], 'actions': [

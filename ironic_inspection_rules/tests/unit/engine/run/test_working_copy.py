@@ -207,7 +207,7 @@ class ChangeTestCase(base.TestCase):
         self.assertEqual({'extra': {'a': {'b': 1}}, 'name': data_path.ABSENT},
                          target.changed('node'))
 
-    def test_names_lost_with_a_whole_mapping_are_told(self):
+    def test_changed_has_names_lost_with_a_whole_mapping(self):
         target = make(node={'extra': {}, 'properties': {'a': 1, 'b': 2}})
         target.set('node', ('properties',), {'b': 2, 'c': 3})
         self.assertEqual({'a': data_path.ABSENT, 'b': 2, 'c': 3},
@@ -216,7 +216,7 @@ class ChangeTestCase(base.TestCase):
         self.assertEqual({'a': data_path.ABSENT, 'b': data_path.ABSENT},
                          target.changed('node', 'properties'))
 
-    def test_what_changed_of_a_port_is_told(self):
+    def test_changed_has_what_changed_of_a_port(self):
         target = make(ports=({'address': MAC, 'extra': {}}, {'extra': {}}))
         target.set('ports', ('0', 'extra', 'a'), 1)
         self.assertEqual({'extra': {'a': 1}}, target.changed('ports', '0'))
@@ -253,7 +253,7 @@ class ChangeTestCase(base.TestCase):
                          [change.object for change in target.journal.changes])
         self.assertEqual(('0',), target.port('52:54:00:AA:BB:09'))
 
-    def test_what_a_sensitive_rule_sets_is_not_told(self):
+    def test_what_a_sensitive_rule_sets_is_withheld(self):
         changed = make(node={'traits': ['CUSTOM_OLD']})
         changed.journal.enter(SENSITIVE, 'set-traits', masked=False)
 

@@ -56,7 +56,7 @@ class RefusalTestCase(base.TestCase):
         return template.compile_value(f'{{node.a | {name}}}').render(
             budget.View({'node': {'a': value, 'b': 'text'}}))
 
-    def test_what_it_takes_is_told(self):
+    def test_the_error_says_what_the_filter_takes(self):
         for name, value, told in REFUSED:
             error = self.assertRaises(exceptions.OperationError, self.render,
                                       name, value)

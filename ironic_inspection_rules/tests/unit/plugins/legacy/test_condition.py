@@ -99,7 +99,7 @@ class ConditionTestCase(base.TestCase):
         for field in ('word', 'none', 'zone', 'decimal', 'list'):
             self.fails('in-net', field, '::/0')
 
-    def test_a_condition_tells_what_it_found(self):
+    def test_the_reason_of_a_condition_has_the_value(self):
         plan = compiler.compile_rule(
             inspection.parse({'actions': ACTIONS, 'conditions': [
                 {'op': 'gt', 'field': 'list[:2].n', 'value': 9},

@@ -30,7 +30,7 @@ class RuleTestCase(base.TestCase):
         self.assertEqual('a', disclosure.say(OPEN, 'a', 'b'))
         self.assertEqual('b', disclosure.say(SENSITIVE, 'a', 'b'))
 
-    def test_it_is_described_by_its_uuid_and_what_may_be_told(self):
+    def test_it_is_described_by_its_uuid_and_the_members_given(self):
         self.assertEqual('about', disclosure.described(
             OPEN, lambda rule: {'description': rule.description}, part=1)[
                 'description'])

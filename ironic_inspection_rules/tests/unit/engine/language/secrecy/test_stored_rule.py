@@ -45,7 +45,7 @@ class ShownTestCase(base.TestCase):
                  'actions': '(withheld, new)'}, shown)
         self.assertEqual(stored(), stored_rule.planned(stored(), [stored()]))
 
-    def test_which_parts_of_content_differ_is_not_told(self):
+    def test_which_parts_of_content_differ_is_withheld(self):
         names = ['priority', 'vars']
         self.assertEqual({'priority', *CONTENT},
                          stored_rule.differing(stored(True), names))
