@@ -155,6 +155,7 @@ class TableListing(Listing):
         self._output.write(f'{text}\n')
 
     def _table(self) -> str:
+        """Return a table; it has a column of audit where some rule has it."""
         columns = [_('Inventory'), _('Result'), _('Matched'), _('Changes'),
                    _('Audit'), _('Error')]
         if self._counts.total() <= _ONE_BY_ONE:

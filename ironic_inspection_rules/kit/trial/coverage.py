@@ -110,6 +110,7 @@ class Coverage:
                 self._note_actions(traced)
 
     def _note_conditions(self, traced: trace.RuleTrace) -> None:
+        """Count the results of the conditions of a rule."""
         for index, decided in enumerate(traced.conditions):
             if decided.result is None:
                 continue
@@ -117,6 +118,7 @@ class Coverage:
             self.counts[traced.rule.uuid, 'conditions', index, result] += 1
 
     def _note_actions(self, traced: trace.RuleTrace) -> None:
+        """Count which actions of a rule ran, and how conditions held."""
         for index, action in enumerate(traced.actions):
             place = (traced.rule.uuid, 'actions', index)
             result = RAN
@@ -124,8 +126,12 @@ class Coverage:
                 result = action.idle.cause
             self.counts[*place, result] += 1
             for number, asked in enumerate(action.when):
-                self.counts[*place, 'when', number, TRUE] += asked.true > 0
-                self.counts[*place, 'when', number, FALSE] += asked.false > 0
+                part = (*place, 'when', number)
+                # Machines are counted, not the items of a loop.
+                if asked.true:
+                    self.counts[*part, TRUE] += 1
+                if asked.false:
+                    self.counts[*part, FALSE] += 1
 
     def add(self, other: 'Coverage') -> None:
         """Count the machines of another one of the same rules."""
@@ -188,8 +194,12 @@ class Coverage:
 
     def _idle(self, place: Place) -> dict[str, int]:
         """Return on how many machines an action did not run, by cause."""
-        counts = {cause: self.counts[*place, cause] for cause in CAUSES}
-        return {cause: count for cause, count in counts.items() if count}
+        idle = {}
+        for cause in CAUSES:
+            count = self.counts[*place, cause]
+            if count:
+                idle[cause] = count
+        return idle
 
     @property
     def percent(self) -> float:
@@ -209,6 +219,7 @@ class Coverage:
         return 100 * sum(reached) / len(reached)
 
     def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
         made: dict[str, typing.Any] = {
             'rules': [self._rule(rule) for rule in self.rules],
             'covered': round(self.percent, 1),
@@ -218,6 +229,7 @@ class Coverage:
         return made
 
     def _table(self, name: str) -> dict[str, typing.Any]:
+        """Return how many rows of a table some machine needed."""
         unmatched = self.unmatched(name)
         rows = len(self.tables[name])
         return {'name': name, 'rows': rows,
@@ -228,6 +240,7 @@ class Coverage:
             rule, self._described, covered=round(self.percent_of(rule), 1))
 
     def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
+        """Return the counts of the parts of a rule."""
         return {
             'description': rule.description,
             'uuid': rule.uuid,
@@ -239,6 +252,7 @@ class Coverage:
         }
 
     def _action(self, action: Written, place: Place) -> dict[str, typing.Any]:
+        """Return the counts of an action, and of its conditions."""
         counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
         idle = self._idle(place)
         if idle:
@@ -365,6 +379,7 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
 
 def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
+    """Compile the rules in a process, and return what counts there."""
     noted: set[tuple[str, str]] = set()
     watched = {name: WatchedTable(rows, noted)
                for name, rows in tables.items()}

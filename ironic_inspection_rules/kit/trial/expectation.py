@@ -116,9 +116,11 @@ def _holds(part: typing.Any, value: typing.Any) -> bool:
 
 
 def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
+    """Return whether one of ``has``, ``matches`` and ``contains`` holds."""
     if kind == 'has':
-        return isinstance(value, list) and all(
-            item in value for item in wanted)
+        if not isinstance(value, list):
+            return False
+        return all(item in value for item in wanted)
     # No error is as an empty text.
     text = ''
     if isinstance(value, str):

@@ -94,6 +94,7 @@ class Frames:
         return octets[:2] + address + octets[end:]
 
     def _address(self, family: int, octets: bytes) -> bytes:
+        """Replace an address of IP or, by its length, of hardware."""
         if len(octets) != _FAMILIES.get(family):
             if len(octets) == 6:
                 return bytes.fromhex(self._forms.octets(octets.hex()))
@@ -101,17 +102,27 @@ class Frames:
         return self._forms.packed_address(octets)
 
     def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
+        """Replace what is behind the number of an organization.
+
+        :param who: the number; ``subtype`` is the organization's own, empty
+            or one octet.
+        """
         number = 0
         if subtype:
             number = subtype[0]
         if (who, number) == (_IEEE_802_1, _VLAN_NAME):
             return rest[:3] + _as_text(rest[3:], self._name)
-        if who in (_IEEE_802_1, _IEEE_802_3) or (
-                who == _MED and number in _MED_HARDWARE):
+        if who in (_IEEE_802_1, _IEEE_802_3):
+            return rest
+        if who == _MED and number in _MED_HARDWARE:
             return rest
         if who == _MED and number in _MED_TEXTS:
             return _as_text(rest, self._name)
         return self._forms.opaque(rest)
+
+
+_DIGITS_OF_MAC = 14
+"""Hexadecimal digits of a MAC address behind the octet of its subtype."""
 
 
 def is_element(value: Any) -> bool:
@@ -137,10 +148,11 @@ def is_name(kind: int) -> bool:
 
 def mac(kind: int, content: str) -> str | None:
     """Return the MAC address that an element has, as it is written there."""
-    if kind in _MAC and len(content) == 14 and (
-            content.startswith(f'{_MAC[kind]:02x}')):
-        return content[2:]
-    return None
+    if kind not in _MAC or len(content) != _DIGITS_OF_MAC:
+        return None
+    if not content.startswith(f'{_MAC[kind]:02x}'):
+        return None
+    return content[2:]
 
 
 def address(kind: int, content: str) -> str | None:
@@ -158,6 +170,7 @@ def address(kind: int, content: str) -> str | None:
 
 
 def _as_text(octets: bytes, replace: Text) -> bytes:
+    """Replace octets as the text that they are."""
     # What is no UTF-8 has a character for each octet.
     for encoding in ('utf-8', 'latin-1'):
         with contextlib.suppress(UnicodeDecodeError):

@@ -108,6 +108,7 @@ class _Document:
         return value
 
     def _number(self, value: int, kind: Kind) -> int:
+        """Return a number, replaced where its text would be."""
         if kind in _NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
         made = self._learned.number(value)
@@ -116,6 +117,7 @@ class _Document:
         return made
 
     def _lldp(self, value: Any) -> Any:
+        """Return what was heard of switches with replacements."""
         if lldp.is_element(value):
             return [value[0], self._frames.element(*value)]
         if isinstance(value, list):

@@ -161,6 +161,10 @@ def _counted(known: Sequence[tuple[int, float]], normal: Norm) -> Range:
 
 
 def _is_accepted(value: float, normal: Norm) -> bool:
+    """Return whether a number is normal, or nearly one that is.
+
+    A count is so only if it is equal: 7 cores are not nearly 8.
+    """
     if value in normal.accepted:
         return True
     nearest = _nearest(normal.accepted, value)
@@ -179,8 +183,8 @@ def _spread(known: Sequence[tuple[int, float]], noise: float
     """
     plain = [value for _place, value in known]
     middle = statistics.median(plain)
-    deviation = _DEVIATION * statistics.median(
-        [abs(value - middle) for value in plain])
+    distances = [abs(value - middle) for value in plain]
+    deviation = _DEVIATION * statistics.median(distances)
     if not middle or deviation > _UNSTEADY * abs(middle):
         return None
     # The deviation of few numbers may be small by chance.
@@ -223,6 +227,7 @@ def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
 
 
 def _is_capacity(value: typing.Any) -> bool:
+    """Return whether a value is a number that is no count."""
     return type(value) in (int, float) and abs(value) >= _EXACT
 
 

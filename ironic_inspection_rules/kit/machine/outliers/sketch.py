@@ -222,6 +222,7 @@ def _is_load(members: Mapping[str, typing.Any]) -> bool:
 
 def _gather_members(members: Mapping[str, typing.Any], path: str,
                     values: dict[str, list[typing.Any]], depth: int) -> None:
+    """Collect the values in a mapping, by the names that all machines have."""
     for name, value in members.items():
         step = name
         if type(value) in _CONTAINERS:
@@ -233,6 +234,10 @@ def _gather_members(members: Mapping[str, typing.Any], path: str,
 
 def _gather_items(items: Sequence[typing.Any], path: str,
                   values: dict[str, list[typing.Any]], depth: int) -> None:
+    """Collect the values of a list, and the number of its items.
+
+    A list of names and values is taken for the mapping that it stands for.
+    """
     if items and all(map(_is_setting, items)):
         for item in items:
             _gather_members({item['name']: item['value']}, path, values,
@@ -288,6 +293,7 @@ class _Fields:
             section.append((path, whole))
 
     def _add_numbers(self, path: str, amounts: list[float]) -> None:
+        """Take in a number; of several, three that say how they spread."""
         if len(amounts) == 1:
             self.numbers.append((path, amounts[0]))
             return

@@ -188,6 +188,7 @@ def _part(odd: finding.Outlier) -> str:
 
 
 def _has(odd: finding.Outlier) -> str:
+    """Return what a machine has where its peers have something else."""
     if odd.what != finding.MISSING:
         return str(odd.has)
     if odd.has is None:
@@ -196,6 +197,7 @@ def _has(odd: finding.Outlier) -> str:
 
 
 def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
+    """Return a table of all findings."""
     if not findings:
         return None
     choices: dict[str, str] = {}
@@ -224,6 +226,7 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
 
 
 def _skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
+    """Return the machines that have too few peers."""
     if not skipped:
         return None
     lines = []

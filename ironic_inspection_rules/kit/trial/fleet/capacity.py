@@ -107,6 +107,7 @@ class _Counts:
             self._gained.append({**named, 'use': after.use, 'rules': rules})
 
     def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON data; ``loss`` is in percent, 0 for a gain."""
         before = sum(self._before.values())
         after = sum(self._after.values())
         loss = 0.0
