@@ -2,6 +2,7 @@
 
 """Facts of a machine from Ironic's objects."""
 
+from collections.abc import Iterable
 import datetime
 
 from ironic import objects
@@ -25,24 +26,26 @@ def stored_before(node, context) -> dict | None:
 def read(context, node, inventory: dict, plugin_data: dict,
          previous: dict | None = None) -> working_copy.Facts:
     """Read the ports of a node, and build its facts."""
-    return of_node(
-        node, objects.Port.list_by_node_id(context, node.id),
-        objects.Portgroup.list_by_node_id(context, node.id), inventory,
-        plugin_data, previous)
+    ports = objects.Port.list_by_node_id(context, node.id)
+    port_groups = objects.Portgroup.list_by_node_id(context, node.id)
+    return of_node(node, map(as_dict, ports), map(as_dict, port_groups),
+                   inventory, plugin_data, previous)
 
 
-def of_node(node, ports, portgroups, inventory: dict, plugin_data: dict,
+def of_node(node, ports: Iterable[dict], port_groups: Iterable[dict],
+            inventory: dict, plugin_data: dict,
             previous: dict | None = None) -> working_copy.Facts:
     """Build the facts of a node and its ports.
 
+    :param ports: the fields of each, see :func:`as_dict`.
+    :param port_groups: likewise.
     :param previous: the data that the inspection before has stored.
     """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
     fields['auto_discovered'] = is_auto_discovered(node, plugin_data)
-    return working_copy.Facts(
-        inventory, plugin_data, fields, tuple(map(as_dict, ports)),
-        tuple(map(as_dict, portgroups)), previous)
+    return working_copy.Facts(inventory, plugin_data, fields, tuple(ports),
+                              tuple(port_groups), previous)
 
 
 def is_auto_discovered(node, plugin_data: dict) -> bool:

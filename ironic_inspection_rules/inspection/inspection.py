@@ -241,8 +241,10 @@ class Inspection:
         # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
         redfish.reconcile_properties(task)
-        machine = facts.of_node(task.node, task.ports, task.portgroups,
-                                inventory, plugin_data, self._previous)
+        machine = facts.of_node(
+            task.node, map(facts.as_dict, task.ports),
+            map(facts.as_dict, task.portgroups), inventory, plugin_data,
+            self._previous)
         target = working_copy.WorkingCopy(machine,
                                           side_effects.ServiceEffects())
         if keep_history and saved is None:

@@ -113,7 +113,8 @@ def _differences(context: Any, machine: TrialMachine,
 
 def _facts(machine: TrialMachine) -> working_copy.Facts:
     return machine_facts.of_node(
-        machine.node, machine.ports, machine.port_groups,
+        machine.node, map(machine_facts.as_dict, machine.ports),
+        map(machine_facts.as_dict, machine.port_groups),
         machine.inventory, machine.plugin_data)
 
 

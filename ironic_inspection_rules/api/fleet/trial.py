@@ -225,12 +225,12 @@ def read(context: Any, page: fleet_page.Page
 class _Nodes:
     """Nodes that the caller may see, with their ports and port groups.
 
-    ``ports`` and ``groups`` are Ironic's objects by the ``id`` of the node.
+    ``ports`` and ``groups`` are fields by the ``id`` of the node.
     """
 
     by_uuid: Mapping[Any, Any]
-    ports: Mapping[int, list[Any]]
-    groups: Mapping[int, list[Any]]
+    ports: Mapping[int, list[Entry]]
+    groups: Mapping[int, list[Entry]]
 
     @classmethod
     def read(cls, context: Any, filters: Mapping[str, Any],
@@ -248,8 +248,8 @@ class _Nodes:
         groups = machine.list_port_groups(context, list(uuid_of))
         return cls(
             {node.uuid: node for node in nodes},
-            _by_node(objects.Port, uuid_of, ports),
-            _by_node(objects.Portgroup, uuid_of, groups))
+            _fields_by_node(objects.Port, uuid_of, ports),
+            _fields_by_node(objects.Portgroup, uuid_of, groups))
 
     def in_order_of(self, requested: Iterable[fleet_page.RequestedNode]
                     ) -> list[Any]:
@@ -282,20 +282,28 @@ class _Nodes:
         return RequestedMachine(ident, node, facts, source)
 
 
-def _by_node(kind: Any, uuid_of: Mapping[int, str],
-             rows: Iterable[dict[str, Any]]) -> Mapping[int, list[Any]]:
-    """Make objects of rows, by the ``id`` of their node.
+def _fields_by_node(kind: Any, uuid_of: Mapping[int, str],
+                    rows: Iterable[dict[str, Any]]
+                    ) -> Mapping[int, list[Entry]]:
+    """Return what :func:`.facts.as_dict` makes of objects, from their rows.
 
-    :param kind: a class of Ironic's objects.
+    The objects themselves take longer to make than all that is read of them.
+
+    :param kind: the class of Ironic's objects.
     :param uuid_of: the UUIDs of nodes by their ``id``.
+    :returns: by the ``id`` of the node.
     """
-    objects_of = collections.defaultdict(list)
+    fields_of = collections.defaultdict(list)
     for row in rows:
         # A field of the object that is no column.
         row['node_uuid'] = uuid_of[row['node_id']]
         fields = {name: row[name] for name in kind.fields if name in row}
-        objects_of[row['node_id']].append(kind(**fields))
-    return objects_of
+        for name in ('created_at', 'updated_at'):
+            # The times of objects have a zone.
+            if fields[name] is not None:
+                fields[name] = f'{fields[name]}+00:00'
+        fields_of[row['node_id']].append(fields)
+    return fields_of
 
 
 def _represent(plans: posted_rules.Plans, outcome: evaluation.Evaluation

@@ -12,7 +12,10 @@ from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 import webob
 
+from ironic_inspection_rules.api.fleet import page as fleet_page
+from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.db import content
+from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
@@ -128,6 +131,22 @@ class EntryTestCase(FleetTestCase):
                   if rule['matched']]],
                 [entry['result'], entry['error'], entry['changes'],
                  entry['source'], entry.get('audit', []), entry['matched']])
+
+    def test_facts_are_those_that_an_inspection_has(self):
+        node = objects.Node.get_by_uuid(self.admin, uuid_of(1))
+        objects.Portgroup(self.admin, node_id=node.id, name='bond').create()
+        port, = objects.Port.list_by_node_id(self.admin, node.id)
+        port.extra = {'list': [1, None]}
+        port.local_link_connection = {'switch_id': 'aa:bb'}
+        port.save()
+        page = fleet_page.Page([('n1', node.uuid)],
+                               {'include_children': True})
+
+        found = [machine.facts for machines in trial.read(self.admin, page)
+                 for machine in machines]
+
+        self.assertEqual([facts.read(self.admin, node, {'cpu': {'count': 1}},
+                                     {'number': 1})], found)
 
     def test_a_node_gets_what_it_would_get_alone(self):
         self.assert_as_alone(rules=ALL)
