@@ -20,7 +20,8 @@ Checkpoint = Mapping[str, Any]
 
 ``changes`` of the node and its ports; the difference of ``plugin_data``;
 ``more`` attributes of the node; the ``error`` that a rule asked for, if any;
-what the ``run`` has of it.
+what the ``run`` has of it. That of the early phase, which knows no node, has
+the two parts of the difference, ``set`` and ``unset``, and ``run``.
 """
 
 Difference = Mapping[str, Any]

@@ -13,8 +13,8 @@ JSON data:
     See :func:`.recorded_rule.places_of`.
 ``found``
     With history, what makes the data that the phase left those that it found:
-    names of plugin data to ``set`` and to ``unset``, and the ``revision`` of
-    its rules. Else None.
+    values of plugin data to ``set`` and names to ``unset``, and the
+    ``revision`` of its rules. Else None.
 """
 
 from collections.abc import Mapping

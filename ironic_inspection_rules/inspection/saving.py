@@ -81,8 +81,6 @@ def save(task, target: working_copy.WorkingCopy,
     attributes.update(more or {})
     try:
         with database.transaction() as session:
-            # The node first: all transactions lock its row before others,
-            # else two of them could deadlock.
             if attributes:
                 _update_node(task, attributes, target.journal)
             _write_ports(task, target)
@@ -92,6 +90,8 @@ def save(task, target: working_copy.WorkingCopy,
                         task.context, task.node.id, traits)
                     task.node.obj_reset_changes(['traits'])
             if together is not None:
+                # After the node: all transactions lock the node first, else
+                # two of them could deadlock.
                 together(session)
     # Whatever it was, nothing is saved, and the objects are to say so.
     except Exception:
@@ -142,7 +142,8 @@ def blaming(made: journal.Journal, name: str, *attributes: str
     """Convert an error of Ironic to one of the rule that caused it.
 
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
-    :raises: :class:`.exceptions.RuleError`
+    :raises: :class:`.exceptions.RuleError`; the error itself if no rule has
+        changed the object.
     """
     try:
         yield

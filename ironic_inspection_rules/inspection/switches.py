@@ -108,7 +108,10 @@ def missing(conducts: bool = True) -> Iterator[str]:
 
 
 def _has_plugin(names: Iterable[str]) -> bool:
-    """Return whether names have the plugin's, or one that is told anyway."""
+    """Return whether names have the plugin's, or one like it.
+
+    Of that, another warning tells already.
+    """
     return any(map(config_file.is_near_plugin, names))
 
 

@@ -3,7 +3,21 @@
 """One delivery of a request, from the node's lock to the end.
 
 The steps are those of spec 001 ("HA worker"): lock, check the state, run,
-consume, unlock. An :class:`.Attempt` does the work on the node.
+consume, unlock. An :class:`.Attempt` does the work on the node. Where a worker
+dies, the next delivery goes on with what is in the database:
+
+Before the attempt begins
+    The node is locked in the name of a delivery that is not the last one any
+    more. The next one takes the lock away, and no attempt has been counted.
+After it has begun
+    The request is ``processing``, and the attempt counts. Rules of a phase
+    that was saved do not run again: its checkpoint was saved with it.
+After the node's last transition
+    The state of the node says so (:func:`.node.check`). Only the run is
+    stored, and the request ends.
+After the end of the request
+    The node is unlocked in the same transaction. Where it was not locked, the
+    leader brings it into a final state.
 """
 
 from collections.abc import Callable

@@ -28,8 +28,9 @@ def fail_node(task: Any, request: queue_request.Request,
               reason: str) -> None:
     """Record on a node that its request has failed, and why.
 
-    A node in inspection goes to "inspect failed". Others only get the
-    reason: their inspection ended before, or there was none.
+    A node in inspection goes to "inspect failed". One that data were
+    reapplied to, that was just enrolled or that failed without a reason gets
+    the reason only. Others stay as they are: their inspection ended before.
     """
     node = task.node
     message = _('Inspection request %(request)s failed: %(reason)s') % {

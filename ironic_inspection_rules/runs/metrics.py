@@ -12,7 +12,7 @@ from ironic.conf import CONF
 PREFIX = 'InspectionRules'
 
 _FOR_EXPORTER = 'ironic.conductor.manager.'
-"""How names begin that the Prometheus exporter takes."""
+"""Prefix of the names that the Prometheus exporter takes."""
 
 _LONGEST = 80
 """Characters of a description in the name of a metric."""
