@@ -2,7 +2,7 @@
 
 """Tables that are put beside the rules: what becomes of the stored ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 from typing import Any
 
@@ -90,9 +90,14 @@ def decide(given: Any, prune: bool, in_force: repository.Snapshot,
 
 
 def _refuse_twins(given: Any, built_in: table.Tables) -> None:
-    twins = [exceptions.Problem(f'/tables/{name}',
-                                _('table "%s" is built-in') % name)
-             for name in built_in if isinstance(given, dict) and name in given]
+    if not isinstance(given, dict):
+        # What reads it says what it must be.
+        return
+    twins = []
+    for name in built_in:
+        if name in given:
+            twins.append(exceptions.Problem(
+                f'/tables/{name}', _('table "%s" is built-in') % name))
     if twins:
         raise exceptions.InvalidTables(twins)
 
@@ -119,11 +124,20 @@ def _compare(name: str, before: table_store.StoredTable | None,
 
     :returns: the step, and the chunks of the table that is there after it.
     """
-    old = {} if before is None else before.chunks
+    old: Mapping[str, Sequence[db_table.Pair]] = {}
+    definition_before = None
+    if before is not None:
+        old = before.chunks
+        definition_before = before.table.definition
+    pairs_after: Iterable[db_table.Pair] = ()
+    definition_after = None
+    if after is not None:
+        pairs_after = after.pairs
+        definition_after = after.definition
     chunks: list[db_table.Stored] = []
     digests: set[str] = set()
     new: list[db_table.Pair] = []
-    for chunk in () if after is None else db_table.split(after.pairs):
+    for chunk in db_table.split(pairs_after):
         is_stored = chunk.digest in old
         digests.add(chunk.digest)
         # The text of a large table takes as much memory as its rows.
@@ -133,11 +147,12 @@ def _compare(name: str, before: table_store.StoredTable | None,
     moved = list(old) != [digest for digest, _text in chunks]
     if before is not None and after is not None:
         moved = moved or before.table.columns != after.columns
-    gone = [pair for digest, pairs in old.items() if digest not in digests
-            for pair in pairs]
+    gone: list[db_table.Pair] = []
+    for digest, pairs in old.items():
+        if digest not in digests:
+            gone += pairs
     step = table_change.Step(
-        name, None if before is None else before.table.definition,
-        None if after is None else after.definition,
+        name, definition_before, definition_after,
         table_change.compare(gone, new), moved)
     return step, chunks
 
@@ -148,8 +163,9 @@ def problems(fields: Mapping[str, Any] | model.Rule, tables: table.Tables
 
     :param fields: a valid rule.
     """
-    rule = fields if isinstance(fields, model.Rule) else (
-        model.Rule.from_mapping(fields))
+    rule = fields
+    if not isinstance(rule, model.Rule):
+        rule = model.Rule.from_mapping(rule)
     if not _may_read_tables(rule):
         return []
     return exceptions.first_of(table_check.problems(rule, tables))

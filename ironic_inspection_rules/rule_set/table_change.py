@@ -68,14 +68,18 @@ def compare(before: Pairs, after: Pairs) -> Difference:
     Rows that both have may be left out of both.
     """
     found = Difference()
-    left: dict[str, table.Row] = dict(map(tuple, before))
+    only_before: dict[str, table.Row] = dict(map(tuple, before))
     for key, row in after:
-        old = left.pop(key, None)
+        old = only_before.pop(key, None)
         if old is None:
             found.new.add(RowChange(key, None, row))
-        elif not (old == row and data_path.same(old, row)):
+            continue
+        # Python takes 1, 1.0 and true for equal; "same" does not, but it is
+        # slow, and most rows that differ are not equal either.
+        is_same = old == row and data_path.same(old, row)
+        if not is_same:
             found.changed.add(RowChange(key, old, row))
-    for key, row in left.items():
+    for key, row in only_before.items():
         found.gone.add(RowChange(key, row, None))
     return found
 
@@ -115,8 +119,11 @@ class Step:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return what anybody may see of it, as plain JSON data."""
-        secret = {column for definition in (self.before, self.after)
-                  if definition is not None for column in definition.secret}
+        # A column that was secret stays hidden, and so does one that will be.
+        secret: set[str] = set()
+        for definition in (self.before, self.after):
+            if definition is not None:
+                secret.update(definition.secret)
         found = self.difference
         return {
             'name': self.name, 'outcome': self.outcome, 'fields': self.fields,
@@ -134,10 +141,14 @@ class Step:
 def _changed(change: RowChange, secret: typing.Collection[str]
              ) -> dict[str, typing.Any]:
     """Return the columns of a row that differ, before and after."""
-    before, after = change.before or {}, change.after or {}
-    names = [column for column in {**before, **after}
-             if column not in before or column not in after
-             or not data_path.same(before[column], after[column])]
+    before = change.before or {}
+    after = change.after or {}
+    names = []
+    for column in {**before, **after}:
+        is_in_both = column in before and column in after
+        if not is_in_both or not data_path.same(before[column],
+                                                after[column]):
+            names.append(column)
     return {'key': change.key,
             'before': disclosure.row(_only(before, names), secret),
             'after': disclosure.row(_only(after, names), secret)}
@@ -193,21 +204,23 @@ def plan_lines(steps: typing.Iterable[typing.Mapping[str, typing.Any]]
     for step in steps:
         if step['outcome'] == UNCHANGED:
             continue
+        members = ''
+        if step['fields']:
+            members = _('; other %s') % ', '.join(step['fields'])
         yield _('%(sign)s table %(name)s: %(new)d rows new, %(changed)d '
-                'changed, %(gone)d gone%(fields)s') % {
+                'changed, %(gone)d gone%(members)s') % {
             'sign': _SIGNS[step['outcome']], 'name': step['name'],
-            **step['rows'],
-            'fields': _('; other %s') % ', '.join(step['fields'])
-            if step['fields'] else ''}
-        for entry in step['gone']:
-            yield f'-{entry["key"]}: {_text(entry["row"])}'
-        for entry in step['changed']:
-            yield f'-{entry["key"]}: {_text(entry["before"])}'
-            yield f'+{entry["key"]}: {_text(entry["after"])}'
-        for entry in step['new']:
-            yield f'+{entry["key"]}: {_text(entry["row"])}'
-        hidden = sum(step['rows'][kind] - len(step[kind])
-                     for kind in ('new', 'changed', 'gone'))
+            **step['rows'], 'members': members}
+        for row_change in step['gone']:
+            yield f'-{row_change["key"]}: {_text(row_change["row"])}'
+        for row_change in step['changed']:
+            yield f'-{row_change["key"]}: {_text(row_change["before"])}'
+            yield f'+{row_change["key"]}: {_text(row_change["after"])}'
+        for row_change in step['new']:
+            yield f'+{row_change["key"]}: {_text(row_change["row"])}'
+        hidden = 0
+        for kind in ('new', 'changed', 'gone'):
+            hidden += step['rows'][kind] - len(step[kind])
         if hidden:
             yield _(' and %d more rows') % hidden
         yield ''

@@ -99,10 +99,18 @@ def read_chunks(source: Source, context: typing.Any, name: str,
     for start in range(0, len(wanted), _AT_ONCE):
         read.update(source.read_chunks(
             context, name, wanted[start:start + _AT_ONCE], revision))
+    # The digests and the rows are read by several queries. Between these,
+    # another process may have put other rows in force and forgotten the old.
     if len(read) < len(wanted):
         raise exceptions.Conflict(
             _('Inspection table %s was changed meanwhile.') % name)
-    return {digest: known.get(digest) or read[digest] for digest in digests}
+    chunks = {}
+    for digest in digests:
+        if digest in known:
+            chunks[digest] = known[digest]
+        else:
+            chunks[digest] = read[digest]
+    return chunks
 
 
 def described(found: table.Table) -> Described:
@@ -113,7 +121,10 @@ def described(found: table.Table) -> Described:
 def build(name: str, definition: Described,
           chunks: typing.Iterable[Pairs]) -> table.Table:
     """Build a table of what is stored, which was checked before."""
-    index = {key: row for pairs in chunks for key, row in pairs}
+    index = {}
+    for pairs in chunks:
+        for key, row in pairs:
+            index[key] = row
     return table.Table(definition_of(name, definition), index,
                        definition['columns'])
 
