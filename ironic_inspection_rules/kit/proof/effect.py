@@ -104,8 +104,10 @@ class SymbolicEffects:
             # It may do nothing, for a list without items or by its own
             # decision. Then the mappings above the place are not made either,
             # and a value in their place is no error.
-            writes = logic.conj(when, self._machine.guess(
-                reason, 'writes', *about, place, there))
+            perhaps = self._machine.guess(reason, 'writes', *about, place,
+                                          there)
+            self._machine.likely[perhaps.get_id()] = perhaps
+            writes = logic.conj(when, perhaps)
             self.end(logic.conj(writes, made.broken))
             self._leave(root, writes, made.value)
 

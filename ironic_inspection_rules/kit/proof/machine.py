@@ -34,7 +34,8 @@ class SymbolicMachine:
     guesses about the rest of a list, by its name. ``numbers_of`` are the
     numbers that texts are of, by the terms of these. ``rounded`` are pairs of
     a real number and the same rounded to a float, by the term of the first.
-    ``reasons`` say why a guess is one, by the name of its term.
+    ``reasons`` say why a guess is one, by the name of its term; ``likely`` are
+    guesses that mostly hold, by the number of their term.
 
     Terms are keys by their numbers, which are those of others once a term is
     gone: what has such a key keeps the term.
@@ -58,6 +59,7 @@ class SymbolicMachine:
         self._without_marks: dict[int, typing.Any] = {}
         self._number_texts: dict[int, typing.Any] = {}
         self._kept: list[typing.Any] = []
+        self.likely: dict[int, typing.Any] = {}
         self.rounded: dict[int, tuple[typing.Any, typing.Any]] = {}
         self._guesses: dict[typing.Any, typing.Any] = {}
         self._ranks: dict[typing.Any, typing.Any] = {}

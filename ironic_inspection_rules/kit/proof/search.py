@@ -89,6 +89,8 @@ class MachineSearch:
         for exact, made in self._machine.rounded.values():
             # A machine with other numbers is hardly ever confirmed.
             self._note(made == exact, f'usual 0 {made}')
+        for guess in self._machine.likely.values():
+            self._note(guess, f'usual 0 {guess}')
         self._asked = self._machine.asked
 
     def _note(self, formula: logic.Formula, label: str = '') -> None:
