@@ -53,17 +53,30 @@ class BodyLimitTestCase(base.IronicTestCase):
         self.assertEqual(200, self.status('/v1/continue_inspection', 30))
         self.assertEqual(413, self.status('/v1/things', 11))
 
-    def test_limits_are_the_options_of_ironic(self):
+    def configure(self):
         body_limit.as_inspection_data('things/try')
         self.config(group='api', max_json_body_depth=9, max_json_body_size=4,
                     max_json_body_size_inspection=5,
                     max_json_body_size_provision=6)
 
+    def test_the_depth_is_the_option_of_ironic(self):
+        self.configure()
         self.assertEqual(9, body_limit.depth())
-        for path, size in (('/v1/things', 4), ('/v1/things/try/', 5),
-                           ('/v1/continue_inspection', 5),
-                           ('/v1/nodes/n/states/provision', 6)):
-            self.assertEqual(size * 1024, body_limit.size(path))
+
+    def test_the_size_of_most_bodies_is_the_option_of_ironic(self):
+        self.configure()
+        self.assertEqual(4 * 1024, body_limit.size('/v1/things'))
+
+    def test_the_size_of_inspection_data_is_the_option_of_ironic(self):
+        self.configure()
+        self.assertEqual(5 * 1024,
+                         body_limit.size('/v1/continue_inspection'))
+        self.assertEqual(5 * 1024, body_limit.size('/v1/things/try/'))
+
+    def test_the_size_of_a_provision_is_the_option_of_ironic(self):
+        self.configure()
+        self.assertEqual(6 * 1024,
+                         body_limit.size('/v1/nodes/n/states/provision'))
 
 
 @unittest.skipUnless(body_limit.is_of_ironic(), 'this Ironic has no limits')

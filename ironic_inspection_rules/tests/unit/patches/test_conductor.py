@@ -42,13 +42,22 @@ class ConductorTestCase(base.IronicTestCase):
         self.assertFalse(conductor.is_in_this_process())
         self.assertFalse(conductor.stop_event().is_set())
 
-    def test_a_conductor_can_be_made_to_wait(self):
-        manager = types.SimpleNamespace(has_reserved=lambda: reserved)
+    def waits(self, has_reserved, busy):
+        """Return whether a conductor that stops goes on waiting."""
+        manager = types.SimpleNamespace(has_reserved=lambda: has_reserved)
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.common.rpc.GLOBAL_MANAGER', manager))
         conductor.keep_running_while(lambda: busy)
-        for reserved, busy in ((False, False), (True, False), (False, True)):
-            self.assertEqual(reserved or busy, manager.has_reserved())
+        return manager.has_reserved()
+
+    def test_a_conductor_without_work_and_locked_nodes_ends(self):
+        self.assertFalse(self.waits(has_reserved=False, busy=False))
+
+    def test_a_conductor_waits_for_work(self):
+        self.assertTrue(self.waits(has_reserved=False, busy=True))
+
+    def test_a_conductor_still_waits_for_locked_nodes(self):
+        self.assertTrue(self.waits(has_reserved=True, busy=False))
 
     def test_the_stop_of_a_conductor_is_seen(self):
         stop = threading.Event()
