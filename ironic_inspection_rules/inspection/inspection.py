@@ -186,10 +186,15 @@ class Inspection:
             error = node.last_error or error
         findings = None
         if self._inventory is not None:
+            # As rules found them, without what they made.
+            found = {}
+            before = {**self._plugin_data, **self._before_rules}
+            for name, value in before.items():
+                if value is not data_path.ABSENT and name not in _NO_FACTS:
+                    found[name] = value
             findings = history.Findings(
-                self._inventory, self._found_plugin_data(),
-                self._plugin_data, self._facts, self._options,
-                bool(self._reads_previous), self._previous)
+                self._inventory, found, self._plugin_data, self._facts,
+                self._options, bool(self._reads_previous), self._previous)
         options = CONF.inspection_rules
         return recorder.prepare(
             self.run, findings, node, error, options.keep_runs,
@@ -368,14 +373,6 @@ class Inspection:
             self._previous = history.last_stored(node.uuid)
         if not self._previous:
             self._previous = facts.stored_before(node, self.task.context)
-
-    def _found_plugin_data(self) -> dict[str, Any]:
-        """Return plugin data as rules found them, without the logs."""
-        found = {}
-        for name, value in {**self._plugin_data, **self._before_rules}.items():
-            if value is not data_path.ABSENT and name not in _NO_FACTS:
-                found[name] = value
-        return found
 
 
 @contextlib.contextmanager

@@ -78,7 +78,8 @@ class Refusals:
 
     def _check_node(self, target: working_copy.WorkingCopy) -> None:
         made = target.journal
-        attributes, node = target.changed(NODE), target.roots[NODE]
+        attributes = target.changed(NODE)
+        node = target.roots[NODE]
         self._check_references(attributes, saving.NODE_REFERENCES, made,
                                NODE)
         chosen = {name: attributes[name] for name in saving.INTERFACES
@@ -87,19 +88,33 @@ class Refusals:
             with saving.blaming(made, NODE, 'driver', *saving.INTERFACES):
                 self._check_driver(node.get('driver'), chosen)
         uuid = node.get('uuid')
-        name, instance = (uuid and attributes.get(each)
-                          for each in ('name', 'instance_uuid'))
+        if not uuid:
+            # The node itself would be taken for another one with its name.
+            return
+        name = attributes.get('name')
+        instance_uuid = attributes.get('instance_uuid')
         with saving.blaming(made, NODE, *saving.UNIQUE):
-            if name and self._assumed is not None:
-                self._assumed.add(name)
-            elif name and any(other != uuid
-                              for other, _name in self._named([name])):
+            if name:
+                self._check_name(name, uuid)
+            if instance_uuid:
+                holder = self._holder(objects.Node.get_by_instance_uuid,
+                                      instance_uuid)
+                if holder not in (None, uuid):
+                    raise ironic_exception.InstanceAssociated(
+                        instance_uuid=instance_uuid, node=uuid)
+
+    def _check_name(self, name: str, uuid: str) -> None:
+        """Check that no other node has a name, or assume so.
+
+        :param uuid: of the node that gets the name.
+        :raises: DuplicateName if another one has it.
+        """
+        if self._assumed is not None:
+            self._assumed.add(name)
+            return
+        for other, _name in self._named([name]):
+            if other != uuid:
                 raise ironic_exception.DuplicateName(name=name)
-            if instance and self._holder(
-                    objects.Node.get_by_instance_uuid,
-                    instance) not in (None, uuid):
-                raise ironic_exception.InstanceAssociated(
-                    instance_uuid=instance, node=uuid)
 
     def _check_references(self, attributes: dict[str, Any],
                           references: saving.References,
@@ -126,18 +141,20 @@ class Refusals:
         """
         if driver is None or not self._conductors:
             return
-        having = {each.hostname for each in self._conductors
-                  if driver in each.drivers}
+        having = {conductor.hostname for conductor in self._conductors
+                  if driver in conductor.drivers}
         if not having:
             raise ironic_exception.DriverNotFound(driver_name=driver)
+        if not chosen:
+            return
         database = db_api.get_instance()
-        if not chosen or not having <= (
-                database.get_active_hardware_type_dict().get(driver, set())):
+        active = database.get_active_hardware_type_dict().get(driver, set())
+        if not having <= active:
             return
         enabled: dict[str, set[str]] = {}
         for row in database.list_hardware_type_interfaces([driver]):
-            enabled.setdefault(f'{row["interface_type"]}_interface', set()
-                               ).add(row['interface_name'])
+            attribute = f'{row["interface_type"]}_interface'
+            enabled.setdefault(attribute, set()).add(row['interface_name'])
         for attribute, name in chosen.items():
             known = enabled.get(attribute, ())
             if name not in known and not _may_take_anything(driver):
@@ -161,25 +178,27 @@ class Refusals:
                      for index, port in enumerate(before)}
         names = {port.get('name'): index for index, port in enumerate(before)
                  if 'name' not in changed[index]}
-        for index, (port, values, label) in enumerate(zip(
-                before, changed, made.port_names, strict=True)):
-            was = port.get('address')
+        labelled = zip(before, changed, made.port_names, strict=True)
+        for index, (port, values, label) in enumerate(labelled):
             self._check_references(values, saving.PORT_REFERENCES, made,
                                    label)
-            address, name = values.get('address'), values.get('name')
+            address = values.get('address')
+            name = values.get('name')
             with saving.blaming(made, label, *saving.UNIQUE):
-                if address and (
-                        addresses.setdefault(address, index) != index
-                        or self._is_elsewhere(objects.Port.get_by_address,
-                                              address, own)):
-                    raise ironic_exception.MACAlreadyExists(mac=address)
-                if name and (
-                        names.setdefault(name, index) != index
-                        or self._is_elsewhere(objects.Port.get_by_name,
-                                              name, own)):
-                    raise ironic_exception.PortDuplicateName(name=name)
-            if address and address != was:
-                del addresses[was]
+                if address:
+                    is_taken = addresses.setdefault(address, index) != index
+                    if is_taken or self._is_elsewhere(
+                            objects.Port.get_by_address, address, own):
+                        raise ironic_exception.MACAlreadyExists(mac=address)
+                if name:
+                    is_taken = names.setdefault(name, index) != index
+                    if is_taken or self._is_elsewhere(
+                            objects.Port.get_by_name, name, own):
+                        raise ironic_exception.PortDuplicateName(name=name)
+            address_before = port.get('address')
+            if address and address != address_before:
+                # It is saved by now: a later port may get the address.
+                del addresses[address_before]
 
     def _is_elsewhere(self, find: Any, value: str, own: set[Any]) -> bool:
         """Check if a port of another node has a value."""
@@ -206,9 +225,10 @@ def _may_take_anything(driver: str) -> bool:
     found = importlib.metadata.entry_points(
         group='ironic.hardware.types', name=driver)
     try:
-        return not found or any(
-            issubclass(each.load(), fake_hardware.FakeHardware)
-            for each in found)
+        for entry_point in found:
+            if issubclass(entry_point.load(), fake_hardware.FakeHardware):
+                return True
+        return not found
     # The code of strangers may raise anything when it is loaded.
     except Exception:
         LOG.warning('The hardware type %s cannot be loaded here', driver,

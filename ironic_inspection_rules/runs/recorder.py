@@ -41,8 +41,8 @@ Store = Callable[..., None]
 class RunRecorder:
     """Notes one run, as far as it has come.
 
-    ``event`` is :data:`INSPECTION` or :data:`REAPPLY`, ``uuid`` that of the
-    request that is being processed, so that its attempts make one run.
+    ``event`` is :data:`INSPECTION` or :data:`REAPPLY`. With durable inspection
+    ``uuid`` is that of the request, so that its attempts make one run.
     ``revision`` is that of the rules in force. ``phases`` are the records of
     what the rules did, ``places`` what sensitive rules set, which nobody is
     shown, and ``errors`` what the rules of a phase ended with, all by phase.

@@ -52,41 +52,46 @@ class RuleCounter:
         :param node_uuid: of the machine, None before it is known.
         """
         now = timeutils.utcnow().isoformat()
-        matched = {each.rule.uuid: each for each in outcome.traces
-                   if each.matched}
-        audited = {each.rule.uuid: each for each in outcome.audited
-                   if each.matched}
-        failed = {each.rule.uuid: each for each in outcome.audited
-                  if each.error}
+        enforced = {rule_trace.rule.uuid: rule_trace.rule
+                    for rule_trace in outcome.traces if rule_trace.matched}
+        audited = {rule_trace.rule.uuid: rule_trace.rule
+                   for rule_trace in outcome.audited if rule_trace.matched}
+        would_fail = {rule_trace.rule.uuid: rule_trace.rule
+                      for rule_trace in outcome.audited if rule_trace.error}
+        matched = {**audited, **enforced}
         with self._lock:
             for uuid, seconds in outcome.timings.items():
-                row = self._rows.get(uuid) or self._rows.setdefault(
-                    uuid, _empty(uuid, now))
+                if uuid not in self._rows:
+                    self._rows[uuid] = _empty(uuid, now)
+                row = self._rows[uuid]
                 row['runs'] += 1
                 row['seconds'] += seconds
-                if uuid in matched or uuid in audited:
-                    row['label'] = disclosure.label(
-                        (matched.get(uuid) or audited[uuid]).rule)
+                if uuid in matched:
+                    row['label'] = disclosure.label(matched[uuid])
                     row['matched'] += 1
-                    row['audited'] += uuid in audited
                     row['last_matched_at'] = now
                     row['last_matched_node'] = node_uuid
-                if uuid in failed:
-                    row['label'] = disclosure.label(failed[uuid].rule)
+                if uuid in audited:
+                    row['audited'] += 1
+                if uuid in would_fail:
+                    row['label'] = disclosure.label(would_fail[uuid])
                     row['failed'] += 1
                     row['would_fail'] += 1
             if isinstance(error, exceptions.RuleError) and (
                     error.rule_uuid in self._rows):
-                self._rows[error.rule_uuid]['failed'] += 1
-                self._rows[error.rule_uuid]['label'] = error.rule
+                row = self._rows[error.rule_uuid]
+                row['failed'] += 1
+                row['label'] = error.rule
             self._plan_to_write()
 
     def flush(self) -> None:
         """Write what was counted, or count it again where that fails."""
         with self._writing:
             with self._lock:
-                rows, self._rows = self._rows, {}
-                timer, self._timer = self._timer, None
+                rows = self._rows
+                self._rows = {}
+                timer = self._timer
+                self._timer = None
             if timer is not None:
                 timer.cancel()
             if not rows:
