@@ -3,6 +3,7 @@
 """Reading what a client has sent, without trusting it."""
 
 import codecs
+import collections
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 from http import client as http_client
@@ -188,8 +189,9 @@ class _Reader:
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(members)
         if len(made) != len(members):
-            names = [name for name, _value in members]
-            twice = next(name for name in names if names.count(name) > 1)
+            counts = collections.Counter(name for name, _value in members)
+            # The first one of the document among those that are there twice.
+            twice = next(name for name, count in counts.items() if count > 1)
             self.doubled.append((made, twice))
         return made
 

@@ -46,6 +46,14 @@ class BodyTestCase(base.TestCase):
             self.assertEqual(pointer, problem.pointer)
             self.assertIn(f'is there twice ({pointer or "/"})', str(exc))
 
+    def test_a_member_that_is_there_twice_is_named_among_many(self):
+        # Counting every name among all names would not end within minutes.
+        members = [f'"k{number}": 0' for number in range(100_000)]
+        text = '{' + ', '.join([*members, '"last": 0, "last": 0']) + '}'
+        exc = self.assertRaises(exceptions.InvalidBody, self.read,
+                                text.encode())
+        self.assertEqual('/last', exc.problems[0].pointer)
+
     def test_a_ramdisk_may_send_a_member_twice(self):
         self.assertEqual({'a': 2}, self.read(b'{"a": 1, "a": 2}',
                                              any_type=True))
