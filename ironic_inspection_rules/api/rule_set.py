@@ -37,10 +37,14 @@ Fields = Mapping[str, Any]
 NewUUID = Callable[[int, Fields], str]
 
 
-def decided_anew(change: Callable[[], Any]) -> Any:
-    """Make a change, and again where another change came first.
+def retry_on_conflict(change: Callable[[], Any]) -> Any:
+    """Make a change, and once more where another request came first.
 
-    :raises: ironic.common.exception.Conflict if others come first each time.
+    The change reads the rule set anew at every attempt: what it decides may
+    depend on what the other request has made of it.
+
+    :raises: ironic.common.exception.Conflict if other requests come first at
+        every attempt.
     """
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
@@ -92,7 +96,7 @@ def replace(rules: Sequence[Any], revision: int | None = None,
         }
 
     if revision is None:
-        return decided_anew(change)
+        return retry_on_conflict(change)
     return change()
 
 

@@ -218,7 +218,7 @@ def create(body: Any) -> Answer:
     def make() -> rule_object.Rule:
         return store(parsed, _check_tables(parsed))
 
-    rule = rule_set.decided_anew(make)
+    rule = rule_set.retry_on_conflict(make)
     api.response.location = link.build_url(view.RESOURCE, rule.uuid)
     return view.represent(rule)
 
@@ -363,7 +363,7 @@ def _change(rule_uuid: str,
             rule.save(base=new.base)
         return view.represent(rule)
 
-    return rule_set.decided_anew(change)
+    return rule_set.retry_on_conflict(change)
 
 
 def _stored(uuid: str) -> rule_object.Rule:

@@ -70,7 +70,7 @@ def replace(uuid: str, body: Any) -> Answer:
             rule.save()
         return _represent(rule, _form(rule))
 
-    return rule_set.decided_anew(change)
+    return rule_set.retry_on_conflict(change)
 
 
 def delete(uuid: str) -> None:
@@ -94,7 +94,7 @@ def delete_all() -> None:
             rule_object.Rule.change(context, revision, [], {},
                                     [rule.uuid for rule in rules])
 
-    rule_set.decided_anew(change)
+    rule_set.retry_on_conflict(change)
 
 
 def _parse(body: Any) -> model.Rule:

@@ -38,7 +38,7 @@ class _PackedNode(typing.NamedTuple):
     :ivar matched: the number of the set of rules that match; ``audited``
         that of rules in mode ``audit``.
     :ivar changes: the number of the list of changes.
-    :ivar differs: 1 if it is treated otherwise than by the rules in force.
+    :ivar differs: 1 if the rules in force do something else to it.
     :ivar invalid: 1 if its instance would no longer validate.
     """
 

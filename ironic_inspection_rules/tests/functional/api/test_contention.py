@@ -63,7 +63,7 @@ class ContentionTestCase(base.TestCase):
             yield self.send(*call)
             self.faster = lost
 
-    def test_a_change_is_decided_anew(self):
+    def test_a_change_follows_faster_ones(self):
         self.faster = 2
         self.assertEqual([200, 200, 200, 200, 204],
                          [answer.status_int for answer in self.changes()])
