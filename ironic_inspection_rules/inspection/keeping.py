@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a process keeps besides runs: numbers of rules, a clean history."""
+"""What a process keeps besides runs: statistics, and no history too old."""
 
 import functools
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What identifies a part: serial numbers, WWNs, MAC addresses."""
+"""What identifies a part, and what firmware has in place of that."""
 
 import re
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The objects, and checks that this process can store them.
+"""The list of objects, and whether this process can store them.
 
 The context of the caller is the first argument of their methods; Ironic's RPC
 passes it on to the conductor.

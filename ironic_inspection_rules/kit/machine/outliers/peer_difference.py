@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences of a machine before it is known which have one cause."""
+"""Differences of a machine, before those of one cause are joined."""
 
 import dataclasses
 import functools
