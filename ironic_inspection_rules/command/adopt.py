@@ -280,7 +280,10 @@ def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
     """Return the rules in both languages, those of high priority first."""
     pairs = []
     for candidate in candidates:
+        # The fields that a rule of a file may leave out, but stock Ironic's
+        # engine reads.
         fields = {'sensitive': False, 'conditions': []}
+        # Only rules of ironic-inspector have none, and those are not tried.
         if candidate.stock is not None:
             fields.update(candidate.stock.fields)
         pairs.append(stock_trial.Pair(candidate.name, fields, candidate.rule,

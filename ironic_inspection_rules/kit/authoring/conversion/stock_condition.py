@@ -156,12 +156,20 @@ def _with_missing(op: str, inverted: bool, args: Args, text: Text,
 
 def _truth(op: str, inverted: bool, args: Args, text: Text,
            result_if_missing: bool) -> Operation:
-    """Write a condition that here takes a missing field for null."""
+    """Write ``is-true`` or ``is-false`` on a field that may be missing.
+
+    Here such a field is null, which is false. In stock Ironic it stays text in
+    braces, which is neither true nor false.
+
+    :param result_if_missing: as for :func:`_with_missing`.
+    """
     written = _write(op, args, _filled)
     if result_if_missing == _MISSING_IS[op]:
         return _inverted(written, inverted)
+    # Nor is an empty text true or false.
     replaced = text.or_else('')
     if replaced is not None:
+        # These conditions have no other text.
         def fill(_text: Text) -> str:
             return replaced
 

@@ -395,7 +395,7 @@ def _is_plain(value: typing.Any) -> bool:
 def _replace(value: typing.Any, write: Callable[[int], str],
              write_alone: Callable[[int], str] | None = None,
              key: str | None = None) -> typing.Any:
-    """Replace the marks in a value.
+    """Replace the marks that stand for the values of a loop's item.
 
     :param write: makes the text for the number of a mark.
     :param write_alone: the same for a mark that is all of a text.
