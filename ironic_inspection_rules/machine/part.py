@@ -31,7 +31,8 @@ class Part(typing.NamedTuple):
     :param slot: where in the machine it is, None if that is not known.
     :param what: its attributes by name.
     :param source: who reported it, and where.
-    :param unidentified: the last report of the source has it without identity.
+    :param unidentified: its identities are those of earlier reports; the last
+        report of the source has it without any.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Part(typing.NamedTuple):
                     if (kind, name) not in shared)
         if ids == self.ids:
             return self
+        # Without any identity left, none is of an earlier report.
         return self._replace(
             ids=ids, label=self.label_of(ids),
             unidentified=self.unidentified and bool(ids))

@@ -151,18 +151,21 @@ class PartComparison:
             first time, or those of all others.
         """
         for source, pairing in self._pairings.items():
-            if is_first is (source in self._before.sources):
+            has_reported = source in self._before.sources
+            if has_reported == is_first:
                 continue
+            # New parts that others announced while this source was silent.
             announced = self._announced(source).new
             unidentified = []
             for new in pairing.after:
                 if not new.ids:
                     unidentified.append(new)
                 elif self._groups.of_part(new) in self._known_groups:
-                    # Another source has announced it.
+                    # It is one of those.
                     announced -= 1
                 else:
                     yield new
+            # The rest of those are among these; nobody knows which.
             yield from unidentified[max(0, announced):]
 
     def _unreported(self) -> Iterator[PartChange]:

@@ -48,17 +48,18 @@ def texts(sketches: Sequence[sketch.Sketch]
 
 def _sections(sketches: Sequence[sketch.Sketch]
               ) -> list[list[sketch.Section | None]]:
-    """Return the sections of all machines, by their places in the data.
+    """Return the sections of each path in the data.
 
-    :returns: for each place one of each machine, None where it has none.
+    :returns: for each path a section of each machine, in the order of the
+        sketches; None where a machine has none.
     """
     columns: dict[str, list[sketch.Section | None]] = {}
-    for place, drawn in enumerate(sketches):
+    for position, drawn in enumerate(sketches):
         for section in drawn.sections:
             path = section[0]
             if path not in columns:
                 columns[path] = [None] * len(sketches)
-            columns[path][place] = section
+            columns[path][position] = section
     return [column for _path, column in sorted(columns.items())]
 
 
