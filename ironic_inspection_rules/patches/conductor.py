@@ -64,7 +64,8 @@ def stop_event() -> threading.Event:
 def keep_running_while(busy: Callable[[], bool]) -> None:
     """Make the conductor in this process wait for something before it ends.
 
-    It waits as it does for the nodes that it has locked.
+    It waits as it does for the nodes that it has locked. Only to be called
+    where :func:`is_in_this_process`.
     """
     manager = _manager()
     stock_has_reserved = manager.has_reserved

@@ -109,7 +109,8 @@ def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
 
 @functools.wraps(_stock_inspect_hardware)
 def _inspect_hardware(self, task):
-    # The very mapping that Ironic's method takes next, see the module.
+    # Ironic's method takes this very mapping next, and puts it back in the
+    # end: reconcile_properties() merges into it what rules have changed.
     properties = task.node.properties
     inspection = _Inspection(properties, copy.deepcopy(properties))
     setattr(task, _ATTRIBUTE, inspection)

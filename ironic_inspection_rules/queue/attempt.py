@@ -75,12 +75,15 @@ class Attempt(inspection.Inspection):
         self._run_store: recorder.Store | None = None
 
     def check(self) -> queue_node.NodeCheck:
-        """Check whether the state of the node allows processing."""
+        """Check whether the state of the node allows processing.
+
+        Where an earlier attempt has finished the request, but not stored its
+        run, :meth:`end` will store it.
+        """
         request = self.request
         check = queue_node.check(self.task.node, request)
         if check.done and request.event == queue_request.CONTINUE:
-            # The attempt that finished it may have died before it stored
-            # the run.
+            # That attempt may have died in between.
             self._take_up()
             if not recorder.is_stored(self.run, request.node_uuid):
                 self._run_store = self.prepare(None)
@@ -334,6 +337,8 @@ def settle(requests: database_queue.DatabaseQueue, lock: Lock,
     :raises: NodeBusy or an error of the surroundings; to be retried.
     """
     if request.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
+        # The others leave no node in inspection: to reapply keeps its state,
+        # and a timeout ends the inspection.
         requests.settle(request)
         return
     try:
