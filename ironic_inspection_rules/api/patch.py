@@ -214,7 +214,9 @@ def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
 
 
 def _parts(operation: dict[str, Any], name: str) -> list[str]:
-    """Parse a pointer of an operation, also as the shipped client writes it.
+    """Parse a pointer of an operation.
+
+    python-ironicclient writes ``/condition/0`` for ``/conditions/0``.
 
     :param name: ``path`` or ``from``.
     """

@@ -91,7 +91,8 @@ def put(connection: sa.Connection, document: Document) -> str:
     order: list[str] = []
     frame = _encode(_frame(document, sections, order))
     digest = _digest('\n'.join([frame, *order]))
-    if not _mark(connection, _CONTENTS, [digest]):
+    is_stored = not _mark(connection, _CONTENTS, [digest])
+    if is_stored:
         # The sections need no mark: while the document is there, its links
         # name them.
         return digest

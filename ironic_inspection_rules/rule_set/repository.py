@@ -76,7 +76,9 @@ class Repository:
 
     :param default_scope: scope of stored rules that set none.
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
-    :ivar options: the last three and the built-in rules, as JSON text.
+    :ivar options: the built-in rules and the parameters above, as JSON text. A
+        stored run has it, and :meth:`with_options` reads it when the run is
+        replayed.
     """
 
     def __init__(self, ops: registry.Registry,

@@ -133,8 +133,8 @@ class _Phase:
         self._keep = keep
         # Explanations and audited rules have budgets of their own: with one
         # for all, an inspection would fail because somebody asked why, or
-        # because a rule is being tried. So a phase takes at most three times
-        # its limits.
+        # because a rule is being tried. With the budget of all that decides
+        # the outcome, a phase takes at most three times its limits.
         self._explaining = budget.Budget(limits)
         self._auditing = budget.Budget(limits)
         self._views = (target.view(masked=False), target.view(masked=True))
