@@ -43,6 +43,7 @@ class Outliers(arguments.FileCommand):
         if parsed_args.learn:
             self._learn(found, parsed_args)
         text = peer_arguments.render(found, parsed_args.format)
+        # Nowhere, if the learned rules go to standard output.
         output = arguments.beside(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         self.app.stderr.write(

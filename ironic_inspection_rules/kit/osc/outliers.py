@@ -84,6 +84,7 @@ class ShowOutliers(command.BaremetalCommand):
                                uuids)
                 arguments.write(parsed_args.learn,
                                 peer_arguments.rules(rules), self.app.stdout)
+        # Nowhere, if the learned rules go to standard output.
         output = arguments.beside(parsed_args.learn, self.app.stdout)
         arguments.write(
             parsed_args.output,

@@ -253,7 +253,7 @@ def _in_format(field: interpolation.Field
 
 
 def _row(field: interpolation.Field, scope: Scope) -> Value:
-    """Return the row that a field reads, after the filters behind it."""
+    """Return the row that a field reads, after the filters behind ``row``."""
     if not _is_own_row(field):
         return values.unknown('a row of a table by another key', field.text,
                               scope.fingerprint)
@@ -263,6 +263,7 @@ def _row(field: interpolation.Field, scope: Scope) -> Value:
         return unknown
     assert expected is not None
     if expected.definition.of is None:
+        # The table does not say which row a machine has.
         return values.NOTHING
     if interpolation.sole_field(expected.definition.of) is None:
         # A null in such a key is no text, as it would be elsewhere.
@@ -270,6 +271,7 @@ def _row(field: interpolation.Field, scope: Scope) -> Value:
                               field.text, scope.fingerprint)
     key = evaluate(expected.definition.of, scope)
     row = expected_row.of_key(expected, key, scope.machine)
+    # The first filter is ``row`` itself.
     return _filtered(field.filters[1:], row, scope)
 
 

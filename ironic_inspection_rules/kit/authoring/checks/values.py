@@ -169,7 +169,10 @@ def _version(rule: checked_rule.CheckedRule, value: typing.Any,
 def _net(rule: checked_rule.CheckedRule, address: typing.Any,
          subnet: typing.Any, item: reach.KnownLoopItem | None
          ) -> slip.Slip | None:
-    """Return why an address is never in a subnet."""
+    """Return the slip in an address and the subnet that it is to be in.
+
+    They may be in each other's place, or never fit.
+    """
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address))
     if is_literal and facts.is_field(subnet):
@@ -189,7 +192,7 @@ def _net(rule: checked_rule.CheckedRule, address: typing.Any,
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError:
-        # The rule is refused.
+        # It is no subnet: validation refuses the rule.
         return None
     if version is None or version == net.version:
         return None
