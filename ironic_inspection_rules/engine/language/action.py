@@ -125,6 +125,7 @@ class CompiledAction:
             if not holds:
                 if self._items is None:
                     return _NO_MATCH
+                # It is reported only if the action acts for no item.
                 return _NO_MATCHING_ITEM
         self._apply_once(target, roots)
         return None
@@ -151,7 +152,12 @@ class CompiledAction:
 
     def _refuse_masked(self, target: Target, roots: budget.View,
                        undoes: bool = False) -> None:
-        """Check that no masked value is written or part of a path."""
+        """Check that no masked value is written or part of a path.
+
+        :param undoes: whether the action is undone, which may take fewer of
+            its arguments.
+        :raises: :class:`.exceptions.MaskedField` if there is one.
+        """
         if roots is target.roots and not masked_field.hides_columns(roots):
             # The rule sees all secrets.
             return

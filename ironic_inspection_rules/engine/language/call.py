@@ -269,14 +269,16 @@ def compile_path(text: typing.Any,
     if not isinstance(text, str):
         return text
     if loop and loop.items is not None:
-        # The rule itself has these items: they may be several tokens.
+        # The rule itself has these items: unlike a field of the data, one
+        # of them may be several tokens.
         paths = [interpolation.fill_item(text, item) for item in loop.items]
         if any(path != text for path in paths):
             return loop.for_each(compile_path(path) for path in paths)
     tokens = []
     for pieces in split(interpolation.parse(text)):
-        pieces_with_text = [piece for piece in pieces if piece]
-        tokens.append(template.join(pieces_with_text))
+        # Between a field and a separator there is an empty text.
+        pieces_to_join = [piece for piece in pieces if piece]
+        tokens.append(template.join(pieces_to_join))
     data_path.check(tokens, text)
     if not rendering.varies(tokens):
         return tuple(tokens)

@@ -299,7 +299,11 @@ def _by_item(operation: OperationLike) -> list[dict[str, typing.Any]]:
 
 
 def _fill(item: typing.Any, text: str) -> typing.Any:
-    """Put an item into text; alone, it keeps its type."""
+    """Put an item of a loop into the fields of a text.
+
+    :returns: what the item has there, of any type, if the text is one field
+        and nothing else; the text as it is, if the item has nothing there.
+    """
     field = interpolation.sole_field(text)
     if field and field.root == interpolation.ITEM and field.is_plain:
         value = data_path.get(item, field.steps)

@@ -60,10 +60,12 @@ def parse(text: str) -> Path:
 
 
 def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
-    """Check the tokens of a path; raises as :func:`parse`.
+    """Check that a path begins with a name, and is not too long.
 
-    :param tokens: strings or templates of strings.
+    :param tokens: strings or templates of strings. A template is taken for a
+        name: what it makes is not known yet.
     :param text: the path as it is written, for the message.
+    :raises: :class:`.exceptions.OperationError` as :func:`parse`.
     """
     if '' in tokens[:1]:
         raise exceptions.OperationError(

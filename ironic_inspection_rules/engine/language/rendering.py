@@ -293,6 +293,8 @@ class PortPath(Template):
         index = find_port(ports, self._name, roots.budget)
         if index is None:
             return self._missing
+        # The path of the other steps begins at the root: the port stands
+        # there in place of the list.
         return self._path.render(
             budget.View({self._root: ports[index]}, roots.budget))
 

@@ -543,6 +543,7 @@ def _shape(entry: dict[str, typing.Any]) -> typing.Iterator[Problem]:
 
 def _mapping_shapes(entry: dict[str, typing.Any]
                     ) -> typing.Iterator[Problem]:
+    """Yield the problems of the members that map columns to something."""
     for member in ('types', 'expect'):
         value = entry.get(member)
         if value is not None and not isinstance(value, dict):

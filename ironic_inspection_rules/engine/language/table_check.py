@@ -82,8 +82,17 @@ def columns(rule: model.Rule) -> typing.Iterator[Column]:
 def _columns_in(pointer: str, written: typing.Any,
                 own_vars: typing.Mapping[str, typing.Any],
                 loop: typing.Any) -> typing.Iterator[Column]:
+    """Yield the columns that the fields in a part of a rule read.
+
+    :param pointer: to the part in the rule.
+    :param written: the part as it is written.
+    :param own_vars: the ``vars`` of the rule.
+    :param loop: that of the operation, None if it has none.
+    """
     origins = origin.Origins(own_vars, loop)
     for path, value in data_path.walk(written):
+        # The keys of a mapping may have fields; the walk comes to its
+        # values by itself.
         texts = list(value) if isinstance(value, dict) else [value]
         for text in texts:
             if not isinstance(text, str) or '{' not in text:

@@ -26,8 +26,10 @@ class HasMark(typing.Protocol):
 
 def content(rule: HasMark, fields: Fields,
             instead: typing.Any = None) -> dict[str, typing.Any]:
-    """Return fields with what a rule is made of, as anybody may see them.
+    """Return the content of a rule as anybody may see it.
 
+    :param fields: those with conditions, actions or vars, and no others: all
+        of them are hidden if the rule is sensitive.
     :param instead: the value of a field that is not shown.
     """
     if rule.sensitive:
@@ -175,7 +177,10 @@ def refusal(rule: HasMark, exc: exceptions.InvalidRule
 
 def without_content(problems: Iterable[exceptions.Problem]
                     ) -> list[exceptions.Problem]:
-    """Return which operations of a sensitive rule are wrong, but not why."""
+    """Return which operations of a sensitive rule are wrong, but not why.
+
+    Problems of fields that everybody may read stay as they are.
+    """
     redacted = []
     for problem in problems:
         parts = problem.pointer.split('/')
