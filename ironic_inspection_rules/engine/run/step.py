@@ -38,13 +38,14 @@ def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
 
 
 def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
-    """Compute the vars of a rule, and put them into the data by root name.
+    """Compute the vars of a rule, and put them into the data it sees.
 
     Those with a missing field are left out.
 
     :raises: :class:`.exceptions.RuleError` if one cannot be computed.
     """
     values: dict[str, typing.Any] = {}
+    # It is filled below: a var may read those before it.
     view[model.VARS] = values
     allowance = view.budget
     for name, value in plan.vars:

@@ -274,6 +274,7 @@ class WorkingCopy:
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy that has no effects and does not change this one."""
+        # Both have the same values now: this one must copy what it changes.
         self._views.release_all()
         facts = Facts(
             inventory=self.roots['inventory'],
