@@ -113,6 +113,8 @@ class _Records:
         begin = skipped + 1
         try:
             for record in reader:
+                # A row of several cells is not blank, even if all of them
+                # are empty.
                 if len(record) > 1 or ''.join(record).strip():
                     yield begin, record
                 begin = skipped + reader.line_num + 1

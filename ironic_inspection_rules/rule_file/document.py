@@ -308,7 +308,10 @@ def _whole(text: str) -> _Content:
 
 
 def _items(text: str) -> _Content:
-    """Return the items of the lists of a file, and what is no list."""
+    """Return the items of a file that holds a list of them, or only one.
+
+    A file of several documents has the items of all of them.
+    """
     items: list[yaml.Node] = []
     for node in yaml_text.nodes(text):
         if isinstance(node, yaml.SequenceNode):

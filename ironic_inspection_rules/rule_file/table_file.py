@@ -134,11 +134,12 @@ def load(documents: Iterable[document.Document]) -> FileTables:
     """
     found: dict[str, FileTable] = {}
     is_given = False
-    for read in documents:
-        if read.tables is None:
+    for rule_file in documents:
+        if rule_file.tables is None:
             continue
+        # Also by a file whose member has no tables: they are removed then.
         is_given = True
-        for written in read.tables:
+        for written in rule_file.tables:
             other = found.get(written.name)
             if other is not None:
                 line, _column = other.written.place()

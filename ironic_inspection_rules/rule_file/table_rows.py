@@ -227,6 +227,10 @@ def _skip(text: str, position: int) -> int:
 
 
 def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
+    """Return an object of JSON, whose keys must differ.
+
+    :raises: :class:`.exceptions.OperationError` if two are the same.
+    """
     # Rows have the same columns, which are kept once.
     made = {sys.intern(name): value for name, value in pairs}
     if len(made) != len(pairs):

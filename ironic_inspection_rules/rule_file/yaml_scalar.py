@@ -20,6 +20,7 @@ def reads_otherwise(node: yaml.Node) -> bool:
     to the base of 8, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as numbers.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style:
+        # A scalar in quotes, or in a block, is text as it is written.
         return False
     if node.tag == 'tag:yaml.org,2002:bool':
         return node.value.lower() not in ('true', 'false')

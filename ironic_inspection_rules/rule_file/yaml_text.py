@@ -160,8 +160,11 @@ def _check_bounds(text: str) -> None:
     :raises: MarkedYAMLError where it is nested too deeply, or aliases stand
         for too many values.
     """
+    # What an alias stands for, by its name.
     anchored: dict[str, _Extent] = {}
+    # The file, and the collections that have begun and not ended.
     outer = [_Extent()]
+    # The values that YAML would make once more, for all aliases.
     aliased = 0
     for event in yaml.parse(text, Loader):
         extent = _Extent(anchor=getattr(event, 'anchor', None))
@@ -318,6 +321,8 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
         # Python reads long numbers to the base 16, and cannot write them.
         str(value)
     except (yaml.constructor.ConstructorError, ValueError, LookupError) as exc:
+        # PyYAML lets a LookupError out for text that is not of its tag's
+        # type, such as "!!bool maybe".
         if _LONG_NUMBER.fullmatch(written):
             problem = TOO_MANY_DIGITS
         elif written.startswith('!') and isinstance(exc, yaml.YAMLError):
