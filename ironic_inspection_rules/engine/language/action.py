@@ -107,6 +107,9 @@ class CompiledAction:
                roots: budget.View) -> reasons.Idle | None:
         """Undo the action on the target, unless a field is missing.
 
+        Its own conditions are not checked: it is undone because its rule
+        does not match.
+
         :returns: why it was undone for no item, None if it was for one.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """

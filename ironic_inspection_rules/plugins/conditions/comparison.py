@@ -46,13 +46,19 @@ def as_number(text: str) -> int | float | None:
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
 def version_key(version: str) -> VersionKey:
-    """Return a sort key of a version."""
+    """Return a sort key of a version, with a tuple for each part.
+
+    The first number of a tuple is the rank of its kind: ``~`` (0), the end
+    of the version (1), ``^`` (2), letters (3), digits (4). So 1.0~rc1 comes
+    before 1.0, and 1.0^fix after it, but before 1.0.1.
+    """
     parts: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
         if part[2]:
             parts.append(_MARKS[part[2]])
         elif part[1]:
-            # As text: a machine may send more digits than Python reads.
+            # As text: a machine may send more digits than Python reads. Of
+            # two numbers the one with more digits is the larger one.
             digits = part[1].lstrip('0')
             parts.append((4, len(digits), digits))
         else:

@@ -133,7 +133,10 @@ def _tests() -> typing.Mapping[str, registry.Op]:
 
 
 def _is_test(op: registry.Op) -> bool:
-    """Return whether a condition needs no more than one or two values."""
+    """Return whether a condition can be called with one value or with two.
+
+    The first is the item or its attribute, the second is the filter's.
+    """
     if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
         return False
     if not op.signature.arguments:
@@ -168,7 +171,8 @@ def _test(name: str, wanted: typing.Any,
 
     :param wanted: the second argument of the condition, or ABSENT.
     :returns: a function of the value, and its result for a missing value.
-    :raises: :class:`.exceptions.OperationError` if an argument is missing.
+    :raises: :class:`.exceptions.OperationError` if the argument is missing,
+        or the condition does not take it.
     """
     op = _tests()[name]
     parameter = _parameter(op)
@@ -181,6 +185,8 @@ def _test(name: str, wanted: typing.Any,
         paid = [allowance]
     test: Test
     if parameter is not None and parameter.variadic:
+        # A relation is asked of the two values directly; any other
+        # condition is called with both.
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *paid)

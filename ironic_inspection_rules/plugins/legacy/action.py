@@ -78,7 +78,10 @@ class SetAttribute(PathAction):
 
     def revert(self, target: Target, view: budget.View, path: str,
                cleanup: typing.Any = None) -> None:
-        """Set the cleanup value, or remove what is there."""
+        """Set the cleanup value, or remove what is there.
+
+        The driver stays, as a node cannot be without one.
+        """
         where = _read_path(path)
         if cleanup is not None:
             _add(target, where, cleanup)

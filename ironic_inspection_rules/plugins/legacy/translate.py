@@ -150,7 +150,8 @@ def _operation(operation: typing.Any, word: str,
     for argument, value in values.items():
         if value is None:
             if argument not in declared:
-                # Null meant the same as no value.
+                # Null meant the same as no value, so it is no error that the
+                # operation has no such argument.
                 continue
             is_nullable = (name, argument) == _NULLABLE
             if declared[argument].required and not is_nullable:
