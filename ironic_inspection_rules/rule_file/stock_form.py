@@ -193,7 +193,10 @@ def _is_plain_field(text: str) -> bool:
 
 def _operations(entry: dict[str, typing.Any]
                 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
-    """Yield conditions and actions, each with its pointer."""
+    """Yield conditions and actions, each with its pointer.
+
+    The entry is not validated yet: what is no operation is left out.
+    """
     for name in model.OPERATIONS:
         operations = entry.get(name)
         if not isinstance(operations, list):

@@ -73,6 +73,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     content = [rule.conditions, rule.actions, rule.vars]
     unexplained = not (explained and disclosure.gives_reasons(rule))
     decides_first = any(condition.decides_first for condition in conditions)
+    # What rules did in earlier inspections is undone before any rule acts.
     reverts = any(action.reverts for action in actions)
     tables_of_rule = None
     if effects.mentions(interpolation.TABLES, content):

@@ -92,6 +92,7 @@ class ApiCall(plugin.Action):
                  backoff_factor: float = 0.3) -> None:
         request = plugin.GetRequest(
             url, headers, proxies, timeout, retries, backoff_factor)
+        # What fields made of the arguments is not checked before.
         for name, message in self.problems(dataclasses.asdict(request)):
             raise exceptions.OperationError(f'{name} {message}')
         target.call(request)
