@@ -135,7 +135,8 @@ def _tests() -> typing.Mapping[str, registry.Op]:
 def _is_test(op: registry.Op) -> bool:
     """Return whether a condition can be called with one value or with two.
 
-    The first is the item or its attribute, the second is the filter's.
+    The first is the item or its attribute, the second the argument
+    ``value`` of the filter.
     """
     if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
         return False
