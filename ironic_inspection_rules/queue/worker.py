@@ -226,11 +226,14 @@ class Worker:
         """Start the thread of a delivery, which has a slot already."""
         held = _InHand(request)
         self._in_hand[request.delivery] = held
-        # It may have ended the processes of its earlier attempts: it must not
-        # use up the attempts of others too. So it is alone in this process.
+        # A request at its last attempt may have ended the processes of the
+        # earlier ones. Others in progress here would lose an attempt with it,
+        # so it gets the process for itself. One that has had no attempt yet
+        # has ended nothing, even where one is all that a request has.
         is_last = 0 < request.attempts == self._settings.max_attempts - 1
         if is_last:
             self._hold_until(self._has_one_delivery)
+            # The time limit is for its work, not for its wait.
             held.since = time.monotonic()
             if self._stop.is_set():
                 self._give_back(held, 0.0)
@@ -331,7 +334,7 @@ class Worker:
             is_lost = outcome is delivery.Outcome.LOST
             if is_lost and self._heart_failed_at > held.since:
                 self._queue.forgive(request)
-        # The thread goes on with other requests.
+        # Nobody takes what this thread raises, so the log has to tell of it.
         except Exception:
             LOG.exception('Delivery %s broke off; the request is delivered '
                           'again when its lease ends', request.delivery)
