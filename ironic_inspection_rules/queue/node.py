@@ -207,7 +207,9 @@ def _acquire(requests: database_queue.DatabaseQueue,
 
 def _unlock_dead_holder(context, requests: database_queue.DatabaseQueue,
                         request: queue_request.Request) -> bool:
-    """Unlock the node of a request if its holder is a dead worker.
+    """Unlock the node of a request if a delivery that has ended locks it.
+
+    Its worker died or was given up, so it will not unlock the node itself.
 
     :returns: whether the node may be free now.
     """
