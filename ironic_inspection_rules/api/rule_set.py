@@ -70,6 +70,8 @@ def replace(rules: Sequence[Any], revision: int | None = None,
     """
     def change() -> dict[str, Any]:
         before, present = rule_object.Rule.read_rule_set(api.request.context)
+        # A client may have the number from the list of revisions, which has
+        # the same rules under a lower one after one was put back.
         if revision not in (None, before) and revision != _listed(before):
             raise exceptions.RuleSetChanged(revision, before)
         wanted = rules

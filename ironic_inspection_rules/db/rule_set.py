@@ -61,6 +61,8 @@ class RuleSetChange:
         self.session = session
         self.revision = revision
         self.outcomes: list[dict[str, Any]] = []
+        # Whether a rule that the change before had removed is back: then
+        # this change leaves no revision, see put_back().
         self._has_put_back = False
         # UUIDs of the rules whose versions end with this revision, and rows
         # of those whose versions begin. A changed rule is in both.
