@@ -153,6 +153,13 @@ def _order(before: list[Any], after: list[Any], room: _Room
 
 
 def _applied(value: Any, path: list[Any], step: Step) -> Any:
+    """Return a value after a step: it sets, removes or orders.
+
+    The kind of a step is its length, see the module. Only what lies on the
+    path is copied.
+
+    :param path: the rest of the path of the step, from this value on.
+    """
     if not path:
         if len(step) == 3:
             return [value[place] for place in step[2]]

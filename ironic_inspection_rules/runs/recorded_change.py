@@ -205,15 +205,20 @@ def _is_interface(place: RecordedPlace) -> bool:
 
 def _part_may_hold(change: record.Record, place: RecordedPlace,
                    present: typing.Any) -> bool:
-    """Check if the part of a value that was changed may still be the same."""
+    """Check if a part of a value may still be what a change made it.
+
+    :param change: of something below the place.
+    :param present: the value that is at the place now.
+    """
     path = _path(change)
     above = path[:-1]
+    # Capabilities are in no container, but in a text: look_up() reads it.
     if above != CAPABILITIES:
         container = look_up(present, place.path, above)
         if not isinstance(container, dict | list):
             return False
     if 'left' in change:
-        # Another item may be there now.
+        # An item of a list was removed: the next one may have its index now.
         return True
     made = data_path.ABSENT
     if change['op'] != 'remove':
