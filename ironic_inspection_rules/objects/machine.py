@@ -46,10 +46,12 @@ class InspectedMachine(base.IronicObject):
 
     @remotable.class_method
     def measure(cls, context, node_ids, node_uuids):
-        """Return the size of the data that the next two methods read.
+        """Return how long the data of machines are, without reading them.
 
-        :returns: two lists, of pairs of the ``id`` or the UUID of a node and
-            the characters of its data as JSON.
+        :returns: two lists of pairs, each of a node and the number of
+            characters of its data as JSON. The first is of the data of
+            :meth:`list_inventories`, with the ``id`` of the node; the second
+            of those of :meth:`list_failed`, with its UUID.
         """
         stored = models.NodeInventory.__table__.c
         runs = own_models.Run.__table__
