@@ -126,8 +126,9 @@ def settings() -> Iterator[Setting]:
             for name, values in options.items():
                 yield Setting(str(path), group, name, values[-1])
     for variable, value in os.environ.items():
-        group, is_option, name = variable.partition('__')
-        if is_option and group.startswith('OS_'):
+        # OS_GROUP__OPTION, the form that oslo.config reads.
+        group, separator, name = variable.partition('__')
+        if separator and group.startswith('OS_'):
             group = group.removeprefix('OS_')
             if group != 'DEFAULT':
                 group = group.lower()

@@ -398,6 +398,8 @@ def of_task(task: Any, inventory: dict | None = None,
     with current.handed_over():
         try:
             yield current
+        # The interface processes no data. For Ironic this is no inspection
+        # that failed either: it leaves the node as it is.
         except ironic_exception.UnsupportedDriverExtension:
             raise
         # The run is kept, whatever the inspection failed for.

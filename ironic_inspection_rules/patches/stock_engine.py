@@ -83,6 +83,8 @@ class _Log(actions.LogAction):
 
 _INSTEAD: dict[str, Any] = {'add-trait': _AddTrait, 'api-call': _Call,
                             'remove-trait': _RemoveTrait, 'log': _Log}
+"""Actions by name that a trial runs in place of Ironic's own, which would
+reach the database, a server or the log."""
 
 
 def run(rules: Sequence[Mapping[str, Any]], task: Task,
@@ -113,6 +115,7 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
 def _run_rule(rule: Mapping[str, Any], task: Task, inventory: dict[str, Any],
               plugin_data: dict[str, Any]) -> None:
     """Carry out the actions of a rule if its conditions hold."""
+    # A function of Ironic's engine, which checks the conditions.
     check_rule = CHECK_RULE.find()
     # The inventory and the plugin data as the actions are to see them: views
     # without secrets, where the option says so.

@@ -43,6 +43,7 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
         filters['state'] = query['state']
     if query['node'] is not None:
         filters['node_uuid'] = api_utils.get_rpc_node(query['node']).uuid
+    # One more than the page has, to know whether another page follows.
     found = request_object.InspectionRequest.list(
         api.request.context, filters, limit + 1, query['marker'])
     return view.page(RESOURCE, found, limit, represent)

@@ -263,7 +263,7 @@ def replace(rule_uuid: str, body: Any) -> Answer:
     def decide(rule: rule_object.Rule) -> _NewFields:
         ops = start.rules().ops
         if not isinstance(body, dict):
-            # It is refused there.
+            # parse() refuses it, and says what a rule is to be.
             return _NewFields(validation.parse(body, ops), None)
         # What a client has just read may come back with its changes.
         as_shown = view.represent(rule)
