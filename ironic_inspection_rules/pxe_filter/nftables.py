@@ -90,6 +90,7 @@ class FilterTable:
             *self._replace('whitelist', before.allowlist, after.allowlist),
             *self._replace('blacklist', before.denylist, after.denylist)]
         if before.unknown != after.unknown:
+            # Unknown machines pass while the interface is in the set.
             action = 'add' if after.unknown else 'delete'
             script += self._elements(action, 'unknown', [self._quoted])
         return script

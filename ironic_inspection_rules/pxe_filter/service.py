@@ -129,7 +129,7 @@ class PxeFilter:
                 self._wait_for_change()
             if not stop.is_set():
                 self._take_part(stop, leave)
-        # Everything is blocked, and run() starts again.
+        # Only to be logged: run() starts again.
         except Exception as exc:
             self._outage.failed(exc)
             raise
