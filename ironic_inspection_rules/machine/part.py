@@ -176,12 +176,14 @@ def read(inventory: Mapping[str, typing.Any],
                 parts.append(part)
                 texts.update(identities)
         if has_parts or source.is_reported(data):
+            # None says that the source was heard in the last inspection.
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None
     shared = _shared(parts)
     labelled = []
     for part in _without_summed_up(parts):
         distinct = part.without(shared)
+        # Without its first identity, its label is a normalised one.
         label = texts.get(distinct.label, distinct.label)
         labelled.append(distinct._replace(label=label))
     return Parts(in_order(labelled), sources, shared=shared, texts=texts)
@@ -244,6 +246,7 @@ def _shared(parts: Iterable[Part]) -> frozenset[Identity]:
     counts: collections.Counter[tuple[str, Identity]] = collections.Counter()
     for part in parts:
         if part_source.GIVEN_IDS.intersection(part.ids):
+            # This plugin gives the identity, not the report.
             continue
         for identity in part.identities:
             counts[part.source, identity] += 1

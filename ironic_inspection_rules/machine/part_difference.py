@@ -88,6 +88,7 @@ class PartComparison:
         self._known_groups = self._groups.of_parts(self._old)
         self._reported_groups = self._groups.of_parts(after.parts)
         self._pairings = self._pair()
+        # _moves() needs _gone; _unreported() needs _gone, _new and _moved.
         self._gone = self._groups.distinct(self._missing())
         self._new = self._groups.distinct(self._additional(is_first=False))
         self._moved = self._groups.distinct_pairs(self._moves())
@@ -169,9 +170,14 @@ class PartComparison:
             yield from unidentified[max(0, announced):]
 
     def _unreported(self) -> Iterator[PartChange]:
-        """Return the parts that only one side can know."""
+        """Yield parts that only one side can know.
+
+        No such part is gone or new: its source was silent on the other side,
+        or says there which part it is and here not.
+        """
         mentioned = self._groups.of_parts(
             [*self._gone, *self._new, *(old for old, _new in self._moved)])
+        # This adds the groups that it yields to those that are mentioned.
         yield from self._unidentified_now(mentioned)
         reported = mentioned | self._reported_groups
         silent = self._groups.distinct(

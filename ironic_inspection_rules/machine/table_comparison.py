@@ -59,7 +59,8 @@ class Seen:
 class Finding:
     """A machine or a row, and its state, which is one of ``STATES``.
 
-    ``machine`` is None for a row that no machine has.
+    ``machine`` is None for a row that no machine has. ``TWICE`` is the state
+    of machines with one key, and of several machines without any key.
     """
 
     key: str | None
@@ -118,8 +119,9 @@ def findings(expected: table.Table, machines: Iterable[Seen],
              by: str | None = None) -> Iterator[Finding]:
     """Yield rows and machines with their states.
 
-    The rows come in their order, each with its machines; then the machines
-    that no row names, as they were given.
+    The rows come in their order, each with its machines. Then come the
+    machines that no row names: those of one key together, else as they were
+    given. All machines without a key count as machines of one key.
 
     :param machines: all machines, each once.
     :param by: the column that groups rows, None if none does.

@@ -252,6 +252,7 @@ def _fields_of(tables: table.Tables) -> list[str]:
 def _rule(built_in: bool, tables: table.Tables) -> Schema:
     """Return the schema of a rule, with what editors show of its fields.
 
+    :param built_in: whether it is the schema of a built-in rule.
     :param tables: whose rows are offered where values are written.
     """
     rule_schema = form.rule(built_in)
@@ -273,6 +274,7 @@ def _rule(built_in: bool, tables: table.Tables) -> Schema:
         'properties': {'phase': {'const': model.EARLY}},
         'required': ['phase'],
     }
+    # The node, and so its scope, is not known yet in the early phase.
     early_properties = {
         'scope': {'enum': ['', None]},
         'actions': {'items': _defined('earlyAction')},

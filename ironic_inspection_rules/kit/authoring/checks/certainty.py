@@ -89,12 +89,14 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
             'value is compared with the next, and "%(one)s" with '
             '"%(other)s"; use !one-of') % {
                 'one': one, 'other': other}
+    # If one of its conditions holds on each machine, any always does, and
+    # so does !none. _covers is false for all other conditions.
     is_none = _holds(condition) == 'none'
+    is_any_or_not_none = condition.inverted is is_none
+    always_holds = is_any_or_not_none and _covers(rule, condition)
+    # If two of its conditions never hold together, !all always does.
     is_not_all = condition.inverted and _holds(condition) == 'all'
-    # If any of its conditions holds on each machine, any always does, and
-    # so does !none.
-    if condition.inverted is is_none and _covers(rule, condition) or (
-            is_not_all and _excludes_itself(condition)):
+    if always_holds or is_not_all and _excludes_itself(condition):
         return _('this condition always holds where its fields exist')
     return None
 

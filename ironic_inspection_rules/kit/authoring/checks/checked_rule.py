@@ -108,10 +108,11 @@ def _good_fields(entry: typing.Mapping[str, typing.Any],
 
 def _vars(known: typing.Any, problems: typing.Iterable[exceptions.Problem]
           ) -> dict[str, typing.Any]:
-    """Return the values of a rule, with None in place of those with problems.
+    """Return the variables of a rule, with None where a value has a problem.
 
-    Nobody knows what a value with a problem is, but fields that use it are
-    right to.
+    The name stays: a field that reads such a variable is no error of its own.
+
+    :param known: the variables as they are written, of any type.
     """
     if not isinstance(known, dict):
         return {}

@@ -46,7 +46,10 @@ class Claim:
 
     @functools.cached_property
     def says(self) -> tuple[str, str]:
-        """The op and its arguments in one form, equal if they are.
+        """The op, and its arguments with inner conditions as text.
+
+        Two claims have the same pair if they differ at most in their
+        inversion, loop and ``multiple``.
 
         Two values may stand on either side: ``lt`` of them is ``gt`` of them
         the other way round.

@@ -236,6 +236,9 @@ def _check_kinds(op: str, args: Args) -> None:
 def _check_order(left: typing.Any, right: typing.Any) -> None:
     """Check that Python can order two values.
 
+    Python stops at the first items of two lists that differ. The check goes
+    on to the end of the shorter list.
+
     :raises: :class:`Fails` if it cannot.
     """
     if _is_text(left) and _is_text(right):
