@@ -26,10 +26,12 @@ class Digits:
 
     def _shift(self, digits: Sequence[int], bases: Sequence[int],
                domain: str, prefix: bool = False) -> list[int]:
-        """Shift each digit by a number made of the key and the other digits.
+        """Shift each digit by a number made of the key and other digits.
 
-        Two numbers never become one, as each shift can be undone, and the
-        last digit is always another one.
+        These are the digits before it, and in a second pass, which there is
+        without ``prefix``, those behind it. Two numbers never become one, as
+        each shift can be undone. The last digit always becomes another one,
+        if it may have two values or more.
 
         :param bases: how many values each digit may have.
         :param domain: numbers of different names are shifted differently.
@@ -43,6 +45,7 @@ class Digits:
             made.reverse()
             bases = bases[::-1]
             key = hmac.digest(key, b'back', 'sha256')
+            # Place 0 is the last digit: a second shift could undo the first.
             for place in range(1, len(made)):
                 made[place] = _shifted(key, place, made, bases)
             made.reverse()

@@ -65,10 +65,11 @@ def kind_of(name: str, parent: str = '') -> FieldKind:
 
     :param name: as machines write it: ``serial_number``, ``Serial Number``
         or ``SerialNumber``.
-    :param parent: the name of what it is part of.
+    :param parent: the name of what it is part of; only VLANs need it.
     """
     plain, above = (re.sub('[^a-z0-9]', '', part.lower())
                     for part in (name, parent))
+    # A model may look like an address, just as a version may.
     if is_model(plain):
         return FieldKind.VERSION
     if _NAME_OF_VLAN.search(f'{above}/{plain}'):

@@ -78,7 +78,11 @@ class Known:
             self._add_word(host, self._name(host))
 
     def _is_name(self, text: str) -> bool:
-        """Check that a text is long enough, and no word of all data."""
+        """Return whether a text may stand for a machine wherever it is.
+
+        A short text, the name of a field and a word to keep may not: they
+        also stand in data for something else.
+        """
         shortest = _SHORTEST
         if _is_mixed(text):
             shortest = _SHORTEST_MIXED

@@ -89,6 +89,7 @@ class _Document:
         """Return a value with replacements.
 
         :param kind: of the field.
+        :param name: of the field.
         """
         if isinstance(value, str):
             return self._texts.replaced(value, kind)
@@ -97,9 +98,11 @@ class _Document:
         if isinstance(value, list):
             if learning.is_item(value):
                 *words, content = value
+                # The third word is the name of a field, such as "serial".
+                content_name = words[2]
                 kind_of_content = learning.kind_of_item(value)
                 return [*map(self._texts.mended, words),
-                        self._value(content, kind_of_content, value[2])]
+                        self._value(content, kind_of_content, content_name)]
             if learning.numbers_of_address(value, kind):
                 return list(self._forms.packed_address(bytes(value)))
             return [self._value(item, kind, name) for item in value]

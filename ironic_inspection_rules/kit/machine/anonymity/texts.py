@@ -106,6 +106,7 @@ class Texts:
         done = self._done.get((text, version))
         if done is not None:
             return done
+        # Secrets go before identifiers are looked for.
         shown = disclosure.free_text(text)
         made, end = '', 0
         for place in self._places(shown, version):

@@ -74,15 +74,17 @@ def single_out(parts: Sequence[Differences], fields: Differences
 def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
     """Return what differs in parts by their kind, without what is said twice.
 
+    Two sources may report one part, and one card may be several devices.
+
     :param parts: what differs, by source.
     """
     by_kind: dict[str, Differences] = {}
     for differences in parts:
-        own: dict[str, Differences] = {}
+        of_source: dict[str, Differences] = {}
         for part in differences:
-            own.setdefault(part.kind, []).append(part)
-        for kind, more in own.items():
-            by_kind[kind] = _with_others(by_kind.get(kind, []), more)
+            of_source.setdefault(part.kind, []).append(part)
+        for kind, others in of_source.items():
+            by_kind[kind] = _with_others(by_kind.get(kind, []), others)
     return {kind: _one_of_each_card(differences)
             for kind, differences in by_kind.items()}
 

@@ -71,7 +71,7 @@ def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
 def _described(found: Iterable[Deviation]) -> list[Deviation]:
     """Return differences of which no two are described alike.
 
-    Sizes are shown rounded, so that two may be.
+    Two may be at first: sizes are rounded, and long descriptions are cut.
     """
     count: collections.Counter[str] = collections.Counter()
     described = []
