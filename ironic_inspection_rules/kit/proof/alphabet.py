@@ -177,9 +177,12 @@ class Alphabet:
 
     def _has_none(self, text: typing.Any, wanted: logic.Formula,
                   among: str) -> bool:
-        """Return whether for no text of a language something holds.
+        """Return whether no text of a language fulfils a formula.
 
         If the solver does not know in time, there may be one.
+
+        :param text: the text of the solver that the formula is about.
+        :param among: a regular expression of the texts.
         """
         solver = z3.Solver()
         effort.LANGUAGE.set_on(solver)

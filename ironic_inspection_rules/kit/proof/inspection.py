@@ -135,13 +135,14 @@ class SymbolicInspection:
                number: int) -> State:
         """Run rules from where one of them ran, as if it had not run.
 
-        :param others: all rules without that one.
-        :param number: the first of them that runs again.
+        :param others: all rules without that one, in order.
+        :param number: the index of the first of them that runs again.
         """
         phase = passed.rule.phase
         in_phase = [rule for rule in others if rule.phase == phase]
         if any(map(self.decides_first, (passed.rule, *in_phase))):
-            # What is undone, is before the first rule of the phase.
+            # Such rules are decided, and undo what they did, before the first
+            # rule of the phase: there is no state in between to begin from.
             return self.run(others)
         rules = others[number:]
         rest = [rule for rule in rules if rule.phase == phase]

@@ -260,8 +260,8 @@ class SymbolicMachine:
     def settle(self) -> tuple[list[logic.Formula], list[cells.Limit]]:
         """Return all that holds of machines, and all limits.
 
-        Which texts are tried depends on all that was asked, and is decided
-        here: before each search of which more was asked than of the last one.
+        Which texts are tried depends on all that was asked of the machine. So
+        a search calls this again if more was asked since the last one.
         """
         domain, limits = list(self.domain), list(self.limits)
         for text in self.texts.values():

@@ -173,14 +173,15 @@ class Proof:
                    confirms: Callable[[Witness], bool], reason: str) -> Answer:
         """Search a machine, which the engine has to confirm.
 
-        There is none: that is a "no". There is one that the engine does not
-        confirm: the formulas allow what the engine does not, as a guess in
-        them does, and there may be another machine. That is no "no".
+        The answer is "no" only if there is none. A machine that the engine
+        does not confirm leaves the question open: the formulas allow more
+        than the engine, as where they guess, and there may be another one.
 
         :param wanted: when a machine shows the answer.
         :param confirms: whether the engine finds so, too.
         :param reason: what a machine shows.
-        :raises: :class:`Unclear`.
+        :raises: :class:`Unclear` if the engine does not confirm it, or the
+            solver cannot tell.
         """
         found = self._search.find(wanted)
         if found is None:

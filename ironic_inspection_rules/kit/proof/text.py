@@ -174,7 +174,12 @@ class NumberVariable:
         return self._questions[question].holds
 
     def tried(self) -> tuple[list[logic.Formula], logic.Formula]:
-        """Return what holds of a few numbers, and when it is one of them."""
+        """Return the answers for a few numbers, and when it is one of them.
+
+        The first formulas say which answer each question has if the number of
+        the solver is one that is tried. It may be another one only beyond the
+        limits of a search.
+        """
         equations: list[logic.Formula] = []
         is_tried: list[logic.Formula] = []
         for number in self._candidates():

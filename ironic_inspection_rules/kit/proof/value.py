@@ -567,6 +567,8 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
     left = list(other)
     for inner, mine in one:
         twin = _mapping_of_one_cell(mine, left)
+        # A twin that is the same mapping stays in left: join() makes one of
+        # the two parts.
         if twin is None or twin[1] is mine:
             parts.append((logic.conj(guard, inner), only(mine)))
             continue
