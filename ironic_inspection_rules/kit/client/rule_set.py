@@ -56,12 +56,13 @@ def replace_inspection_rules(baremetal, rules: Sequence[Any],
 
     :param revision: the revision of the rule set that this was decided on.
     :param message: is kept with the new revision.
-    :param prune: remove the stored rules, and tables where some are given,
-        that are not among these.
+    :param dry_run: change nothing, only return what would change.
+    :param prune: remove the stored rules that are not among these, and the
+        stored tables that are not among ``tables``, unless that is None.
     :param tables: the JSON form of tables by name; None leaves all of them.
-    :raises: Invalid if the body is larger than the API takes; an exception of
-        openstacksdk; ``ConflictException`` where the
-        rule set is at another revision.
+    :raises: Invalid if the body is larger than the API takes;
+        ``ConflictException`` of openstacksdk if the rule set is at another
+        revision; another exception of openstacksdk for other errors.
     """
     body: dict[str, Any] = {'rules': list(rules), 'revision': revision,
                             'message': message}

@@ -95,13 +95,19 @@ def status(found: peers.Result) -> int:
 
 
 def _field(text: str) -> str:
-    """Parse the path of a field."""
+    """Parse the path of a field.
+
+    :raises: ArgumentTypeError for no such path, or for a file.
+    """
     path = text.strip().removeprefix('{').removesuffix('}').strip()
     try:
         tokens = data_path.parse(path)
     except exceptions.OperationError as exc:
         raise argparse.ArgumentTypeError(str(exc)) from exc
-    if tokens[0] not in _ROOTS or len(tokens) < 2 or os.path.exists(text):
+    # --by takes several values, so it also takes a file that comes behind
+    # it, and "inventory.json" reads as a path of a field.
+    is_field = tokens[0] in _ROOTS and len(tokens) >= 2
+    if not is_field or os.path.exists(text):
         raise argparse.ArgumentTypeError(
             _('"%s" is no path such as inventory.cpu.model_name or '
               'plugin_data.extra.system.rack.name') % text)

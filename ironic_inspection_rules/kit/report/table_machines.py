@@ -57,6 +57,7 @@ def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
     is missing needs them.
     """
     secret = expected.definition.secret
+    # A header names each column once.
     columns = [column for column in expected.columns
                if column not in secret and column not in _COLUMNS]
     stream = io.StringIO()

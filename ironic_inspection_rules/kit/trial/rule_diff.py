@@ -252,7 +252,7 @@ def _with_same_meaning(old: ComparedRules, new: ComparedRules,
                        ) -> replacement.Fields | None:
     """Return the first old rule that means the same as a new one.
 
-    :param left: the old rules that no new one is.
+    :param left: the old rules that match no new one yet.
     """
     for old_rule in left:
         uuid = old_rule['uuid']

@@ -154,7 +154,9 @@ def _operation(written: rule_text.Operation,
                why: str = '') -> Iterator[Line]:
     """Yield the lines of a condition or an action; the first has the counts.
 
+    :param counts: how often it had each result, or ran.
     :param whole: whether all that is in it was reached too.
+    :param why: why an action did not run where its rule matched.
     """
     state = 'missed'
     if all(counts) and whole:

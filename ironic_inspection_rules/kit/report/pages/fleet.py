@@ -38,7 +38,8 @@ class _PackedNode(typing.NamedTuple):
     :ivar matched: the number of the set of rules that match; ``audited``
         that of rules in mode ``audit``.
     :ivar changes: the number of the list of changes.
-    :ivar differs: 1 if the rules in force do something else to it.
+    :ivar differs: 1 if the rules in force do something else to it; where
+        nothing is compared, 1 if anything would change.
     :ivar invalid: 1 if its instance would no longer validate.
     """
 
@@ -100,10 +101,12 @@ class _PackedFleet:
         in_force = node.get('in_force') or {}
         changes = tuple(self._change(change)
                         for change in node.get('changes') or ())
+        # The audit also has rules that do not match.
         audited = [rule['uuid'] for rule in node.get('audit') or ()
                    if rule.get('matched', True)]
         traits = sorted(self._texts.of(name)
                         for name in node.get('traits') or ())
+        # Only an evaluation that compares says "differs".
         differs = node.get('differs', changes)
         invalid = summary.loses_its_instance(node, self._compared)
         return _PackedNode(

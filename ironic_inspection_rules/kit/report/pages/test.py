@@ -160,7 +160,11 @@ class Matrix:
         self._machines.append((column.path, outcome))
 
     def _row(self, cells: tuple[str, ...]) -> tuple[int, ...]:
-        """Return the numbers of the cells of a machine."""
+        """Return the numbers of the cells of a machine.
+
+        The first different cells of a rule keep their reasons. Later ones
+        lose them, so that many machines share a cell.
+        """
         row = []
         for cell, full_cells in zip(cells, self._full_cells, strict=True):
             if len(full_cells) < _MOST_CELLS:

@@ -90,6 +90,8 @@ class _Counts:
             by: Mapping[str, str]) -> None:
         """Count a node.
 
+        :param before: what it offers now.
+        :param after: what it offers after the rules.
         :param by: by what changed, the rule that did it.
         """
         could = before.serves(self._flavor)
@@ -103,6 +105,7 @@ class _Counts:
             rules = _reasons(self._flavor, after, by)
             self._lost.append({**named, 'use': before.use, 'rules': rules})
         elif can and not could:
+            # The rules that changed what kept it from serving before.
             rules = _reasons(self._flavor, before, by)
             self._gained.append({**named, 'use': after.use, 'rules': rules})
 
