@@ -104,8 +104,8 @@ def _field(text: str) -> str:
         tokens = data_path.parse(path)
     except exceptions.OperationError as exc:
         raise argparse.ArgumentTypeError(str(exc)) from exc
-    # --by takes several values, so it also takes a file that comes behind
-    # it, and "inventory.json" reads as a path of a field.
+    # arguments.arranged() leaves files to the command only if --by refuses
+    # them, and "inventory.json" also reads as the path of a field.
     is_field = tokens[0] in _ROOTS and len(tokens) >= 2
     if not is_field or os.path.exists(text):
         raise argparse.ArgumentTypeError(

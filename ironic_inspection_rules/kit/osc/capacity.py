@@ -137,7 +137,7 @@ def check(found: Sequence[Plain], most: float) -> None:
 
 def lines(found: Sequence[Plain], names: Mapping[str, str],
           output: TextIO) -> Iterator[str]:
-    """Return a table, and notes on single flavors.
+    """Yield a table of the flavors, then notes on single ones.
 
     :param found: as of :meth:`.capacity.Capacity.as_list`.
     :param names: the names of rules by their UUIDs.

@@ -102,7 +102,11 @@ class TextVariable:
                     yield from derived.equations(variables, result)
 
     def candidates(self, variables: TextVariables) -> list[str]:
-        """Return texts that differ in what is asked of them."""
+        """Return texts that differ in what is asked of them.
+
+        Texts that differ only behind a filter are among them. There are at
+        most as many as a search can try.
+        """
         texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
             texts |= facet.near

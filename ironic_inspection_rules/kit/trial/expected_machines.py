@@ -65,6 +65,7 @@ def rack_column(expected: table.Table) -> str | None:
 
 def _prepare(expected: table.Table, nodes: machine_test.Nodes,
              by: str | None) -> walk.Work[_Chunk]:
+    """Return what looks at the machines of some files, in any process."""
     def work(paths: Sequence[str]) -> _Chunk:
         chunk = _Chunk([], [])
         for path in paths:
