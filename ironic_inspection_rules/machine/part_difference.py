@@ -172,8 +172,8 @@ class PartComparison:
     def _unreported(self) -> Iterator[PartChange]:
         """Yield parts that only one side can know.
 
-        No such part is gone or new: its source was silent on the other side,
-        or says there which part it is and here not.
+        Nobody knows whether they are gone or new: their source was silent on
+        the other side, or says only on one side which part it reports.
         """
         mentioned = self._groups.of_parts(
             [*self._gone, *self._new, *(old for old, _new in self._moved)])

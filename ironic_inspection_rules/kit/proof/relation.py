@@ -176,7 +176,10 @@ def _compare_texts(machine: Machine, relation: str, one: values.Alternative,
 
 def _order_beside(machine: Machine, relation: str, term: typing.Any,
                   text: str) -> logic.Formula:
-    """Return when a text comes before or after one that is known."""
+    """Return when a text has a relation to one that is known.
+
+    :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
+    """
     if relation in _OPPOSITE:
         return logic.negated(_order_beside(
             machine, _OPPOSITE[relation], term, text))

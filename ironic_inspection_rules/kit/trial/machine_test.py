@@ -189,9 +189,10 @@ def compile_rules(rules: typing.Iterable[model.Rule],
 
 def compile_opened(rule: model.Rule, tables: table.Tables = NO_TABLES
                    ) -> compiler.CompiledRule:
-    """Compile a rule as one that is not sensitive, but reads what it reads.
+    """Compile a rule as one that is not sensitive, but with its own tables.
 
-    For results that show nothing of the rule.
+    For results that show nothing of the rule. A sensitive rule reads secret
+    columns, which are masked for others.
     """
     opened = compiler.compile_rule(
         disclosure.opened(rule), registry.installed(), explained=False,

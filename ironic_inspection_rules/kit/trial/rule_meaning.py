@@ -110,7 +110,13 @@ def _argument(operation: file_rule.Operation, name: str, value: typing.Any,
 
 
 def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
-    """Return the meaning of a path: its tokens, in a literal loop of each."""
+    """Return the meaning of a path: its tokens.
+
+    If the path has the item of a literal loop in it, the meaning is a list
+    with the tokens of the path of each item.
+
+    :param loop: the innermost loop around the path.
+    """
     if loop is not None and loop.items is not None:
         filled = [interpolation.fill_item(str(text), item)
                   for item in loop.items]

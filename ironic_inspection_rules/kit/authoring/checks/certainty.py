@@ -120,7 +120,11 @@ def _constant(condition: Operation) -> bool | None:
 
 
 def _differing(condition: Operation) -> tuple[typing.Any, typing.Any] | None:
-    """Return two neighbouring values of the rule that are not equal."""
+    """Return two written neighbours that an equality finds not equal.
+
+    Two values alone are no case of this: without a field the condition is
+    constant, and with one it has no two written values.
+    """
     if condition.op.name not in ('eq', 'version-eq'):
         return None
     compared = condition.arguments.get('values')

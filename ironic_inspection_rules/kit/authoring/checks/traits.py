@@ -133,6 +133,7 @@ def _is_text_as_it_is(field: interpolation.Field) -> bool:
 
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find ports that one machine has, in a rule for all of them."""
+    # A condition on data, and perhaps one in a group, picks that machine.
     if any('{' in str(condition.arguments) or condition.inner
            for condition in rule.conditions):
         return
