@@ -145,6 +145,8 @@ class CompiledAction:
 
     def _revert_once(self, target: Target,
                      roots: budget.View) -> reasons.Idle | None:
+        # Rendered before secrets are refused: what lacks a field is not
+        # undone, and that is no error, whatever its other fields hold.
         rendered = self._undo.render(roots)
         if isinstance(rendered, rendering.Missing):
             return _idle_without(rendered)

@@ -236,9 +236,6 @@ def _check_kinds(op: str, args: Args) -> None:
 def _check_order(left: typing.Any, right: typing.Any) -> None:
     """Check that Python can order two values.
 
-    Python stops at the first items of two lists that differ. The check goes
-    on to the end of the shorter list.
-
     :raises: :class:`Fails` if it cannot.
     """
     if _is_text(left) and _is_text(right):
@@ -248,10 +245,20 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
     if isinstance(left, list) and isinstance(right, list):
         for left_item, right_item in zip(left, right, strict=False):
             _check_order(left_item, right_item)
+            if _surely_differ(left_item, right_item):
+                # Python compares nothing behind the first items that differ.
+                return
         return
     for value in (left, right):
         if not isinstance(value, int | float):
             raise Fails(_('it orders text, numbers and lists of them only'))
+
+
+def _surely_differ(left: typing.Any, right: typing.Any) -> bool:
+    """Check whether two values differ whatever the machine."""
+    if stock_text.varying([left, right]):
+        return False
+    return bool(stock_text.plain(left) != stock_text.plain(right))
 
 
 def _constant_result(op: str, args: Args) -> bool | None:

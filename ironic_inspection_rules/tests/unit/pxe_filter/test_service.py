@@ -61,6 +61,8 @@ class PxeFilterTestCase(base.TestCase):
             handler.emit = lambda record: self.diary.append(
                 record.getMessage())
             logger = logging.getLogger(module.__name__)
+            self.addCleanup(logger.setLevel, logger.level)
+            logger.setLevel(logging.INFO)
             logger.addHandler(handler)
             self.addCleanup(logger.removeHandler, handler)
 

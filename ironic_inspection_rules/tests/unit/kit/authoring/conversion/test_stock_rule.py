@@ -222,6 +222,7 @@ class ConditionTestCase(StockTestCase):
         for op, args in (('eq', {'values': ['a', 'a', 'a']}),
                          ('!eq', {'values': [1, '1']}),
                          ('lt', {'values': [1, 2, 3]}),
+                         ('lt', {'values': [[1, 'a'], [2, 1]]}),
                          ('gt', {'values': ['b', 'a']}),
                          ('eq', {'values': [[CPU, 'a']]}),
                          ('lt', {'values': [CPU]}), ('gt', {'values': []}),
@@ -259,7 +260,7 @@ class ConditionTestCase(StockTestCase):
         for op, args, why in (
                 ('gt', {'values': [CPU, 5]}, 'it cannot order text'),
                 ('lt', {'values': [1, 'a']}, 'it cannot order text'),
-                ('lt', {'values': [['a', CPU], ['b', 5]]},
+                ('lt', {'values': [['a', CPU], ['a', 5]]},
                  'it cannot order text'),
                 ('gt', {'values': [{CPU: 1}, 2]}, 'it orders text, numbers'),
                 ('gt', {'values': [[CPU], None]}, 'it orders text, numbers'),
