@@ -15,7 +15,7 @@ from ironic_inspection_rules.kit.client import inventory_history as client
 from ironic_inspection_rules.kit.client import node as node_client
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.command import peer_arguments
-from ironic_inspection_rules.kit.machine.outliers import normal
+from ironic_inspection_rules.kit.machine.outliers import norm_rules
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.kit.osc import command
@@ -127,11 +127,11 @@ def _learn(baremetal: Any, threads: parallel.RequestThreads,
 
     Their inventories are read again; all of them would be too large to keep.
     """
-    def read(name: str) -> normal.Reduced:
+    def read(name: str) -> norm_rules.Reduced:
         data = node_client.inventory(baremetal, uuids[name])
-        return normal.reduce(_facts(data), by)
+        return norm_rules.reduce(_facts(data), by)
 
-    norms = normal.Norms(found)
+    norms = norm_rules.Norms(found)
     all_reduced = threads.map(read, norms.machines, _('Learning'))
     for name, reduced in zip(norms.machines, all_reduced, strict=True):
         norms.add(name, reduced)

@@ -8,7 +8,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.machine import machine_file
-from ironic_inspection_rules.kit.machine.outliers import normal
+from ironic_inspection_rules.kit.machine.outliers import norm_rules
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.kit.trial import walk
@@ -60,7 +60,7 @@ def learn(found: peers.Result, by: Sequence[str], advance: walk.Advance
 
     :param by: see :func:`.sketch.draw`.
     """
-    norms = normal.Norms(found)
+    norms = norm_rules.Norms(found)
     # What was piped in cannot be read again.
     paths = [path for path in norms.machines if path != document.STDIN]
     prepare = functools.partial(_prepare_norms, tuple(by))
@@ -71,9 +71,9 @@ def learn(found: peers.Result, by: Sequence[str], advance: walk.Advance
 
 
 def _prepare_norms(by: Sequence[str]
-                   ) -> walk.Work[list[tuple[str, normal.Reduced]]]:
-    def work(paths: Sequence[str]) -> list[tuple[str, normal.Reduced]]:
-        return [(path, normal.reduce(machine_file.load(path), by))
+                   ) -> walk.Work[list[tuple[str, norm_rules.Reduced]]]:
+    def work(paths: Sequence[str]) -> list[tuple[str, norm_rules.Reduced]]:
+        return [(path, norm_rules.reduce(machine_file.load(path), by))
                 for path in paths]
     return work
 
