@@ -6,7 +6,7 @@ import enum
 import re
 from typing import NamedTuple
 
-from ironic_inspection_rules.kit.machine.anonymity import run
+from ironic_inspection_rules.kit.machine.anonymity import address_search
 
 
 class Form(enum.Enum):
@@ -57,7 +57,7 @@ _PATTERNS = {
 _RUN = 'run'
 _FORMS = re.compile('|'.join(
     [f'(?P<{form.name}>{pattern})' for form, pattern in _PATTERNS.items()]
-    + [f'(?P<{_RUN}>{run.PATTERN})']))
+    + [f'(?P<{_RUN}>{address_search.PATTERN})']))
 _CANDIDATE = re.compile(
     r'[:@]|\d\.\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.')
 """What a text with an identifier has; most texts have none of it."""
@@ -83,22 +83,23 @@ def find(text: str) -> list[Identifier]:
             form = Form[match.lastgroup or '']
             found.append(Identifier(*match.span(), form))
             continue
-        for start, end, what in run.addresses(text, *match.span()):
-            if what is run.What.OCTETS:
+        for start, end, what in address_search.addresses(text, *match.span()):
+            if what is address_search.What.OCTETS:
                 found.append(Identifier(start, end, Form.OCTETS))
             else:
                 found.append(_address(text, start, end, what))
     return found
 
 
-def _address(text: str, start: int, end: int, what: run.What) -> Identifier:
+def _address(text: str, start: int, end: int, what: address_search.What
+             ) -> Identifier:
     """Return an address, with its length and with what stands around it."""
     before = text[max(0, start - _LOOKED_BACK):start]
     length = _LENGTH.match(text, end)
     if length:
         end = length.end()
-    if (what is run.What.IPV6 or length or _HAS_PORT.match(text, end)
-            or _SAYS_ADDRESS.search(before)):
+    if (what is address_search.What.IPV6 or length
+            or _HAS_PORT.match(text, end) or _SAYS_ADDRESS.search(before)):
         return Identifier(start, end, Form.IP)
     if _SAYS_VERSION.search(before):
         return Identifier(start, end, Form.VERSION)

@@ -11,8 +11,8 @@ from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.kit.machine.profile import component
+from ironic_inspection_rules.kit.machine.profile import part_sorts
 from ironic_inspection_rules.kit.machine.profile import rules
-from ironic_inspection_rules.kit.machine.profile import sort
 
 
 class Reduced(typing.NamedTuple):
@@ -114,4 +114,4 @@ def _among(path: str, values: Sequence[typing.Any]) -> dict[str, typing.Any]:
         place = '.'.join((root, *names))
     return {'op': 'one-of', 'args': {
         'value': f"{{{place} | default('', true)}}",
-        'values': [sort.escape(value) for value in values]}}
+        'values': [part_sorts.escape(value) for value in values]}}

@@ -16,7 +16,7 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine.profile import component
-from ironic_inspection_rules.kit.machine.profile import sort
+from ironic_inspection_rules.kit.machine.profile import part_sorts
 
 FAIL = 'fail'
 TRAIT = 'trait'
@@ -119,7 +119,7 @@ class _Profile:
     def verdict(self) -> Written:
         """Return the rule that fails the inspection with all differences."""
         message = _('not like %(name)s: %(differences)s') % {
-            'name': sort.escape(self._name),
+            'name': part_sorts.escape(self._name),
             'differences': f"{{{self._field} | join('; ')}}"}
         return self.rule(_('verdict'), _DECIDES, [self._noted('!is-empty')],
                          _action('fail', msg=message))
@@ -164,7 +164,7 @@ def _other_value(value: component.Scalar, known: Sequence[typing.Any],
     # where Ironic has turned the versions into numbers.
     if value.component == component.FIRMWARE or not are_numbers:
         condition = {'op': '!one-of', 'args': {
-            'value': field, 'values': list(map(sort.escape, expected))}}
+            'value': field, 'values': list(map(part_sorts.escape, expected))}}
         text = _(' or ').join(map(str, expected))
     elif value.component in tolerated.observed:
         condition, text = _among(field, expected)
@@ -177,7 +177,7 @@ def _other_value(value: component.Scalar, known: Sequence[typing.Any],
         condition, text = _within(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
         'found': _spaced(value.name, field, value.unit),
-        'expected': sort.escape(_spaced(text, value.unit))}
+        'expected': part_sorts.escape(_spaced(text, value.unit))}
     about = value.component
     if value.name:
         about += f', {value.name}'
@@ -192,7 +192,7 @@ def _other_parts(parts: component.ComparedParts,
     :param listed: the parts of each of the given machines.
     """
     name = parts.component
-    sorts = sort.sorts(parts, listed, tolerated)
+    sorts = part_sorts.sorts(parts, listed, tolerated)
     for part_sort in sorts:
         counts = [part_sort.count(items) for items in listed]
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
@@ -204,7 +204,7 @@ def _other_parts(parts: component.ComparedParts,
             condition, text = _within(low, count, high)
         message = _('%(found)s of %(expected)s') % {
             'found': count,
-            'expected': sort.escape(f'{text} × {part_sort.label}')}
+            'expected': part_sorts.escape(f'{text} × {part_sort.label}')}
         yield Deviation(f'{name}, {part_sort.label}', condition,
                         f'{name}: {message}')
     if not sorts:
@@ -218,7 +218,7 @@ def _other_parts(parts: component.ComparedParts,
 
 
 def _parts_of_no_sort(parts: component.ComparedParts,
-                      sorts: Sequence[sort.PartSort]) -> Deviation:
+                      sorts: Sequence[part_sorts.PartSort]) -> Deviation:
     """Return the deviation of a machine with parts of another sort."""
     name = parts.component
     values = []
