@@ -32,8 +32,8 @@ _LEAST_GROUP = 0x100
 _LETTER = re.compile('[A-Za-z]')
 
 
-class What(enum.Enum):
-    """What was found."""
+class Kind(enum.Enum):
+    """Kinds of addresses."""
 
     OCTETS = 'MAC address, or a longer one'
     IPV4 = 'IPv4 address'
@@ -49,10 +49,10 @@ class AddressInRun(typing.NamedTuple):
 
     start: int
     end: int
-    what: What
+    kind: Kind
 
 
-def addresses(text: str, start: int, end: int) -> list[AddressInRun]:
+def find(text: str, start: int, end: int) -> list[AddressInRun]:
     """Return the addresses of a run.
 
     :param start: where the run begins in the text.
@@ -69,7 +69,7 @@ def addresses(text: str, start: int, end: int) -> list[AddressInRun]:
     if not found and len(parts[first:last]) < len(parts):
         # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
         found = [of_all for of_all in _addresses(parts)
-                 if of_all.what is What.OCTETS]
+                 if of_all.kind is Kind.OCTETS]
     return found
 
 
@@ -98,21 +98,21 @@ def _addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
     while place < len(parts):
         part = parts[place]
         start = part.start()
-        what = What.OCTETS
+        kind = Kind.OCTETS
         after = _octets(parts, place)
         if not after:
-            what = What.IPV6
+            kind = Kind.IPV6
             after = _ipv6(parts, place)
         if not after and part['quad'] and address.parse(part[0]):
-            what = What.IPV4
+            kind = Kind.IPV4
             after = place + 1
         if not after and _digits(part) > _PAIR:
             # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
             start = part.end() - _PAIR
-            what = What.OCTETS
+            kind = Kind.OCTETS
             after = _octets(parts, place, _LONGEST_WORD)
         if after:
-            yield AddressInRun(start, parts[after - 1].end(), what)
+            yield AddressInRun(start, parts[after - 1].end(), kind)
         place = max(after, place + 1)
 
 

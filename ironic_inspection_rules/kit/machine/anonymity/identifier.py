@@ -83,22 +83,24 @@ def find(text: str) -> list[Identifier]:
             form = Form[match.lastgroup or '']
             found.append(Identifier(*match.span(), form))
             continue
-        for start, end, what in address_search.addresses(text, *match.span()):
-            if what is address_search.What.OCTETS:
+        for start, end, kind in address_search.find(text, *match.span()):
+            if kind is address_search.Kind.OCTETS:
                 found.append(Identifier(start, end, Form.OCTETS))
             else:
-                found.append(_address(text, start, end, what))
+                found.append(_address(text, start, end, kind))
     return found
 
 
-def _address(text: str, start: int, end: int, what: address_search.What
+def _address(text: str, start: int, end: int, kind: address_search.Kind
              ) -> Identifier:
     """Return an address, with its length and with what stands around it."""
     before = text[max(0, start - _LOOKED_BACK):start]
     length = _LENGTH.match(text, end)
     if length:
         end = length.end()
-    if (what is address_search.What.IPV6 or length
+    # Four numbers with dots may also be a version: only what stands around
+    # them tells which.
+    if (kind is address_search.Kind.IPV6 or length
             or _HAS_PORT.match(text, end) or _SAYS_ADDRESS.search(before)):
         return Identifier(start, end, Form.IP)
     if _SAYS_VERSION.search(before):

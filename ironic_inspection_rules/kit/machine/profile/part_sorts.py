@@ -127,13 +127,15 @@ def literal(value: typing.Any) -> str:
     return str(value)
 
 
-def sorts(known: component.ComparedParts,
-          listed: Sequence[Sequence[component.PartItem]],
-          tolerated: component.Tolerance) -> list[PartSort]:
+def find(known: component.ComparedParts,
+         listed: Sequence[Sequence[component.PartItem]],
+         tolerated: component.Tolerance) -> list[PartSort]:
     """Return the sorts of parts that some machines have.
 
-    What all machines have is a sort as it is. Of what only some of them
-    have, one sort is made that accepts the parts of each.
+    A part that all machines have is a sort of its own. The parts that only
+    some of them have become one sort, which accepts any of them.
+
+    :param listed: the parts of each of the machines.
     """
     used = []
     for name in known.attributes:

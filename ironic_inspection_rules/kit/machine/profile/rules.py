@@ -192,7 +192,7 @@ def _other_parts(parts: component.ComparedParts,
     :param listed: the parts of each of the given machines.
     """
     name = parts.component
-    sorts = part_sorts.sorts(parts, listed, tolerated)
+    sorts = part_sorts.find(parts, listed, tolerated)
     for part_sort in sorts:
         counts = [part_sort.count(items) for items in listed]
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
