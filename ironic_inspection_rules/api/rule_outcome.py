@@ -28,7 +28,7 @@ from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import replay
 
@@ -138,7 +138,8 @@ def _not_there(node: Any, uuid: str, run: Any, is_later: bool
         'node': node.name or node.uuid})
 
 
-def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
+def _recorded(phases: Mapping[str, phase_record.Record], uuid: str
+              ) -> Answer | None:
     """Return what the run keeps of a rule, if anything."""
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):
@@ -147,7 +148,7 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
                     continue
                 answer: Answer = {
                     'phase': phase,
-                    'matched': record.was_matched(kind, rule)}
+                    'matched': phase_record.was_matched(kind, rule)}
                 answer.update(recorded_rule.read(rule).described(_described))
                 if not kept['saved']:
                     answer['reason'] = _('Nothing of this was saved.')
@@ -155,7 +156,7 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
     return None
 
 
-def _described(rule: record.Record) -> Answer:
+def _described(rule: phase_record.Record) -> Answer:
     """Return the members of the answer that the record of a run has."""
     answer = {name: rule.get(name)
               for name in ('conditions', 'actions', 'error')}

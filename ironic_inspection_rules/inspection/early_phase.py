@@ -8,7 +8,7 @@ its own or, with durable inspection, in the checkpoints of the request. It is
 JSON data:
 
 ``record``
-    See :mod:`.runs.record`.
+    See :mod:`.runs.phase_record`.
 ``places``
     See :func:`.recorded_rule.places_of`.
 ``found``
@@ -37,7 +37,7 @@ from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.runs import history
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 
 LOG = log.getLogger(__name__)
@@ -80,7 +80,7 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     back = None
     if keep_history:
         back = _way_back(plugin_data, found, rules.revision)
-    return {'record': record.of_phase(outcome, seconds),
+    return {'record': phase_record.of_phase(outcome, seconds),
             'places': recorded_rule.places_of(outcome), 'found': back}
 
 

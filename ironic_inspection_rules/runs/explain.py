@@ -8,7 +8,7 @@ import typing
 
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.runs import recorded_rule
 
@@ -16,7 +16,7 @@ Place = recorded_change.RecordedPlace
 
 RunRecord = tuple[
     typing.Any,
-    collections.abc.Mapping[str, record.Record],
+    collections.abc.Mapping[str, phase_record.Record],
     collections.abc.Mapping[str, recorded_rule.Places],
 ]
 """The caller's name of a run, its records by phase, and the places of its
@@ -28,7 +28,7 @@ class SettingChange:
     """The change that last set a value.
 
     ``run`` is the caller's name of the run. ``rule`` and ``change`` are of
-    its record (:mod:`.record`); of a withheld rule there is no change.
+    its record (:mod:`.phase_record`); of a withheld rule there is no change.
     ``place`` is where the value was after the change: an item of a list moves
     if one before it is removed later.
     ``uncertain`` are the UUIDs of rules that ran later and may have set it,
@@ -37,8 +37,8 @@ class SettingChange:
 
     run: typing.Any
     phase: str
-    rule: record.Record
-    change: record.Record | None
+    rule: phase_record.Record
+    change: phase_record.Record | None
     place: Place
     uncertain: tuple[str, ...]
 

@@ -2,7 +2,7 @@
 
 """A change of a kept run: which values it set, and what it made of them.
 
-A change is a mapping of the record of a run (:mod:`.record`).
+A change is a mapping of the record of a run (:mod:`.phase_record`).
 """
 
 import collections.abc
@@ -12,7 +12,7 @@ import typing
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import working_copy
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import shortening
 
 CAPABILITIES = ('properties', 'capabilities')
@@ -35,7 +35,7 @@ class RecordedPlace:
     alias: str | None = None
 
 
-def sets(change: record.Record, place: RecordedPlace) -> bool:
+def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     """Check if a change set the value at a place, or removed it.
 
     :param place: where the value is after the change.
@@ -59,7 +59,7 @@ def sets(change: record.Record, place: RecordedPlace) -> bool:
     return not data_path.same(before, after)
 
 
-def confirms(change: record.Record, place: RecordedPlace) -> bool:
+def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
     """Check if an action set a value, or a part of it, as it was already."""
     return _is_of(change, place) and _are_related(_path(change), place.path)
 
@@ -91,7 +91,8 @@ def _are_related(written: data_path.Path, asked: data_path.Path) -> bool:
     return True
 
 
-def place_before(change: record.Record, place: RecordedPlace) -> RecordedPlace:
+def place_before(change: phase_record.Record, place: RecordedPlace
+                 ) -> RecordedPlace:
     """Return where a value was before a change that did not set it.
 
     :param place: where it is after the change. It is another one if an item
@@ -105,7 +106,7 @@ def place_before(change: record.Record, place: RecordedPlace) -> RecordedPlace:
     return dataclasses.replace(place, path=tuple(path))
 
 
-def still_holds(change: record.Record, place: RecordedPlace,
+def still_holds(change: phase_record.Record, place: RecordedPlace,
                 present: typing.Any) -> bool | None:
     """Check if a value is still what the change made it.
 
@@ -171,7 +172,8 @@ class _Item(typing.NamedTuple):
     asked: int
 
 
-def _item_of_list(change: record.Record, place: RecordedPlace) -> _Item | None:
+def _item_of_list(change: phase_record.Record, place: RecordedPlace
+                  ) -> _Item | None:
     """Return the item that a place is in, if one of its list was removed."""
     if 'left' not in change or not _is_of(change, place):
         return None
@@ -185,7 +187,7 @@ def _item_of_list(change: record.Record, place: RecordedPlace) -> _Item | None:
     return _Item(depth, int(token), asked)
 
 
-def _is_of(change: record.Record, place: RecordedPlace) -> bool:
+def _is_of(change: phase_record.Record, place: RecordedPlace) -> bool:
     if place.alias is not None and 'port' in change:
         # Another port may have had its address before.
         return bool(place.alias == f'port {change["port"]}')
@@ -203,7 +205,7 @@ def _is_interface(place: RecordedPlace) -> bool:
     return place.path[0].endswith('_interface')
 
 
-def _part_may_hold(change: record.Record, place: RecordedPlace,
+def _part_may_hold(change: phase_record.Record, place: RecordedPlace,
                    present: typing.Any) -> bool:
     """Check if a part of a value may still be what a change made it.
 
@@ -228,13 +230,14 @@ def _part_may_hold(change: record.Record, place: RecordedPlace,
     return data_path.same(made, look_up(present, place.path, path))
 
 
-def _path(change: record.Record) -> data_path.Path:
+def _path(change: phase_record.Record) -> data_path.Path:
     """Return where a change was, with the index of an appended item."""
     path: str = change.get('at') or change['path']
     return data_path.parse(path)
 
 
-def _at(change: record.Record, place: RecordedPlace, side: str) -> typing.Any:
+def _at(change: phase_record.Record, place: RecordedPlace, side: str
+        ) -> typing.Any:
     """Return what was at a place before or after a change.
 
     :param place: that of the change, or one below it.

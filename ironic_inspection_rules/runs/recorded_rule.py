@@ -14,14 +14,14 @@ import typing
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_change
 
 Places = dict[str, list[list[str]] | None]
 """What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
 the rule; None where they are too many to be kept."""
 
-Describe = typing.Callable[[record.Record], disclosure.Entry]
+Describe = typing.Callable[[phase_record.Record], disclosure.Entry]
 
 
 class Trail(typing.NamedTuple):
@@ -33,7 +33,7 @@ class Trail(typing.NamedTuple):
     """
 
     place: recorded_change.RecordedPlace
-    change: record.Record | None = None
+    change: phase_record.Record | None = None
     is_set: bool = False
     is_open: bool = False
 
@@ -41,7 +41,7 @@ class Trail(typing.NamedTuple):
 class RecordedRule:
     """A rule in the record of a phase."""
 
-    def __init__(self, fields: record.Record) -> None:
+    def __init__(self, fields: phase_record.Record) -> None:
         self._fields = fields
 
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
@@ -75,7 +75,7 @@ class WithheldRule(RecordedRule):
     :param places: those that it set, None where these are not kept.
     """
 
-    def __init__(self, fields: record.Record,
+    def __init__(self, fields: phase_record.Record,
                  places: list[list[str]] | None) -> None:
         super().__init__(fields)
         self._places = places
@@ -91,7 +91,8 @@ class WithheldRule(RecordedRule):
                 disclosure.WITHHELD: True}
 
 
-def read(fields: record.Record, places: Places | None = None) -> RecordedRule:
+def read(fields: phase_record.Record, places: Places | None = None
+         ) -> RecordedRule:
     """Read a rule of the record of a phase.
 
     :param places: those of the sensitive rules of the phase.
@@ -104,23 +105,23 @@ def read(fields: record.Record, places: Places | None = None) -> RecordedRule:
 def places_of(outcome: runner.PhaseOutcome) -> Places:
     """Return the places that the sensitive rules of a phase set."""
     places: Places = {}
-    room = collections.defaultdict[str, record.Room](record.Room)
+    room = collections.defaultdict[str, phase_record.Room](phase_record.Room)
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
-        path = data_path.pointer(record.moved(change))
+        path = data_path.pointer(phase_record.moved(change))
         # All or none: what is left out would pass for another rule's.
         if not room[uuid].take(path):
             places[uuid] = None
         of_rule = places.setdefault(uuid, [])
         if of_rule is not None:
-            of_rule.append([record.object_of(change), path])
+            of_rule.append([phase_record.object_of(change), path])
     return places
 
 
-def for_readers(phases: Mapping[str, record.Record],
+def for_readers(phases: Mapping[str, phase_record.Record],
                 places: Mapping[str, Places], open_rules: Container[str]
-                ) -> tuple[dict[str, record.Record], dict[str, Places]]:
+                ) -> tuple[dict[str, phase_record.Record], dict[str, Places]]:
     """Return the records of a run as anybody may see them.
 
     Rules that became sensitive or are not known any more are withheld.
@@ -130,31 +131,31 @@ def for_readers(phases: Mapping[str, record.Record],
     :param open_rules: the UUIDs of rules that are known and not sensitive.
     :returns: the records and the places of all rules that are withheld.
     """
-    disclosed: dict[str, record.Record] = {}
+    disclosed: dict[str, phase_record.Record] = {}
     all_places = dict(places)
     for phase, kept in phases.items():
-        phase_record = dict(kept)
+        for_phase = dict(kept)
         phase_places = dict(places.get(phase, {}))
-        for kind in record.KINDS:
-            phase_record[kind] = []
+        for kind in phase_record.KINDS:
+            for_phase[kind] = []
             for rule in kept[kind]:
                 if not _is_to_be_withheld(rule, open_rules):
-                    phase_record[kind].append(rule)
+                    for_phase[kind].append(rule)
                     continue
-                phase_record[kind].append({
+                for_phase[kind].append({
                     'uuid': rule['uuid'],
-                    record.MATCHED: record.was_matched(kind, rule),
+                    phase_record.MATCHED: phase_record.was_matched(kind, rule),
                     disclosure.WITHHELD: True,
                 })
                 # Who looks for the rule that set a value still finds it.
                 phase_places[rule['uuid']] = _places(rule)
-        disclosed[phase] = phase_record
+        disclosed[phase] = for_phase
         if phase_places:
             all_places[phase] = phase_places
     return disclosed, all_places
 
 
-def _is_to_be_withheld(rule: record.Record, open_rules: Container[str]
+def _is_to_be_withheld(rule: phase_record.Record, open_rules: Container[str]
                        ) -> bool:
     """Return whether a rule is to be withheld that was not when it ran."""
     if rule.get(disclosure.WITHHELD):
@@ -163,13 +164,13 @@ def _is_to_be_withheld(rule: record.Record, open_rules: Container[str]
     return not is_built_in and rule['uuid'] not in open_rules
 
 
-def _places(rule: record.Record) -> list[list[str]]:
+def _places(rule: phase_record.Record) -> list[list[str]]:
     """Return the places of all that a rule has set."""
     changes = [*rule['changes'], *rule.get('confirmed', ())]
     return [_place(change) for change in changes]
 
 
-def _place(change: record.Record) -> list[str]:
+def _place(change: phase_record.Record) -> list[str]:
     """Return the place of a recorded change, as :func:`places_of` has it."""
     name: str = change['object']
     if 'port' in change:

@@ -23,7 +23,7 @@ from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.runs import history
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 
 LOG = log.getLogger(__name__)
@@ -53,7 +53,8 @@ class RunRecorder:
     started_at: datetime.datetime = dataclasses.field(
         default_factory=timeutils.utcnow)
     revision: int | None = None
-    phases: dict[str, record.Record] = dataclasses.field(default_factory=dict)
+    phases: dict[str, phase_record.Record] = dataclasses.field(
+        default_factory=dict)
     places: dict[str, recorded_rule.Places] = dataclasses.field(
         default_factory=dict)
     errors: dict[str, Data] = dataclasses.field(default_factory=dict)
@@ -61,7 +62,7 @@ class RunRecorder:
     def add(self, phase: str, outcome: runner.PhaseOutcome, seconds: float,
             saved: bool = True) -> None:
         """Note what the rules of a phase did."""
-        self.phases[phase] = record.of_phase(outcome, seconds, saved)
+        self.phases[phase] = phase_record.of_phase(outcome, seconds, saved)
         places = recorded_rule.places_of(outcome)
         if places:
             self.places[phase] = places
@@ -76,14 +77,14 @@ class RunRecorder:
             'text': str(error), 'op': error.op, 'saving': saving,
             'limit': isinstance(error.__cause__, exceptions.BudgetExceeded)}
 
-    def checkpoint(self, phase: str) -> record.Record:
+    def checkpoint(self, phase: str) -> phase_record.Record:
         """Return what a later attempt needs to know of a phase."""
         earlier = dict(self.phases)
         this_record = earlier.pop(phase, None)
         return {'revision': self.revision, 'record': this_record,
                 'places': self.places, 'earlier': earlier}
 
-    def take_up(self, phase: str, saved: record.Record | None) -> None:
+    def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
         """Note a phase that an earlier attempt has done.
 
         :param saved: its :meth:`checkpoint`, None if there is none.

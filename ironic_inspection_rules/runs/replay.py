@@ -26,7 +26,7 @@ from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.runs import document_patch
 from ironic_inspection_rules.runs import history
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 
 SAME, DIFFERENT, INCOMPARABLE = 'same', 'different', 'incomparable'
 
@@ -152,7 +152,7 @@ class Past:
         now = None
         if end.outcome.error:
             now = str(end.outcome.error)
-        again = record.of_phase(end.outcome, 0.0)
+        again = phase_record.of_phase(end.outcome, 0.0)
         if then == now and _essence(kept) == _essence(again):
             return None
         if error and then != now and error['limit']:
@@ -174,8 +174,8 @@ class Past:
             'phase': phase, 'what': '; '.join(differences)}
 
 
-def _differences_of_matches(kept: record.Record, outcome: runner.PhaseOutcome
-                            ) -> list[str]:
+def _differences_of_matches(kept: phase_record.Record,
+                            outcome: runner.PhaseOutcome) -> list[str]:
     """Return a sentence for each rule that matched only then, or only now."""
     then = {rule['uuid'] for rule in kept['rules']}
     now = {rule.rule.uuid for rule in outcome.traces if rule.matched}
@@ -274,16 +274,16 @@ def nature(error: exceptions.RuleError | None) -> typing.Any:
     return error and (type(error), error.op, error.reason)
 
 
-def _essence(phase: record.Record) -> typing.Any:
+def _essence(phase: phase_record.Record) -> typing.Any:
     """Return what the rules of a phase did, without times and reasons."""
     essence = {}
-    for kind in record.KINDS:
+    for kind in phase_record.KINDS:
         essence[kind] = [_without_reasons(rule) for rule in phase[kind]]
     # As it comes back from the database: a tuple is a list there.
     return json.loads(json.dumps(essence, default=str))
 
 
-def _without_reasons(rule: record.Record) -> record.Record:
+def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
     # A sensitive rule has no conditions, most rules have no actions with some.
     conditions = [
         (condition['op'], condition['result'])

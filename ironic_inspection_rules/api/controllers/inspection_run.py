@@ -25,7 +25,7 @@ from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.runs import explain as run_explain
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_change
 
 RESOURCE = 'inspection_runs'
@@ -135,7 +135,7 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
 
 def _describe(setting: run_explain.SettingChange,
               place: recorded_change.RecordedPlace, present: Any,
-              rule: record.Record) -> Answer:
+              rule: phase_record.Record) -> Answer:
     """Return the answer for the change that set a value.
 
     :param place: where the value is now.

@@ -14,7 +14,7 @@ from ironic_inspection_rules.engine.run import difference
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.tests.unit import base
 
 CANARY = 'c4n4ry'
@@ -44,7 +44,7 @@ def does(op, *args, **fields):
 
 def told(outcome):
     """Return all that anybody is told of it."""
-    of_phase = record.of_phase(runner.PhaseOutcome(
+    of_phase = phase_record.of_phase(runner.PhaseOutcome(
         outcome.traces, outcome.error, outcome.audited), 0)
     summaries = [made.summary() for made in outcome.traces]
     return json.dumps([outcome.as_dict(), of_phase, summaries,

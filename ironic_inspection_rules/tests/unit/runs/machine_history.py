@@ -12,7 +12,7 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit.runs import written_machine
 
@@ -156,7 +156,7 @@ class History:
             events = len(self.model.events)
             actions = self._fill(written, number, phase)
             outcome, roots = self._carry_out(written, before)
-            phases[phase] = json.loads(json.dumps(record.of_phase(
+            phases[phase] = json.loads(json.dumps(phase_record.of_phase(
                 outcome, 0)))
             places[phase] = recorded_rule.places_of(outcome)
             if actions is None:

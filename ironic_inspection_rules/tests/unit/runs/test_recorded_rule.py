@@ -5,7 +5,7 @@
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run.secrecy import journal
-from ironic_inspection_rules.runs import record as run_record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_change
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit import base
@@ -61,7 +61,7 @@ class PlacesTestCase(base.TestCase):
         return runner.PhaseOutcome((), journal=made)
 
     def test_places_of_a_sensitive_rule_take_room(self):
-        self.patch(run_record, 'LONGEST_RECORD', 100)
+        self.patch(phase_record, 'LONGEST_RECORD', 100)
         self.assertEqual({'s': None}, recorded_rule.places_of(
             self.of_sensitive('a' * 60, 'b' * 60, 'c')))
 
@@ -69,7 +69,7 @@ class PlacesTestCase(base.TestCase):
         for most, places in (
                 (4, [['node', f'/extra/{name}'] for name in 'abcd']),
                 (3, None)):
-            self.patch(run_record, 'MOST_CHANGES', most)
+            self.patch(phase_record, 'MOST_CHANGES', most)
             self.assertEqual({'s': places},
                              recorded_rule.places_of(self.of_sensitive(*'abcd')))
 

@@ -14,7 +14,7 @@ from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import replay
 from ironic_inspection_rules.tests.unit import base
 
@@ -59,7 +59,7 @@ class ReplayTestCase(base.TestCase):
             target = working_copy.WorkingCopy(facts)
             outcome = runner.run(plans[phase], target, facts.scope, keep=True)
             error = outcome.error
-            document['phases'][phase] = record.of_phase(outcome, 0.5)
+            document['phases'][phase] = phase_record.of_phase(outcome, 0.5)
             document['facts'][phase] = {
                 'node': facts.node, 'ports': list(facts.ports),
                 'port_groups': [], 'inventory': [],

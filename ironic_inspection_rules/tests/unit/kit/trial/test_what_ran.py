@@ -17,7 +17,7 @@ from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.tests.unit import base
 
 COUNT = int(os.environ.get('IR_COUNTED', '300'))
@@ -271,7 +271,8 @@ class WhatRanTestCase(base.TestCase):
         for seed in range(COUNT):
             written, _rules, machines = self.generate(seed)
             for tried in machines:
-                kept = json.loads(json.dumps(record.of_phase(tried.kept, 0)))
+                kept = json.loads(json.dumps(
+                    phase_record.of_phase(tried.kept, 0)))
                 by_uuid = {rule['uuid']: (kind, rule)
                            for kind in ('rules', 'audit')
                            for rule in kept[kind]}
@@ -279,7 +280,7 @@ class WhatRanTestCase(base.TestCase):
                     kind, told = by_uuid.get(rule['uuid'], ('rules', None))
                     matched = rule['uuid'] in tried.states
                     self.assertIs(matched, told is not None and (
-                        record.was_matched(kind, told)), (seed, rule))
+                        phase_record.was_matched(kind, told)), (seed, rule))
                     if matched and not rule['sensitive']:
                         self.assert_kept(rule, tried, told)
 

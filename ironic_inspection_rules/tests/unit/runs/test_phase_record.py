@@ -9,7 +9,7 @@ from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import trace
-from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import shortening
 from ironic_inspection_rules.tests.unit import base
@@ -30,7 +30,7 @@ class RecordTestCase(base.TestCase):
             rule, True, (reasons.ConditionResult('eq', True, reason),),
             (trace.ActionTrace('set-attribute', changes),), error)
         audits = fields.get('mode') == 'audit'
-        return record.of_phase(runner.PhaseOutcome(
+        return phase_record.of_phase(runner.PhaseOutcome(
             () if audits else (told,), audited=(told,) if audits else ()), 1)
 
     def test_secrets_are_hidden_that_rules_may_see(self):
@@ -48,7 +48,7 @@ class RecordTestCase(base.TestCase):
                          mapping['after'])
 
     def test_what_is_too_much_is_left_out(self):
-        self.patch(record, 'LONGEST_RECORD', 26)
+        self.patch(phase_record, 'LONGEST_RECORD', 26)
         made = self.record(*[
             engine_change.Change('node', 'add', f'/extra/{name}', 'x' * 8)
             for name in 'abcd'])
@@ -58,7 +58,7 @@ class RecordTestCase(base.TestCase):
         self.assertEqual(2, made['left_out'])
 
     def test_paths_take_room_and_none_is_cut(self):
-        self.patch(record, 'LONGEST_RECORD', 100)
+        self.patch(phase_record, 'LONGEST_RECORD', 100)
         changes = [engine_change.Change('node', 'remove', path) for path in (
             '/' + 'x' * 60, '/' + 'y' * 60, '/' + 'z' * 30)]
         made = self.record(*changes)
@@ -78,7 +78,7 @@ class RecordTestCase(base.TestCase):
 
     def written(self, *actions):
         """Make the record of a rule that runs after another one."""
-        return record.of_phase(self.run_actions(*actions), 0)['rules'][1]
+        return phase_record.of_phase(self.run_actions(*actions), 0)['rules'][1]
 
     def test_items_of_lists_are_told_by_their_index(self):
         made = self.written(
@@ -101,7 +101,7 @@ class RecordTestCase(base.TestCase):
         made = self.written(same, ('set-plugin-data', ['/x', 1]))
         self.assertNotIn('earlier', made['confirmed'][0])
         # The first one is of the rule before it.
-        self.patch(record, 'MOST_CHANGES', 2)
+        self.patch(phase_record, 'MOST_CHANGES', 2)
         made = self.written(gone, gone, ('unset-plugin-data', ['/l/1']), same)
         self.assertEqual([1], [each['earlier']
                                for each in made['confirmed']])
@@ -118,7 +118,7 @@ class RecordTestCase(base.TestCase):
             ('unset-plugin-data', ['/l/1']),
             ('unset-plugin-data', ['/m']),
             ('set-port-attribute', ['p', '/extra/a', 1]), sensitive=True)
-        made = record.of_phase(outcome, 0)['rules'][1]
+        made = phase_record.of_phase(outcome, 0)['rules'][1]
         self.assertEqual({'uuid': made['uuid'], 'matched': True,
                           'withheld': True}, made)
         # All items behind the one that is removed move.
@@ -130,11 +130,11 @@ class RecordTestCase(base.TestCase):
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])
         for saved in (True, False):
-            self.assertIs(saved, record.of_phase(
+            self.assertIs(saved, phase_record.of_phase(
                 runner.PhaseOutcome(()), 1, saved)['saved'])
 
     def test_no_more_changes_than_so_many(self):
-        self.patch(record, 'MOST_CHANGES', 1)
+        self.patch(phase_record, 'MOST_CHANGES', 1)
         change = engine_change.Change('node', 'add', '/extra/a', 1)
         self.assertEqual(2, self.record(change, change, change)['left_out'])
 
@@ -144,7 +144,7 @@ class RecordTestCase(base.TestCase):
         self.assertEqual(1, self.record(*[change] * 10_001)['left_out'])
 
     def test_what_was_not_there_takes_no_room(self):
-        self.patch(record, 'LONGEST_RECORD', 26)
+        self.patch(phase_record, 'LONGEST_RECORD', 26)
         made = self.record(*[
             engine_change.Change('node', op, '/extra/a', value, before)
             for op, value, before in (('add', 'x' * 9, None),
@@ -159,8 +159,8 @@ class RecordTestCase(base.TestCase):
     def test_it_tells_of_an_audit_whether_it_matched(self):
         audited, = self.record(mode='audit')['audit']
         self.assertIs(True, audited['matched'])
-        self.assertTrue(record.was_matched('audit', audited))
-        self.assertFalse(record.was_matched('audit', {
+        self.assertTrue(phase_record.was_matched('audit', audited))
+        self.assertFalse(phase_record.was_matched('audit', {
             **audited, 'matched': False}))
 
     def test_reasons_and_errors_are_cut(self):
