@@ -31,8 +31,8 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import checkpoint
-from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
@@ -67,7 +67,8 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     outcome = runner.run(rules.plans(model.EARLY), target, keep=True,
                          limits=limits.of(model.EARLY))
     seconds = time.perf_counter() - started
-    keeping.phase_ended(model.EARLY, outcome, seconds, None, outcome.error)
+    rule_counter.phase_ended(model.EARLY, outcome, seconds, None,
+                             outcome.error)
     if outcome.error:
         LOG.info('The machine with %(machine)s is refused: %(error)s',
                  {'machine': _machine(inventory), 'error': outcome.error})

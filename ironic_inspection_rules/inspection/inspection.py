@@ -26,8 +26,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
@@ -214,7 +214,7 @@ class Inspection:
         except db_exc.DBError as exc:
             # The inspection must not fail for that.
             recorder.warn_of_loss(self.task.node, exc)
-        keeping.clean()
+        rule_counter.clean()
 
     def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,
                         session: Any) -> None:
@@ -295,7 +295,7 @@ class Inspection:
             error = exc
             self.run.note_error(phase, error, saving=True)
             self.run.add(phase, outcome, seconds, saved=False)
-        keeping.phase_ended(phase, outcome, seconds, node.uuid, error)
+        rule_counter.phase_ended(phase, outcome, seconds, node.uuid, error)
         if error:
             raise ironic_exception.HardwareInspectionFailure(
                 error=str(error)) from error

@@ -23,7 +23,7 @@ from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
@@ -153,7 +153,7 @@ class WorkerService:
         """Wait until all deliveries are done."""
         for thread in self._threads:
             thread.join()
-        keeping.counter().flush()
+        rule_counter.counter().flush()
 
     def _supervise(self, run: Callable[[], None]) -> None:
         """Run a function until the service stops; restart it if it fails."""

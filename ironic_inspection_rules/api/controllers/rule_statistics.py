@@ -8,7 +8,7 @@ from typing import Any
 from ironic import api
 
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.rule_set import repository
@@ -26,7 +26,7 @@ QUERY = {'fields': request.fields(FIELDS),
 def get(query: dict[str, Any]) -> dict[str, Any]:
     """List the statistics of all rules, in the order they run in."""
     # What this process has counted is not in the database yet.
-    keeping.counter().flush()
+    rule_counter.counter().flush()
     context = api.request.context
     counts_by_uuid = {}
     for counts in rule_statistics.RuleStatistics.list(context):

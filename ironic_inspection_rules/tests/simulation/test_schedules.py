@@ -60,7 +60,7 @@ class SimulationTestCase(base.IronicTestCase):
                 ('ironic_inspection_rules.inspection.start.rules',
                  lambda: rules),
                 # Statistics are written by a timer, outside the scheduler.
-                ('ironic_inspection_rules.inspection.keeping.counter',
+                ('ironic_inspection_rules.inspection.rule_counter.counter',
                  lambda: types.SimpleNamespace(count=lambda *args: None)),
                 ('ironic.common.inspection_rules.engine.apply_rules',
                  lambda task, inventory, plugin_data,

@@ -123,7 +123,7 @@ class Application(fixtures.Fixture):
         # What one test counts is not written into the database of the next.
         counter = statistics.RuleCounter(lambda rows: None, period=3600)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.keeping.counter',
+            'ironic_inspection_rules.inspection.rule_counter.counter',
             lambda: counter))
         start.rules.cache_clear()
         self.addCleanup(start.rules.cache_clear)

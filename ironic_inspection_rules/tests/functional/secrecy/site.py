@@ -23,7 +23,7 @@ from ironic.conf import CONF
 from oslo_config import fixture as config_fixture
 import webob
 
-from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import service
@@ -79,7 +79,7 @@ class Site(fixtures.Fixture):
                  lambda flush: None)):
             self.useFixture(fixtures.MonkeyPatch(name, value))
         # Tests have another one in its place.
-        make_counter = keeping.counter.__wrapped__
+        make_counter = rule_counter.counter.__wrapped__
         self.app = self.useFixture(application.Application({
             'DEFAULT': {'auth_strategy': 'keystone',
                         'notification_level': 'debug'},
@@ -91,7 +91,7 @@ class Site(fixtures.Fixture):
                 'mask_secrets': self.mask_secrets}})).app
         self.counter = make_counter()
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.keeping.counter',
+            'ironic_inspection_rules.inspection.rule_counter.counter',
             lambda: self.counter))
         self._serve_agent()
         self._admin = context.get_admin_context()

@@ -15,7 +15,7 @@ from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.inspection import inspection
-from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
@@ -83,7 +83,7 @@ class GlueTestCase(base.IronicTestCase):
         self.counted = []
         counter = statistics.RuleCounter(self.counted.extend, period=3600)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.keeping.counter',
+            'ironic_inspection_rules.inspection.rule_counter.counter',
             lambda: counter))
         self.task = self.make_task(name='one')
 
@@ -103,7 +103,7 @@ class GlueTestCase(base.IronicTestCase):
 
     def count(self):
         """Return what was counted, by the UUID of the rule."""
-        keeping.counter().flush()
+        rule_counter.counter().flush()
         return {row['rule_uuid']: row for row in self.counted}
 
     def runs(self):
