@@ -67,7 +67,7 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     outcome = runner.run(rules.plans(model.EARLY), target, keep=True,
                          limits=limits.of(model.EARLY))
     seconds = time.perf_counter() - started
-    rule_counter.phase_ended(model.EARLY, outcome, seconds, None,
+    rule_counter.count_phase(model.EARLY, outcome, seconds, None,
                              outcome.error)
     if outcome.error:
         LOG.info('The machine with %(machine)s is refused: %(error)s',

@@ -26,6 +26,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import history_cleaner
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import saving
@@ -214,7 +215,7 @@ class Inspection:
         except db_exc.DBError as exc:
             # The inspection must not fail for that.
             recorder.warn_of_loss(self.task.node, exc)
-        rule_counter.clean()
+        history_cleaner.clean()
 
     def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,
                         session: Any) -> None:
@@ -295,7 +296,7 @@ class Inspection:
             error = exc
             self.run.note_error(phase, error, saving=True)
             self.run.add(phase, outcome, seconds, saved=False)
-        rule_counter.phase_ended(phase, outcome, seconds, node.uuid, error)
+        rule_counter.count_phase(phase, outcome, seconds, node.uuid, error)
         if error:
             raise ironic_exception.HardwareInspectionFailure(
                 error=str(error)) from error

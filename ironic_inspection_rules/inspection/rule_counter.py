@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a process keeps besides runs: statistics, and no history too old."""
+"""The counter of this process: how often rules ran, matched and failed."""
 
 import functools
 
 from ironic.common import context as ironic_context
 from ironic.conf import CONF
-from oslo_db import exception as db_exc
-from oslo_log import log
 
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.patches import conductor
-from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.runs import statistics
-
-LOG = log.getLogger(__name__)
 
 
 @functools.cache
@@ -39,7 +34,7 @@ def _write(rows: list[statistics.Row]) -> None:
     metrics.send_rules(rows)
 
 
-def phase_ended(phase: str, outcome: runner.PhaseOutcome, seconds: float,
+def count_phase(phase: str, outcome: runner.PhaseOutcome, seconds: float,
                 node_uuid: str | None, error: Exception | None = None) -> None:
     """Add a phase to statistics and metrics.
 
@@ -48,15 +43,3 @@ def phase_ended(phase: str, outcome: runner.PhaseOutcome, seconds: float,
     """
     counter().count(outcome, node_uuid, error)
     metrics.send_phase(phase, error is None, seconds)
-
-
-_CLEANER = history.Cleaner()
-
-
-def clean() -> None:
-    """Remove some of the history that is too old."""
-    try:
-        _CLEANER.clean(CONF.inspection_rules.keep_history)
-    except db_exc.DBError as exc:
-        LOG.warning('Old inspections are not removed from the history: %s',
-                    exc)

@@ -25,7 +25,7 @@ from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import rule_counter
+from ironic_inspection_rules.inspection import history_cleaner
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -111,7 +111,7 @@ class DeliveryTask(task_manager.TaskManager):
             ended = self._end(consume, None)
         # The fence would refuse this, as the node is not locked any more.
         with fence.suspended():
-            rule_counter.clean()
+            history_cleaner.clean()
         return ended
 
     @transaction.retried

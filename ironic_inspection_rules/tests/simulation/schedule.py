@@ -13,7 +13,7 @@ import tenacity
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.inspection import rule_counter
+from ironic_inspection_rules.inspection import history_cleaner
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import history
@@ -101,7 +101,7 @@ class Schedule:
                     (watchdog, 'threading', threading),
                     (watchdog, 'time', time),
                     (history, 'time', time),
-                    (rule_counter, '_CLEANER', history.Cleaner()),
+                    (history_cleaner, '_CLEANER', history.Cleaner()),
                     (maintenance, 'threading', threading),
                     (election, 'threading', threading),
                     (election, 'time', time),

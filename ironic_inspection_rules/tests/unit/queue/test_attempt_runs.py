@@ -146,7 +146,7 @@ class InspectionTestCase(RunOfRequestTestCase):
 
     def test_what_is_old_is_removed_once_the_node_is_unlocked(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.rule_counter._CLEANER',
+            'ironic_inspection_rules.inspection.history_cleaner._CLEANER',
             history.Cleaner()))
         digest = content.store({'inventory': {'cpu': 1}})
         with transaction.writer() as session:
