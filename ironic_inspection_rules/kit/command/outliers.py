@@ -7,10 +7,10 @@ import argparse
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.command import peer_arguments
+from ironic_inspection_rules.kit.machine.outliers import peer_files
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.kit.trial import outliers
 
 EXIT_ERROR = 1
 
@@ -36,7 +36,7 @@ class Outliers(arguments.FileCommand):
         paths = machine_test.find_inventories(parsed_args.inventories)
         problems: list[str] = []
         with progress.steps(len(paths)) as advance:
-            found = outliers.compare(
+            found = peer_files.compare(
                 paths, parsed_args.by, parsed_args.min_peers, advance,
                 problems.append)
         found = found.without(parsed_args.ignore)
@@ -58,6 +58,6 @@ class Outliers(arguments.FileCommand):
                ) -> None:
         """Write rules for machines like those that are not odd."""
         with progress.steps(found.normal) as advance:
-            written = outliers.learn(found, parsed_args.by, advance)
+            written = peer_files.learn(found, parsed_args.by, advance)
         arguments.write(parsed_args.learn, peer_arguments.rules(written),
                         self.app.stdout)

@@ -18,8 +18,8 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.rule_set import repository
 
 TRUE = 'true'
@@ -364,7 +364,7 @@ class WatchedTable(table.Table):
 
 
 def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
-            paths: typing.Sequence[str], advance: walk.Advance,
+            paths: typing.Sequence[str], advance: file_work.Advance,
             tables: table.Tables = machine_test.NO_TABLES) -> Coverage:
     """Try rules on machines from files, on all processors.
 
@@ -372,13 +372,13 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
     """
     total = Coverage(rules, tables)
     prepare = functools.partial(_prepare, rules, tables, nodes)
-    for coverage in walk.in_chunks(paths, prepare, advance):
+    for coverage in file_work.in_chunks(paths, prepare, advance):
         total.add(coverage)
     return total
 
 
 def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
-             nodes: machine_test.Nodes) -> walk.Work[Coverage]:
+             nodes: machine_test.Nodes) -> file_work.Work[Coverage]:
     """Compile the rules in a process, and return what counts there."""
     noted: set[tuple[str, str]] = set()
     watched = {name: WatchedTable(rows, noted)

@@ -9,8 +9,8 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.machine import table_comparison
 from ironic_inspection_rules.rule_file import document
 
@@ -26,7 +26,7 @@ class _Chunk(typing.NamedTuple):
 
 
 def compare(expected: table.Table, nodes: machine_test.Nodes,
-            paths: Sequence[str], advance: walk.Advance,
+            paths: Sequence[str], advance: file_work.Advance,
             complain: Callable[[str], typing.Any], by: str | None = None
             ) -> list[table_comparison.Finding]:
     """Compare machines with the rows of a table.
@@ -40,7 +40,7 @@ def compare(expected: table.Table, nodes: machine_test.Nodes,
     files = [path for path in paths if path != document.STDIN]
 
     def machines() -> Iterator[table_comparison.Seen]:
-        for chunk in walk.in_chunks(files, prepare, advance):
+        for chunk in file_work.in_chunks(files, prepare, advance):
             for problem in chunk.problems:
                 complain(problem)
             yield from chunk.seen
@@ -64,7 +64,7 @@ def rack_column(expected: table.Table) -> str | None:
 
 
 def _prepare(expected: table.Table, nodes: machine_test.Nodes,
-             by: str | None) -> walk.Work[_Chunk]:
+             by: str | None) -> file_work.Work[_Chunk]:
     """Return what looks at the machines of some files, in any process."""
     def work(paths: Sequence[str]) -> _Chunk:
         chunk = _Chunk([], [])

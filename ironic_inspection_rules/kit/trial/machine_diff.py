@@ -14,8 +14,8 @@ from ironic_inspection_rules.engine.run import difference
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.kit.trial import walk
 
 _LONGEST = 500
 
@@ -59,15 +59,15 @@ class SameTreatment(typing.NamedTuple):
 
 def compare(old: machine_test.RuleSet, new: machine_test.RuleSet,
             nodes: machine_test.Nodes, paths: Sequence[str],
-            advance: walk.Advance) -> Iterator[Treatment]:
+            advance: file_work.Advance) -> Iterator[Treatment]:
     """Try two sets of rules on machines from files, on all processors."""
     prepare = functools.partial(_prepare, old, new, nodes)
-    for treatments in walk.in_chunks(paths, prepare, advance):
+    for treatments in file_work.in_chunks(paths, prepare, advance):
         yield from treatments
 
 
 def _prepare(old: machine_test.RuleSet, new: machine_test.RuleSet,
-             nodes: machine_test.Nodes) -> walk.Work[list[Treatment]]:
+             nodes: machine_test.Nodes) -> file_work.Work[list[Treatment]]:
     """Compile the rules in a process, and return what tries them there."""
     old_plans = machine_test.compile_rules(old.rules, tables=old.tables)
     new_plans = machine_test.compile_rules(new.rules, tables=new.tables)

@@ -17,8 +17,8 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.machine import machine_file
-from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
@@ -272,7 +272,7 @@ can be pickled."""
 
 def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
             paths: typing.Sequence[str], extract: Extract,
-            advance: walk.Advance, explain: bool = True,
+            advance: file_work.Advance, explain: bool = True,
             tables: table.Tables = NO_TABLES
             ) -> typing.Iterator[typing.Any]:
     """Try rules on machines from files, on all processors.
@@ -283,13 +283,13 @@ def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
     """
     prepare = functools.partial(_prepare, rules, tables, nodes, extract,
                                 explain)
-    for chunk in walk.in_chunks(paths, prepare, advance):
+    for chunk in file_work.in_chunks(paths, prepare, advance):
         yield from chunk
 
 
 def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
              nodes: Nodes, extract: Extract, explain: bool
-             ) -> walk.Work[list[typing.Any]]:
+             ) -> file_work.Work[list[typing.Any]]:
     """Compile the rules in a process, and return what tries them there."""
     plans = compile_rules(rules, tables=tables)
 

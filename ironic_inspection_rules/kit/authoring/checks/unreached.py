@@ -16,8 +16,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
+from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
 
@@ -81,21 +81,21 @@ class Tried(typing.NamedTuple):
 
 
 def check_machines(rules: Sequence[checked_rule.CheckedRule],
-                   paths: Sequence[str], advance: walk.Advance,
+                   paths: Sequence[str], advance: file_work.Advance,
                    tables: table.Tables = machine_test.NO_TABLES) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
     Every machine is taken for a new node, and for one just discovered; scopes
     do not count. A rule behind one that fails the inspection is tried alone.
 
-    :param advance: see :func:`.walk.in_chunks`.
+    :param advance: see :func:`.file_work.in_chunks`.
     :param tables: those that the rules read.
     """
     active = [dataclasses.replace(subject.rule, scope=None, mode=model.ENFORCE)
               for subject in rules if subject.rule.mode != model.OFF]
     unmatched = {rule.uuid for rule in active}
     broken: list[Broken] = []
-    for matched, problems in walk.in_chunks(
+    for matched, problems in file_work.in_chunks(
             paths, functools.partial(_prepare, active, tables), advance):
         unmatched -= matched
         broken += problems
@@ -110,7 +110,7 @@ def check_machines(rules: Sequence[checked_rule.CheckedRule],
 
 
 def _prepare(rules: Sequence[model.Rule], tables: table.Tables
-             ) -> walk.Work[tuple[set[str], list[Broken]]]:
+             ) -> file_work.Work[tuple[set[str], list[Broken]]]:
     """Return what finds the UUIDs of the rules that match machines."""
     together = machine_test.compile_rules(rules, tables=tables)
     alone = {rule.uuid: machine_test.compile_rules([rule], tables=tables)

@@ -7,11 +7,11 @@ import functools
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.machine import machine_file
 from ironic_inspection_rules.kit.machine.outliers import norm_rules
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.machine.outliers import sketch
-from ironic_inspection_rules.kit.trial import walk
 from ironic_inspection_rules.rule_file import document
 
 
@@ -26,7 +26,7 @@ class _Drawn(typing.NamedTuple):
 
 
 def compare(paths: Sequence[str], by: Sequence[str], least: int,
-            advance: walk.Advance, complain: Callable[[str], typing.Any]
+            advance: file_work.Advance, complain: Callable[[str], typing.Any]
             ) -> peers.Result:
     """Compare machines with their peers.
 
@@ -38,7 +38,7 @@ def compare(paths: Sequence[str], by: Sequence[str], least: int,
     compared = peers.Peers(least)
     files = [path for path in paths if path != document.STDIN]
     prepare = functools.partial(_prepare, tuple(by))
-    chunks = walk.in_chunks(files, prepare, advance)
+    chunks = file_work.in_chunks(files, prepare, advance)
     for drawn in chunks:
         compared.add(drawn.sketches)
         for problem in drawn.problems:
@@ -52,7 +52,7 @@ def compare(paths: Sequence[str], by: Sequence[str], least: int,
     return compared.find()
 
 
-def learn(found: peers.Result, by: Sequence[str], advance: walk.Advance
+def learn(found: peers.Result, by: Sequence[str], advance: file_work.Advance
           ) -> list[dict[str, typing.Any]]:
     """Write rules for machines like those that are not odd.
 
@@ -64,21 +64,21 @@ def learn(found: peers.Result, by: Sequence[str], advance: walk.Advance
     # What was piped in cannot be read again.
     paths = [path for path in norms.machines if path != document.STDIN]
     prepare = functools.partial(_prepare_norms, tuple(by))
-    for chunk in walk.in_chunks(paths, prepare, advance):
+    for chunk in file_work.in_chunks(paths, prepare, advance):
         for path, reduced in chunk:
             norms.add(path, reduced)
     return norms.rules()
 
 
 def _prepare_norms(by: Sequence[str]
-                   ) -> walk.Work[list[tuple[str, norm_rules.Reduced]]]:
+                   ) -> file_work.Work[list[tuple[str, norm_rules.Reduced]]]:
     def work(paths: Sequence[str]) -> list[tuple[str, norm_rules.Reduced]]:
         return [(path, norm_rules.reduce(machine_file.load(path), by))
                 for path in paths]
     return work
 
 
-def _prepare(by: Sequence[str]) -> walk.Work[_Drawn]:
+def _prepare(by: Sequence[str]) -> file_work.Work[_Drawn]:
     def work(paths: Sequence[str]) -> _Drawn:
         # What the machines of a chunk share is sent once.
         shared = sketch.Shared()

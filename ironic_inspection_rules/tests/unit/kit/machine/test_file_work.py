@@ -8,7 +8,7 @@ import functools
 import os
 import signal
 
-from ironic_inspection_rules.kit.trial import walk
+from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -41,7 +41,7 @@ class InChunksTestCase(base.TestCase):
     def do(self, count, jobs):
         paths = [str(number) for number in range(count)]
         done = []
-        found = [each for results in walk.in_chunks(
+        found = [each for results in file_work.in_chunks(
                      paths, functools.partial(_prepare, 5), done.append, jobs)
                  for each in results]
         self.assertEqual(paths, [path for _number, path, _pid in found])
@@ -64,7 +64,7 @@ class InChunksTestCase(base.TestCase):
 
     def test_an_error_reaches_the_caller(self):
         paths = [str(number) for number in range(200)]
-        self.assertRaisesRegex(ValueError, '0', list, walk.in_chunks(
+        self.assertRaisesRegex(ValueError, '0', list, file_work.in_chunks(
             paths, _prepare_failing, lambda count: None, 2))
 
     def test_so_many_chunks_wait_that_no_process_is_idle(self):
@@ -83,8 +83,8 @@ class InChunksTestCase(base.TestCase):
                 done.set_result(chunk)
                 return done
 
-        self.patch(walk.futures, 'ProcessPoolExecutor', Pool)
-        for _chunk in walk.in_chunks(['x'] * 500, _prepare,
+        self.patch(file_work.futures, 'ProcessPoolExecutor', Pool)
+        for _chunk in file_work.in_chunks(['x'] * 500, _prepare,
                                      lambda count: None, 2):
             seen.append(len(begun))
         self.assertEqual([*range(7, 21), *[20] * 6], seen)
@@ -94,5 +94,5 @@ class InChunksTestCase(base.TestCase):
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(
             signal.SIGINT, signal.default_int_handler))
         for count, expected in ((200, {True}), (1, {False})):
-            self.assertEqual(expected, set(walk.in_chunks(
+            self.assertEqual(expected, set(file_work.in_chunks(
                 ['x'] * count, _prepare_asking, lambda count: None, 2)))
