@@ -196,7 +196,7 @@ class _Nowhere(io.StringIO):
         return len(text)
 
 
-def beside(page: str | None, output: typing.TextIO) -> typing.TextIO:
+def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
     """Return where to print a result of which a page is written as well.
 
     :param page: path of the page, None without one.

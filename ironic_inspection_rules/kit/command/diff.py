@@ -78,7 +78,7 @@ class Diff(arguments.FileCommand):
             # A page has taken all machines; without one nobody asks for them.
             for _treatment in noted:
                 pass
-        output = arguments.beside(parsed_args.html, self.app.stdout)
+        output = arguments.choose_output(parsed_args.html, self.app.stdout)
         if parsed_args.format == 'json':
             output.write(json.dumps(found.as_dict(), indent=2) + '\n')
         elif parsed_args.format == 'yaml':

@@ -44,7 +44,7 @@ class Outliers(arguments.FileCommand):
             self._learn(found, parsed_args)
         text = peer_arguments.render(found, parsed_args.format)
         # Nowhere, if the learned rules go to standard output.
-        output = arguments.beside(parsed_args.learn, self.app.stdout)
+        output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         self.app.stderr.write(
             peer_arguments.unreported(found, parsed_args.by))

@@ -84,7 +84,7 @@ class Table(arguments.FileCommand):
         if parsed_args.html:
             arguments.write(parsed_args.html,
                             page.render(expected, found, by), self.app.stdout)
-        output = arguments.beside(parsed_args.html, self.app.stdout)
+        output = arguments.choose_output(parsed_args.html, self.app.stdout)
         arguments.write(parsed_args.output,
                         _rendered(found, expected, parsed_args.format),
                         output)

@@ -109,7 +109,7 @@ class Test(arguments.FileCommand):
             text = yaml_text.dump(covered.as_dict())
         else:
             text = coverage_text.render(covered)
-        output = arguments.beside(parsed_args.html, self.app.stdout)
+        output = arguments.choose_output(parsed_args.html, self.app.stdout)
         output.write(f'{text}\n')
         for problem in covered.problems:
             self.app.stderr.write(f'{problem}\n')
@@ -130,7 +130,7 @@ class Test(arguments.FileCommand):
         in_detail = parsed_args.details or len(paths) == 1
         explain = bool(in_detail or parsed_args.html
                        or parsed_args.format != 'table')
-        output = arguments.beside(parsed_args.html, self.app.stdout)
+        output = arguments.choose_output(parsed_args.html, self.app.stdout)
         listing = _listing(parsed_args.format, output, len(paths), in_detail)
         matrix = test_page.Matrix(rule_set.rules, parsed_args.files)
         extract_column = None
@@ -168,7 +168,7 @@ class Test(arguments.FileCommand):
             while they are taken.
         """
         path = parsed_args.expect
-        output = arguments.beside(parsed_args.html, self.app.stdout)
+        output = arguments.choose_output(parsed_args.html, self.app.stdout)
         if parsed_args.update:
             expectation.dump(path, actual)
             return 0

@@ -111,7 +111,7 @@ def run(caller: Any, parsed_args: Any) -> int:
     if parsed_args.report:
         arguments.write(parsed_args.report, page.render(result),
                         caller.app.stdout)
-    output = arguments.beside(parsed_args.report, caller.app.stdout)
+    output = arguments.choose_output(parsed_args.report, caller.app.stdout)
     if parsed_args.format == 'table':
         _show(result, output)
         if parsed_args.report:

@@ -85,7 +85,7 @@ class ShowOutliers(command.BaremetalCommand):
                 arguments.write(parsed_args.learn,
                                 peer_arguments.rules(rules), self.app.stdout)
         # Nowhere, if the learned rules go to standard output.
-        output = arguments.beside(parsed_args.learn, self.app.stdout)
+        output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(
             parsed_args.output,
             peer_arguments.render(found, parsed_args.format), output)

@@ -102,7 +102,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
                 _('%s on kept inspections') % title, result.plain(),
                 _names(baremetal, [*in_force, *given], result.different))
             arguments.write(parsed_args.report, content, self.app.stdout)
-        output = arguments.beside(parsed_args.report, self.app.stdout)
+        output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
             json.dump(result.plain(), output, indent=2)
             output.write('\n')

@@ -85,7 +85,7 @@ class InChunksTestCase(base.TestCase):
 
         self.patch(file_work.futures, 'ProcessPoolExecutor', Pool)
         for _chunk in file_work.in_chunks(['x'] * 500, _prepare,
-                                     lambda count: None, 2):
+                                          lambda count: None, 2):
             seen.append(len(begun))
         self.assertEqual([*range(7, 21), *[20] * 6], seen)
 
