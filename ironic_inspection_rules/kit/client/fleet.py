@@ -42,9 +42,15 @@ def evaluate_page(baremetal, nodes: Nodes,
         selected: dict[str, Any] | list[str] = dict(nodes)
     else:
         selected = list(nodes)
-    request = http.given(
-        nodes=selected, rules=rules, prune=prune or None, phase=phase,
-        compare=compare or None, limit=limit, marker=marker,
-        tables=tables)
+    request = http.without_none(
+        nodes=selected,
+        rules=rules,
+        prune=prune or None,
+        phase=phase,
+        compare=compare or None,
+        limit=limit,
+        marker=marker,
+        tables=tables,
+    )
     return http.call_large(baremetal, 'POST', '/inspection_rules/evaluate',
                            json=request)

@@ -27,7 +27,8 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     :raises: an exception of openstacksdk for any error; Invalid for an answer
         that is no JSON.
     """
-    # The SDK would try again on 409, which here is final.
+    # The SDK would also try again on 409, where a node is locked. Here it
+    # says that rules have changed or a name is taken, which stays so.
     response = baremetal.request(path, method, microversion=MICROVERSION,
                                  retriable_status_codes={503}, **kwargs)
     try:
@@ -87,9 +88,10 @@ def _problem(data: dict[str, Any]) -> exceptions.Problem:
     return exceptions.Problem(pointer, detail, hint)
 
 
-def given(**asked: Any) -> dict[str, Any]:
-    """Return what is not None of what may be asked for."""
-    return {name: value for name, value in asked.items() if value is not None}
+def without_none(**values: Any) -> dict[str, Any]:
+    """Return the values that are not None, by their names."""
+    return {name: value for name, value in values.items()
+            if value is not None}
 
 
 def _description(response: Any) -> str | None:
@@ -108,7 +110,7 @@ def items(baremetal, path: str, name: str,
     :param name: of the list in the answer.
     :param query: of the first page; None counts as not given.
     """
-    query = given(**query)
+    query = without_none(**query)
     while True:
         page = call(baremetal, 'GET', path, params=query)
         yield from page[name]

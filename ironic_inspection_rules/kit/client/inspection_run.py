@@ -31,10 +31,11 @@ def failed_data(baremetal, node: str) -> dict[str, Any] | None:
 
     :returns: ``inventory`` and ``plugin_data``, None if nothing is kept.
     """
-    newest = next(inspection_runs(baremetal, node, limit=1,
-                                  fields='uuid,result'), None)
+    runs = inspection_runs(baremetal, node, limit=1, fields='uuid,result')
+    newest = next(runs, None)
     if newest is None or newest['result'] != 'failed':
         return None
+    # A list of runs has no inventories.
     data = http.call(
         baremetal, 'GET', f'{_runs(node)}/{newest["uuid"]}',
         params={'fields': 'inventory,plugin_data'})
@@ -51,7 +52,7 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
         given.
     """
     return http.call(baremetal, 'GET', f'{_runs(node)}/explain',
-                     params=http.given(**query))
+                     params=http.without_none(**query))
 
 
 def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
@@ -60,8 +61,9 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
     :param query: ``fields``, ``sort_key``, ``sort_dir``; None counts as not
         given.
     """
-    return http.call(baremetal, 'GET', '/inspection_rules/statistics',
-                     params=http.given(**query))['statistics']
+    answer = http.call(baremetal, 'GET', '/inspection_rules/statistics',
+                       params=http.without_none(**query))
+    return answer['statistics']
 
 
 def _runs(node: str) -> str:

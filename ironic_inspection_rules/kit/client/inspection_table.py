@@ -10,13 +10,13 @@ from ironic_inspection_rules.kit.client import http
 
 _TABLES = '/inspection_tables'
 _DEFINITION = ('key', 'of', 'types', 'secret', 'expect')
+"""The members of a table in a rule file, besides its rows."""
 
 
 def inspection_tables(baremetal) -> list[dict[str, Any]]:
     """List the tables, without their rows."""
-    tables: list[dict[str, Any]] = http.call(baremetal, 'GET',
-                                             _TABLES)['tables']
-    return tables
+    answer = http.call(baremetal, 'GET', _TABLES)
+    return answer['tables']
 
 
 def get_inspection_table(baremetal, name: str, **query: Any
@@ -26,7 +26,8 @@ def get_inspection_table(baremetal, name: str, **query: Any
     :param query: ``key``, or ``limit`` and ``marker``; None counts as not
         given.
     """
-    return http.call(baremetal, 'GET', _path(name), params=http.given(**query))
+    return http.call(baremetal, 'GET', _path(name),
+                     params=http.without_none(**query))
 
 
 def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
@@ -40,10 +41,9 @@ def inspection_table_machines(baremetal, name: str, state: str | None = None
 
     :param state: only machines and rows of this state.
     """
-    found: list[dict[str, Any]] = http.call(
-        baremetal, 'GET', f'{_path(name)}/machines',
-        params=http.given(state=state))['machines']
-    return found
+    answer = http.call(baremetal, 'GET', f'{_path(name)}/machines',
+                       params=http.without_none(state=state))
+    return answer['machines']
 
 
 def exported(baremetal) -> dict[str, Any]:
@@ -55,9 +55,11 @@ def exported(baremetal) -> dict[str, Any]:
     for described in inspection_tables(baremetal):
         if described['built_in']:
             continue
-        rows = [found['row'] for found
-                in inspection_table_rows(baremetal, described['name'])]
-        tables[described['name']] = as_written(described, rows)
+        name = described['name']
+        # A row comes with its key, which a file has in the row itself.
+        rows = [keyed_row['row']
+                for keyed_row in inspection_table_rows(baremetal, name)]
+        tables[name] = as_written(described, rows)
     return tables
 
 

@@ -30,8 +30,9 @@ def diff(baremetal, node: str, from_: str | None = None,
     :param from_: UUID of the earlier inventory.
     :param to: UUID of the later one. Without both, the last two that differ.
     """
-    return http.call(baremetal, 'GET', f'{_history(node)}/diff',
-                     params=http.given(**{'from': from_, 'to': to}))
+    # "from" is a word of Python, so that it cannot be named in a call.
+    query = http.without_none(**{'from': from_, 'to': to})
+    return http.call(baremetal, 'GET', f'{_history(node)}/diff', params=query)
 
 
 def parts(baremetal, identity: str) -> list[dict[str, Any]]:
@@ -39,8 +40,9 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
 
     :param identity: its serial number, WWN or MAC address.
     """
-    return http.call(baremetal, 'GET', '/inspection_parts',
-                     params={'id': identity})['parts']
+    answer = http.call(baremetal, 'GET', '/inspection_parts',
+                       params={'id': identity})
+    return answer['parts']
 
 
 def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
@@ -61,9 +63,15 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
     :returns: ``runs``, and ``next``, the marker of the next page, None after
         the last one.
     """
-    request = http.given(
-        nodes=nodes, rules=rules, prune=prune or None, since=since,
-        limit=limit, marker=marker, tables=tables)
+    request = http.without_none(
+        nodes=nodes,
+        rules=rules,
+        prune=prune or None,
+        since=since,
+        limit=limit,
+        marker=marker,
+        tables=tables,
+    )
     return http.call_large(baremetal, 'POST', '/inspection_rules/replay',
                            json=request)
 

@@ -28,15 +28,21 @@ def nodes(baremetal, details: bool = False, traits: Iterable[str] = (),
     :param not_traits_any: nodes must have none of these.
     :param query: any other parameter of ``baremetal.nodes``.
     """
-    filters = {'traits': traits, 'traits-any': traits_any,
-               'not-traits': not_traits, 'not-traits-any': not_traits_any}
-    given = {name: ','.join(names) for name, names in filters.items()
-             if names}
-    parameters = urlparse.urlencode(given, safe=',')
+    filters = {
+        'traits': traits,
+        'traits-any': traits_any,
+        'not-traits': not_traits,
+        'not-traits-any': not_traits_any,
+    }
+    used = {}
+    for name, names in filters.items():
+        if names:
+            used[name] = ','.join(names)
+    parameters = urlparse.urlencode(used, safe=',')
     path = node.Node.base_path
     if details:
         path += '/detail'
-    # The SDK fills in what it takes for a format.
+    # The SDK fills parts of a path in by the operator "%".
     path = f'{path}?{parameters}'.replace('%', '%%')
     return node.Node.list(baremetal, base_path=path, **query)
 
@@ -51,6 +57,6 @@ def traits(baremetal, name: str | None = None,
     """
     response = baremetal.get(
         '/traits', microversion=MICROVERSION,
-        params=http.given(name=name, associated=associated))
+        params=http.without_none(name=name, associated=associated))
     sdk_exceptions.raise_from_response(response)
     return response.json()['traits']
