@@ -56,14 +56,15 @@ class InspectedMachine(base.IronicObject):
         stored = models.NodeInventory.__table__.c
         runs = own_models.Run.__table__
         contents = own_models.Content.__table__
+        length = _length(stored.inventory_data, stored.plugin_data)
         sizes_of_passed = (
-            sa.select(stored.node_id, _length(
-                stored.inventory_data, stored.plugin_data))
+            sa.select(stored.node_id, length)
             .where(stored.node_id.in_(node_ids)))
         sizes_of_failed = (
             sa.select(runs.c.node_uuid, contents.c.size)
             .join(contents, contents.c.digest == runs.c.content)
             .where(run.are_last(node_uuids)))
+        # Lists, as JSON-RPC has no tuples.
         return [
             [list(pair) for pair in _pairs(sizes_of_passed)],
             [list(pair) for pair in _pairs(sizes_of_failed)],
@@ -93,8 +94,10 @@ class InspectedMachine(base.IronicObject):
         :returns: a list of dicts with ``node_uuid``, ``uuid`` (of the run),
             ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.
         """
-        return [{**row, 'created_at': _iso(row['created_at'])}
-                for row in run.list_failed(node_uuids)]
+        failed = []
+        for row in run.list_failed(node_uuids):
+            failed.append({**row, 'created_at': _iso(row['created_at'])})
+        return failed
 
 
 def _length(*columns):
@@ -102,15 +105,16 @@ def _length(*columns):
 
     MySQL counts bytes, which is the same: Ironic writes JSON in ASCII.
     """
-    lengths = []
+    total = sa.literal(0)
     for column in columns:
         # An integer: else the type of the column would decode the number.
         length = sa.func.length(column, type_=sa.Integer)
-        lengths.append(sa.func.coalesce(length, 0))
-    return sum(lengths[1:], lengths[0]).label('length')
+        total += sa.func.coalesce(length, 0)
+    return total.label('length')
 
 
 def _pairs(query):
+    """Read rows of two columns as tuples."""
     return [tuple(row.values()) for row in transaction.read_rows(query)]
 
 
@@ -124,7 +128,7 @@ def _of_nodes(model, node_ids):
 
 
 def _plain(rows):
-    """Return rows with their times as text."""
+    """Return rows with their times as text, which JSON-RPC can carry."""
     plain_rows = []
     for row in rows:
         plain_rows.append({

@@ -184,12 +184,13 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :raises: Invalid if the database cannot store a value.
         """
         new_rows = [_columns(rule) for rule in created]
-        changed_columns = {uuid: _columns(changes)
-                           for uuid, changes in updated.items()}
+        changed_columns = {}
+        for uuid, changes in updated.items():
+            changed_columns[uuid] = _columns(changes)
+        change_origin = origin(context, message)
         with _known_to_ironic():
             return db_rule.change_rules(base, new_rows, changed_columns,
-                                        deleted, origin(context, message),
-                                        tables)
+                                        deleted, change_origin, tables)
 
     @remotable.class_method
     def read_rule_set(cls, context):
@@ -200,7 +201,10 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         names = (*model.WRITABLE, 'position')
         revision, rows = db_rule.read_rule_set()
-        return revision, [{name: row[name] for name in names} for row in rows]
+        rules = []
+        for row in rows:
+            rules.append({name: row[name] for name in names})
+        return revision, rules
 
     @remotable.class_method
     def list_revisions(cls, context, limit, before=None):
@@ -208,8 +212,8 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
         :returns: list of dicts of plain data.
         """
-        return [db_rule.describe_revision(row)
-                for row in db_rule.list_revisions(limit, before)]
+        rows = db_rule.list_revisions(limit, before)
+        return [db_rule.describe_revision(row) for row in rows]
 
     @remotable.class_method
     def get_rules_of_revision(cls, context, revision):
@@ -223,11 +227,11 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
             row, rules = db_rule.get_rules_of_revision(revision)
         # One that is sensitive in any revision is secret in all of them.
         secret_uuids = db_rule.closed_rules()
-        revision_as_data = db_rule.describe_revision(row)
-        revision_as_data['rules'] = [
-            _describe_version(rule, rule.uuid in secret_uuids)
-            for rule in rules]
-        return revision_as_data
+        versions = []
+        for rule in rules:
+            is_secret = rule.uuid in secret_uuids
+            versions.append(_describe_version(rule, is_secret))
+        return {**db_rule.describe_revision(row), 'rules': versions}
 
 
 def _describe_version(rule, is_secret):
@@ -255,7 +259,7 @@ def _columns(values):
     """
     columns = {**values, 'version': Rule.VERSION}
     if columns.get('created_at'):
+        created_at = timeutils.parse_isotime(columns['created_at'])
         # The database takes times in UTC, without a time zone.
-        columns['created_at'] = timeutils.normalize_time(
-            timeutils.parse_isotime(columns['created_at']))
+        columns['created_at'] = timeutils.normalize_time(created_at)
     return columns

@@ -31,9 +31,7 @@ class RuleStatistics(base.IronicObject,
         for row in rows:
             row_with_times = dict(row)
             for name in _TIMES:
-                if row[name]:
-                    row_with_times[name] = timeutils.normalize_time(
-                        timeutils.parse_isotime(row[name]))
+                row_with_times[name] = _read_time(row[name])
             rows_with_times.append(row_with_times)
         db_statistics.add_statistics(rows_with_times)
 
@@ -44,7 +42,20 @@ class RuleStatistics(base.IronicObject,
         for stored in db_statistics.list_statistics():
             row = dict(stored)
             for name in _TIMES:
-                if row[name]:
-                    row[name] = f'{row[name].isoformat()}+00:00'
+                row[name] = _write_time(row[name])
             rows.append(row)
         return rows
+
+
+def _read_time(text):
+    """Return a time in UTC without a time zone, as the database takes it."""
+    if not text:
+        return None
+    return timeutils.normalize_time(timeutils.parse_isotime(text))
+
+
+def _write_time(time):
+    """Return a time of the database as ISO 8601 text."""
+    if time is None:
+        return None
+    return f'{time.isoformat()}+00:00'

@@ -70,7 +70,8 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             runs = cls._from_db_object_list(context, rows)
             cls._withhold(runs)
             return runs
-        # The others were not read, and cannot be any more.
+        # The other two were not read, and cannot be read any more once the
+        # session of the query has ended.
         fields = [name for name in cls.fields
                   if name not in ('phases', 'places')]
         return cls._from_db_object_list(context, rows, fields=fields)
