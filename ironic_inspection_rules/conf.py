@@ -82,6 +82,11 @@ class Switch(types.Boolean):
 
 def _not_in_range(value: object, form: str,
                   type_: types.Integer | types.Float) -> ValueError:
+    """Return the error for a value.
+
+    :param form: what it should be, in words.
+    :param type_: has the range.
+    """
     text = _('"%(value)s" is not %(form)s') % {'value': value, 'form': form}
     if type_.min is not None:
         text += _(' of at least %s') % type_.min
@@ -106,6 +111,7 @@ _COORDINATION = [
 ]
 
 _PXE_FILTER = [
+    # Linux has no longer names; nft reads quotes and "*" in one as signs.
     cfg.StrOpt('interface', regex=r'^[^\s/:@*"]{1,15}$',
                help=_('Name of the network interface that the DHCP server '
                       'for unmanaged inspection listens on. Required by '
@@ -250,19 +256,31 @@ _RULES = [
 ]
 
 _GROUPS: dict[str, Sequence[cfg.Opt]] = {
-    'coordination': _COORDINATION, 'inspection_pxe_filter': _PXE_FILTER,
-    'inspection_queue': _QUEUE, 'inspection_rules': _RULES}
+    'coordination': _COORDINATION,
+    'inspection_pxe_filter': _PXE_FILTER,
+    'inspection_queue': _QUEUE,
+    'inspection_rules': _RULES,
+}
+
+
+def _explain_errors(opt: cfg.Opt) -> None:
+    """Give an option a type whose errors have the value and the range.
+
+    The types of oslo.config quote Python's own error, such as "could not
+    convert string to float". The option stays one of its class, which the
+    generator of the sample configuration looks at.
+    """
+    type_: typing.Any = opt.type
+    if isinstance(opt, cfg.IntOpt):
+        opt.type = WholeNumber(min=type_.min, max=type_.max)
+    elif isinstance(opt, cfg.FloatOpt):
+        opt.type = Number(min=type_.min, max=type_.max)
+    elif isinstance(opt, cfg.BoolOpt):
+        opt.type = Switch()
 
 
 for _opt in itertools.chain(*_GROUPS.values()):
-    # Those of oslo.config show Python's words for a value of another form.
-    _type: typing.Any = _opt.type
-    if isinstance(_opt, cfg.IntOpt):
-        _opt.type = WholeNumber(min=_type.min, max=_type.max)
-    elif isinstance(_opt, cfg.FloatOpt):
-        _opt.type = Number(min=_type.min, max=_type.max)
-    elif isinstance(_opt, cfg.BoolOpt):
-        _opt.type = Switch()
+    _explain_errors(_opt)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
@@ -285,18 +303,28 @@ def check(config: cfg.ConfigOpts) -> None:
     problems = []
     for group, opts in _GROUPS.items():
         for opt in opts:
-            try:
-                value = getattr(config[group], opt.dest)
-                # No comparison with NaN is true, so it passes min and max.
-                if isinstance(value, float) and math.isnan(value):
-                    raise ValueError(_('"nan" is not a number'))
-            except (cfg.Error, ValueError) as exc:
-                # The cause is the reason without oslo.config's own words.
-                problems.append(f'[{group}]{opt.name}: '
-                                f'{exc.__context__ or exc}')
+            reason = _problem_of(config[group], opt)
+            if reason is not None:
+                problems.append(f'[{group}]{opt.name}: {reason}')
     if problems:
         raise exceptions.Invalid(
             _('The configuration cannot be used: %s') % '; '.join(problems))
+
+
+def _problem_of(values: typing.Any, opt: cfg.Opt) -> str | None:
+    """Return why the value of an option cannot be used, None if it can.
+
+    :param values: those of its group.
+    """
+    try:
+        value = getattr(values, opt.dest)
+    except (cfg.Error, ValueError) as exc:
+        # The cause is the reason without oslo.config's own words.
+        return str(exc.__context__ or exc)
+    # No comparison with NaN is true, so it passes min and max.
+    if isinstance(value, float) and math.isnan(value):
+        return _('"nan" is not a number')
+    return None
 
 
 def option_names(config: cfg.ConfigOpts) -> dict[str, list[str]]:

@@ -35,7 +35,8 @@ def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
     :returns: a function to call with the number of machines done since.
     """
     progress_bar = bar()
-    progress_bar.disable |= hidden
+    if hidden:
+        progress_bar.disable = True
     with progress_bar:
         task = progress_bar.add_task(_('Trying'), total=total)
         yield functools.partial(progress_bar.advance, task)

@@ -20,11 +20,30 @@ from rich import text
 
 from ironic_inspection_rules import escapes
 
-_COLOURS = {'error': 'red', 'failed': 'red', 'warning': 'yellow',
-            'note': 'cyan', 'ok': 'green'}
-_SIGNS = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
+_COLOURS = {
+    'error': 'red',
+    'failed': 'red',
+    'warning': 'yellow',
+    'note': 'cyan',
+    'ok': 'green',
+}
+"""Colours of verdicts."""
+
+_SIGNS = {
+    '+': 'green',
+    '-': 'red',
+    '~': 'yellow',
+    '>': 'cyan',
+    '@': 'cyan',
+}
+"""Colours of lines of a difference, by their first character."""
+
 _PIPED = 200
+"""The width where the output is no terminal."""
+
 _ENDLESS = 1 << 20
+"""A width that no table reaches."""
+
 _WIDTH = 'CLIFF_MAX_TERMINAL_WIDTH'
 """The environment variable that sets the width for commands of cliff."""
 
@@ -43,18 +62,30 @@ def render(columns: typing.Sequence[str],
     grid = table.Table(box=box.ASCII2, header_style='')
     for name in columns:
         grid.add_column(text.Text(name), overflow='fold')
-    words = [[escapes.shown(str(cell)).expandtabs() for cell in row]
-             for row in rows]
+    words = []
+    for row in rows:
+        words.append([_printable(cell) for cell in row])
     for block in _blocks(words, columns, width):
+        # A block is a list of rows; a cell of the grid has a column of it.
         grid.add_row(*map(_cell, zip(*block, strict=True)))
     colours: typing.Literal['standard'] | None = None
     if output.isatty():
         colours = 'standard'
     lines = io.StringIO()
-    console.Console(
-        file=lines, width=width, legacy_windows=False,
-        force_terminal=output.isatty(), color_system=colours).print(grid)
+    paper = console.Console(
+        file=lines,
+        width=width,
+        legacy_windows=False,
+        force_terminal=output.isatty(),
+        color_system=colours,
+    )
+    paper.print(grid)
     return lines.getvalue().rstrip('\n')
+
+
+def _printable(cell: typing.Any) -> str:
+    """Return the text of a cell, without control characters."""
+    return escapes.shown(str(cell)).expandtabs()
 
 
 def _width(output: typing.TextIO) -> int:
@@ -77,9 +108,11 @@ def _blocks(words: list[list[str]], columns: typing.Sequence[str],
 
     :param words: of the cells, by row.
     """
-    widest = [max(map(cells.cell_len, column))
-              for column in zip(columns, *words, strict=True)]
-    fits = sum(widest) + 3 * len(widest) < width
+    widest = []
+    for column in zip(columns, *words, strict=True):
+        widest.append(max(map(cells.cell_len, column)))
+    # Two spaces and a line for every column, and a line at the end.
+    fits = sum(widest) + 3 * len(widest) + 1 <= width
     is_of_one_line = not any('\n' in word for row in words for word in row)
     if words and fits and is_of_one_line:
         return [words]

@@ -28,8 +28,12 @@ _DECIMAL = re.compile(
     r'(?:[eE][+-]?[0-9]{1,4})?\s*')
 
 _VERSION_PART = re.compile(r'([0-9]+)|[A-Za-z]+|([~^])')
-_END = (1,)
+
+# The first number is the rank of a part, see version_key().
 _MARKS = {'~': (0,), '^': (2,)}
+_END = (1,)
+_LETTERS = 3
+_DIGITS = 4
 
 VersionKey = tuple[tuple[typing.Any, ...], ...]
 
@@ -60,9 +64,9 @@ def version_key(version: str) -> VersionKey:
             # As text: a machine may send more digits than Python reads. Of
             # two numbers the one with more digits is the larger one.
             digits = part[1].lstrip('0')
-            parts.append((4, len(digits), digits))
+            parts.append((_DIGITS, len(digits), digits))
         else:
-            parts.append((3, part[0]))
+            parts.append((_LETTERS, part[0]))
     return (*parts, _END)
 
 
@@ -98,7 +102,8 @@ class ValueComparison(plugin.Relation):
     of types without a common order are neither less nor greater.
     """
 
-    # With force_strings: the text of a container has all that is in it.
+    # With force_strings a list or a mapping is compared as text, which is as
+    # long as all that is in it.
     PAYS = True
 
     compare: typing.ClassVar[typing.Any]
@@ -116,6 +121,7 @@ class ValueComparison(plugin.Relation):
                 # One of several relations does not hold, but not which.
                 return
             relation = plugin.OPPOSITES[relation]
+            # "!lt" also holds where neither value is the greater one.
             unordered = relation not in ('eq', 'ne')
         for one, other in itertools.pairwise(values):
             yield plugin.Fact(one, relation, other, unordered)
@@ -194,16 +200,17 @@ class VersionComparison(plugin.Relation):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
-                yield 'values', _('a version is text, not %s; put it in '
-                                  'quotes') % (value,)
+                text = _('a version is text, not %s; put it in quotes')
+                yield 'values', text % (value,)
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
         # Inverted it also holds for everything but text.
-        if not inverted:
-            for one, other in self.pairs(arguments.get('values') or ()):
-                yield plugin.Fact(
-                    one, f'{plugin.VERSION}{self.compare.__name__}', other)
+        if inverted:
+            return
+        relation = f'{plugin.VERSION}{self.compare.__name__}'
+        for one, other in self.pairs(arguments.get('values') or ()):
+            yield plugin.Fact(one, relation, other)
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
         if one.__class__ is not str or other.__class__ is not str:

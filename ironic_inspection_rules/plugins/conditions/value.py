@@ -21,6 +21,8 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.
 
+# How a regular expression is written that is a list of words, such as
+# "^(Dell|HPE)$": see _words().
 _ANCHORED = re.compile(r'(?:\^|\\A)(.*)(?:\$|\\Z)', re.DOTALL)
 _PERHAPS_ANCHORED = re.compile(r'(?:\^|\\A)?(.*?)(?:\$|\\Z)?', re.DOTALL)
 _GROUPED = re.compile(r'\((?:\?:)?(.*)\)', re.DOTALL)
@@ -32,7 +34,7 @@ _SUBNET = (rf'\s*(?:{_V4}(?:/(?:0*(?:3[0-2]|[12]?[0-9])|{_V4}))?|'
            rf'{_V6}(?:/0*(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?)\s*')
 
 _SHOWN_AS = frozenset(('True', 'False', 'None'))
-"""Texts that may stand for values of other types."""
+"""Texts that values of other types have: these match, but are not equal."""
 
 
 def _in_any_case(word: str) -> list[str]:
@@ -46,7 +48,7 @@ _FALSE = [None, False, *_in_any_case('no'), *_in_any_case('false')]
 
 
 class _Listed(plugin.Condition):
-    """A condition that holds for a list of values."""
+    """A condition that holds for a few values and no others."""
 
     ACCEPTS_MISSING = True
 
