@@ -259,9 +259,15 @@ def _try(candidates: list[Candidate], inventories: str | None
         differences += stock_trial.compare(
             ironic_context.get_admin_context(), machine, pairs)
     # In the order of the rules, at last what is of no rule alone.
-    order = {pair.name: place for place, pair in reversed(
-        list(enumerate(pairs)))}
-    differences.sort(key=lambda found: order.get(found.rule, len(pairs)))
+    order: dict[str, int] = {}
+    for place, pair in enumerate(pairs):
+        # Two rules may have one name.
+        order.setdefault(pair.name, place)
+
+    def place_of(found: stock_trial.TrialDifference) -> int:
+        return order.get(found.rule, len(pairs))
+
+    differences.sort(key=place_of)
     for found in differences:
         print(f'{found.rule}: {found.machine}: {found.what}')
     print(_P("Tried with Ironic's own engine and this one on %(all)d "
@@ -288,8 +294,13 @@ def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
             fields.update(candidate.stock.fields)
         pairs.append(stock_trial.Pair(candidate.name, fields, candidate.rule,
                                       CONF.inspection_rules.mask_secrets))
-    pairs.sort(key=lambda pair: pair.stock.get('priority') or 0, reverse=True)
+    pairs.sort(key=_priority, reverse=True)
     return pairs
+
+
+def _priority(pair: stock_trial.Pair) -> int:
+    """Return the priority that stock Ironic's engine goes by."""
+    return pair.stock.get('priority') or 0
 
 
 def _read_file() -> list[dict[str, Any]]:

@@ -97,7 +97,8 @@ def drop() -> int:
         print(_('Nothing was removed; --yes removes these tables with all '
                 'that is in them.'))
         return 1
-    if running := _running():
+    running = _running()
+    if running:
         raise exceptions.Conflict(
             _('services use the tables: %s; stop them first, or restart them '
               "without the plugin's names in their configuration")
@@ -213,4 +214,6 @@ def main() -> int:
         return 1
     except SystemExit as exc:
         # argparse returns 2 for errors, which has another meaning here.
-        return 1 if exc.code == 2 else int(exc.code or 0)
+        if exc.code == 2:
+            return 1
+        return int(exc.code or 0)

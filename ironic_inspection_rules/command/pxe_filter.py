@@ -105,9 +105,11 @@ def _source() -> watcher.PortSource:
         raise exceptions.Invalid(
             _('[inspection_pxe_filter]supported_inspect_interfaces is empty: '
               'no node in inspection would pass'))
-    known = {found.name for found in importlib.metadata.entry_points(
-        group='ironic.hardware.interfaces.inspect')}
-    if unknown := sorted(set(names) - known):
+    interfaces = importlib.metadata.entry_points(
+        group='ironic.hardware.interfaces.inspect')
+    known = {interface.name for interface in interfaces}
+    unknown = sorted(set(names) - known)
+    if unknown:
         raise exceptions.Invalid(
             _('[inspection_pxe_filter]supported_inspect_interfaces: '
               '%(unknown)s: no such interface; there are %(known)s') % {

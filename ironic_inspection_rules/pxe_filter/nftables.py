@@ -91,7 +91,9 @@ class FilterTable:
             *self._replace('blacklist', before.denylist, after.denylist)]
         if before.unknown != after.unknown:
             # Unknown machines pass while the interface is in the set.
-            action = 'add' if after.unknown else 'delete'
+            action = 'delete'
+            if after.unknown:
+                action = 'add'
             script += self._elements(action, 'unknown', [self._quoted])
         return script
 

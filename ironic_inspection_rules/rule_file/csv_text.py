@@ -155,7 +155,10 @@ class _Column:
 
     def __init__(self, name: str, kind: str | None) -> None:
         self.name = name
-        self._kind = kind if kind in table.TYPES else None
+        # A type that there is not is reported by the check of the table.
+        self._kind = None
+        if kind in table.TYPES:
+            self._kind = kind
         self._values: dict[str, typing.Any] = {}
 
     def value(self, cell: str) -> typing.Any:

@@ -58,17 +58,21 @@ class TableStore:
 
         The caller lets no two threads do so at the same time.
         """
-        self._kept = {
-            described['name']: self._known(context, described, None)
-            for described in self._source.list_plain(context)}
+        tables = {}
+        for described in self._source.list_plain(context):
+            # Looks at the tables kept so far, so these stay until the end.
+            tables[described['name']] = self._known(context, described, None)
+        self._kept = tables
         return self._kept
 
     def of_revision(self, context: typing.Any,
                     revision: int) -> dict[str, table.Table]:
         """Read the tables of a revision; rows that are in force are shared."""
-        return {
-            described['name']: self._known(context, described, revision).table
-            for described in self._source.list_plain(context, revision)}
+        tables = {}
+        for described in self._source.list_plain(context, revision):
+            stored = self._known(context, described, revision)
+            tables[described['name']] = stored.table
+        return tables
 
     def _known(self, context: typing.Any, described: Described,
                revision: int | None) -> StoredTable:
@@ -76,11 +80,12 @@ class TableStore:
         kept = self._kept.get(name)
         if kept is not None and kept.revision == described['revision']:
             return kept
-        chunks = read_chunks(self._source, context, name, revision,
-                             {} if kept is None else kept.chunks)
-        return StoredTable(build(name, described['definition'],
-                                 chunks.values()),
-                           described['revision'], chunks)
+        known: typing.Mapping[str, Pairs] = {}
+        if kept is not None:
+            known = kept.chunks
+        chunks = read_chunks(self._source, context, name, revision, known)
+        built = build(name, described['definition'], chunks.values())
+        return StoredTable(built, described['revision'], chunks)
 
 
 def read_chunks(source: Source, context: typing.Any, name: str,

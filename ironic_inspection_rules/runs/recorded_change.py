@@ -243,8 +243,10 @@ def _at(change: phase_record.Record, place: RecordedPlace, side: str
     :param place: that of the change, or one below it.
     """
     path = _path(change)
-    absent = 'add' if side == 'before' else 'remove'
-    if change['op'] == absent:
+    op_without_value = 'remove'
+    if side == 'before':
+        op_without_value = 'add'
+    if change['op'] == op_without_value:
         return data_path.ABSENT
     value = change[side]
     if isinstance(value, str) and _is_hidden(value):

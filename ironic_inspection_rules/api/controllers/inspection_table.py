@@ -69,13 +69,19 @@ def get_one(name: str, query: Answer) -> Answer:
             if query[other] is not None:
                 raise exceptions.Invalid(
                     _('"key" asks for one row, without "%s"') % other)
-        row = found.row(query['key'])
-        keys = [] if row is data_path.ABSENT else [query['key']]
-        return {**answer, 'rows': [_shown(found, key) for key in keys]}
+        rows = []
+        if found.row(query['key']) is not data_path.ABSENT:
+            rows.append(_shown(found, query['key']))
+        return {**answer, 'rows': rows}
     limit = api_utils.validate_limit(query['limit'])
+    # One more row than the page has says whether there is another page.
     keys = _page(found, query['marker'], limit + 1)
-    page = view.page(f'{RESOURCE}/{name}', [{'key': key} for key in keys],
-                     limit, lambda entry: _shown(found, entry['key']),
+    entries = [{'key': key} for key in keys]
+
+    def show(entry: Answer) -> Answer:
+        return _shown(found, entry['key'])
+
+    page = view.page(f'{RESOURCE}/{name}', entries, limit, show,
                      marker='key', name='rows')
     return {**answer, **page}
 
@@ -195,17 +201,25 @@ def _described(found: table.Table, in_force: repository.Snapshot) -> Answer:
     """Return a table without its rows; built-in ones have no revision."""
     name = found.definition.name
     stored = in_force.stored_tables.get(name)
-    is_built_in = stored is None or stored.table is not found
+    is_built_in = True
+    revision = None
+    if stored is not None and stored.table is found:
+        is_built_in = False
+        revision = stored.revision
+    columns = [column for column in found.columns
+               if column not in found.definition.secret]
     return {
-        'name': name, **found.definition.as_dict(),
-        'columns': [column for column in found.columns
-                    if column not in found.definition.secret],
-        'size': len(found), 'built_in': is_built_in,
-        'revision': None if stored is None or is_built_in else (
-            stored.revision),
-        'links': view.links(RESOURCE, name)}
+        'name': name,
+        **found.definition.as_dict(),
+        'columns': columns,
+        'size': len(found),
+        'built_in': is_built_in,
+        'revision': revision,
+        'links': view.links(RESOURCE, name),
+    }
 
 
 def _shown(found: table.Table, key: str) -> Answer:
-    return {'key': key, 'row': table.shown_row(
-        found.row(key), found.definition.secret)}
+    """Return a row without its secret columns."""
+    row = table.shown_row(found.row(key), found.definition.secret)
+    return {'key': key, 'row': row}

@@ -90,17 +90,11 @@ def _columns_in(pointer: str, written: typing.Any,
     :param loop: that of the operation, None if it has none.
     """
     origins = origin.Origins(own_vars, loop)
-    for path, value in data_path.walk(written):
-        # The keys of a mapping may have fields; the walk comes to its
-        # values by itself.
-        texts = list(value) if isinstance(value, dict) else [value]
-        for text in texts:
-            if not isinstance(text, str) or '{' not in text:
-                continue
-            for field in effects.fields(text):
-                for name, column in _of_row(field, origins):
-                    yield Column(pointer + data_path.pointer(path), name,
-                                 column)
+    for path, text in _texts(written):
+        place = pointer + data_path.pointer(path)
+        for field in effects.fields(text):
+            for name, column in _of_row(field, origins):
+                yield Column(place, name, column)
 
 
 def _of_row(field: interpolation.Field, origins: origin.Origins
@@ -145,14 +139,23 @@ def _fields(rule: model.Rule
         written = getattr(rule, member)
         if isinstance(written, tuple):
             written = list(written)
-        for path, value in data_path.walk(written):
-            texts = list(value) if isinstance(value, dict) else [value]
-            for text in texts:
-                if not isinstance(text, str) or '{' not in text:
-                    continue
-                for field in interpolation.fields(text):
-                    if effects.reads_table(field):
-                        yield (f'/{member}' + data_path.pointer(path), field)
+        for path, text in _texts(written):
+            for field in interpolation.fields(text):
+                if effects.reads_table(field):
+                    yield f'/{member}{data_path.pointer(path)}', field
+
+
+def _texts(written: typing.Any) -> typing.Iterator[tuple[data_path.Path, str]]:
+    """Yield the texts that may have fields, each with its path."""
+    for path, value in data_path.walk(written):
+        texts = [value]
+        if isinstance(value, dict):
+            # Its keys may have fields; the walk comes to its values by
+            # itself.
+            texts = list(value)
+        for text in texts:
+            if isinstance(text, str) and '{' in text:
+                yield path, text
 
 
 def _of_field(pointer: str, field: interpolation.Field, tables: table.Tables

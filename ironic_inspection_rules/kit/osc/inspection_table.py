@@ -92,8 +92,9 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         else:
             text = table_machines.as_table(findings)
         self.app.stdout.write(text)
-        is_right = all(each['state'] == 'right' for each in found)
-        return 0 if is_right else EXIT_NOT_RIGHT
+        if any(machine['state'] != 'right' for machine in found):
+            return EXIT_NOT_RIGHT
+        return 0
 
     def _read_table(self, name: str) -> engine_table.Table:
         """Read a table without its secret columns."""
@@ -101,13 +102,14 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         rows = inspection_table.inspection_table_rows(self.baremetal, name)
         definition = engine_table.TableDefinition(
             name, shown['key'], secret=tuple(shown['secret']))
-        return engine_table.Table(
-            definition, {entry['key']: entry['row'] for entry in rows},
-            shown['columns'])
+        row_of = {entry['key']: entry['row'] for entry in rows}
+        return engine_table.Table(definition, row_of, shown['columns'])
 
 
 def _finding(machine: dict[str, Any]) -> table_comparison.Finding:
+    differences = []
+    for difference in machine['differences']:
+        differences.append(table_comparison.Difference(**difference))
     return table_comparison.Finding(
         machine['key'], machine['node'], machine['state'],
-        tuple(table_comparison.Difference(**difference)
-              for difference in machine['differences']))
+        tuple(differences))
