@@ -36,7 +36,7 @@ def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
     :param names: descriptions of rules by their UUIDs.
     """
     made = shell.now()
-    runs = [_ReplayedInspection(run, names) for run in found['runs']]
+    runs = [_Replayed(run, names) for run in found['runs']]
     groups = page.alike([(run.tag, run.opened) for run in runs])
 
     def is_no_worse(group: Sequence[int]) -> bool:
@@ -56,7 +56,7 @@ def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
         )))
 
 
-class _ReplayedInspection:
+class _Replayed:
     """An inspection, then and now.
 
     :ivar opened: what it opens to: reasons, changes, and rules that match
@@ -133,7 +133,7 @@ def _headline(found: Plain) -> str:
     return f'{number} of {inspections} would have ended otherwise.'
 
 
-def _tiles(found: Plain, runs: Sequence[_ReplayedInspection]) -> page.Tiles:
+def _tiles(found: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
     """Return how many inspections end in each way."""
     worse = sum(run.is_worse for run in runs)
     incomparable = 'cannot be compared'
@@ -152,7 +152,7 @@ def _tiles(found: Plain, runs: Sequence[_ReplayedInspection]) -> page.Tiles:
     ))
 
 
-def _groups_card(runs: Sequence[_ReplayedInspection], groups: Sequence[Sequence[int]]
+def _groups_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
                  ) -> page.Card | None:
     """Return what ends otherwise, each difference once.
 
@@ -177,7 +177,7 @@ def _groups_card(runs: Sequence[_ReplayedInspection], groups: Sequence[Sequence[
         'Equal differences are one.', (page.Items(tuple(items)),))
 
 
-def _runs_card(runs: Sequence[_ReplayedInspection], groups: Sequence[Sequence[int]]
+def _runs_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
                ) -> page.Card | None:
     """Return a table of the inspections that end otherwise."""
     if not runs:
