@@ -67,7 +67,7 @@ def find(node: Any, uuid: str, runs: list[Any],
     past = _rules_of(context, run.revision, rules)
     rules_by_uuid = {rule.uuid: rule for rule in past.rules}
     rule = rules_by_uuid.get(uuid)
-    answer = _unmatched(rule, uuid, run)
+    answer = _blank_answer(rule, uuid, run)
     recorded = _recorded(run.phases, uuid)
     if recorded is not None:
         answer.update(recorded)
@@ -86,8 +86,10 @@ def find(node: Any, uuid: str, runs: list[Any],
     return disclosure.answer(rule, answer)
 
 
-def _unmatched(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
-    """Return the answer for a rule that did nothing in a run.
+def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
+    """Return an answer before anything is known of the rule in the run.
+
+    It says that the rule did nothing, and has all members of every answer.
 
     :param rule: the rule, None if it is known only by the record of the run.
     """

@@ -67,7 +67,7 @@ def decide(given: Any, prune: bool, in_force: repository.Snapshot,
     stored = in_force.stored_tables
     if restored is None and given is None:
         return Decided((), in_force.tables)
-    _refuse_twins(given if restored is None else restored, built_in)
+    _refuse_built_in(given if restored is None else restored, built_in)
     if restored is not None:
         wanted = dict(restored)
     else:
@@ -89,17 +89,21 @@ def decide(given: Any, prune: bool, in_force: repository.Snapshot,
     return Decided(steps, {**after, **built_in}, chunks)
 
 
-def _refuse_twins(given: Any, built_in: table.Tables) -> None:
+def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
+    """Check that no table is given that is built in.
+
+    :raises: InvalidTables that names all of them.
+    """
     if not isinstance(given, dict):
         # What reads it says what it must be.
         return
-    twins = []
+    problems = []
     for name in built_in:
         if name in given:
-            twins.append(exceptions.Problem(
+            problems.append(exceptions.Problem(
                 f'/tables/{name}', _('table "%s" is built-in') % name))
-    if twins:
-        raise exceptions.InvalidTables(twins)
+    if problems:
+        raise exceptions.InvalidTables(problems)
 
 
 def _read(given: Any, stored: Mapping[str, table_store.StoredTable]

@@ -123,11 +123,19 @@ def _dry_run(table: nftables.FilterTable,
     """Return the script that a leader would apply to an empty table."""
     admit = admission.decide(watcher.read(_source()), leads=True,
                              auto_discovery=settings.auto_discovery)
+    # A leader passes for longest when its request to the coordinator has just
+    # been confirmed: its leadership then lasts a whole lease.
+    remaining = election.LEASE
+    # nft reads the end as a time of day, so no monotonic clock will do.
     now = time.time()
-    return ''.join(f'{line}\n' for line in [
-        *table.create(), *table.change(admission.Admission(), admit),
-        *table.pass_for(firewall.seconds_to_pass(election.LEASE), now,
-                        now + election.LEASE)])
+    nobody = admission.Admission()
+    lines = [
+        *table.create(),
+        *table.change(nobody, admit),
+        *table.pass_for(firewall.seconds_to_pass(remaining), now,
+                        now + remaining),
+    ]
+    return ''.join(f'{line}\n' for line in lines)
 
 
 def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:

@@ -145,15 +145,22 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return conditions, one of which a request to be delivered meets.
+    """Return the conditions of requests that a worker may claim.
 
-    The third one is for requests that no worker holds and that are due later,
-    though they were never put off, or longer than any is put off: again the
-    clock was set back, or others go before them.
+    A request to be delivered meets one of three:
+
+    1. Its time has come.
+    2. It is due later than any lease or delay ends, see :func:`due`.
+    3. It is due between the two, but no worker holds it, and it was never put
+       off or is due later than any request is put off: the clock was set
+       back, or others go before it.
 
     A reapplication is due ``PRECEDENCE`` later, so that all others come
     first, and may be delivered all that time. If it was put off, it may be
     delivered once its delay is over.
+
+    They stay three, as each is read by its own range of the index, see
+    :func:`limited`.
     """
     row = models.Request
     is_past, is_far_off = due(lease)

@@ -215,6 +215,7 @@ class Inspection:
         except db_exc.DBError as exc:
             # The inspection must not fail for that.
             recorder.warn_of_loss(self.task.node, exc)
+        # No periodic task removes old history: every inspection removes some.
         history_cleaner.clean()
 
     def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,

@@ -62,7 +62,7 @@ def load() -> repository.Repository:
     if options.built_in:
         built_in = file_rule.load_built_in(options.built_in, ops)
     built_in_tables = _built_in_tables(options.built_in, built_in)
-    _refuse_twins(built_in, built_in_tables)
+    _refuse_stored_too(built_in, built_in_tables)
     return repository.Repository(
         ops, built_in, rule_object.Rule.get_revision, read_rules,
         options.default_scope, options.mask_secrets,
@@ -122,8 +122,8 @@ def _built_in_tables(path: str | None, built_in: Sequence[model.Rule]
     return built_in_tables
 
 
-def _refuse_twins(built_in: Sequence[model.Rule],
-                  built_in_tables: Mapping[str, table.Table]) -> None:
+def _refuse_stored_too(built_in: Sequence[model.Rule],
+                       built_in_tables: Mapping[str, table.Table]) -> None:
     """Check that what is built in is not stored too.
 
     :raises: InvalidDocument that names both.

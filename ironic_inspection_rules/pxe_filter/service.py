@@ -190,6 +190,10 @@ class PxeFilter:
         self._set_passes(False)
 
     def _set_passes(self, passes: bool) -> None:
+        """Note whether machines may pass now.
+
+        An election that is about to release its lock waits for False.
+        """
         with self._state:
             if passes and not self._passes:
                 LOG.info('Passing machines in inspection on %s',

@@ -49,7 +49,8 @@ def read(path: str, data: bytes, encoding: str,
     :param encoding: of which it is valid text.
     :param types: the types of columns. A cell that is not of its type stays
         text, which the check of the table reports.
-    :raises: :class:`.exceptions.InvalidDocument` with the line.
+    :raises: :class:`.exceptions.InvalidDocument` with the line, also for a
+        cell with a formula.
     """
     def fail(reason: str, line: int) -> typing.NoReturn:
         raise exceptions.InvalidDocument(path, reason, (line, 1))

@@ -57,7 +57,7 @@ class _Room:
 
     def __init__(self) -> None:
         self._steps = MOST_STEPS
-        self._ordered = MOST_ORDERED
+        self._characters_to_order = MOST_ORDERED
 
     def take(self, step: Step) -> Step:
         """Count a step, and return it."""
@@ -67,11 +67,15 @@ class _Room:
         return step
 
     def write(self, value: Any) -> str | None:
-        """Return a value as JSON, None where there is no room left."""
-        if self._ordered <= 0:
+        """Return an item of a list as JSON, by which its place is found.
+
+        :returns: None if too much has been written to find an order: the
+            items are then set one by one.
+        """
+        if self._characters_to_order <= 0:
             return None
         text = json.dumps(value)
-        self._ordered -= len(text)
+        self._characters_to_order -= len(text)
         return text
 
 

@@ -85,6 +85,8 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
         # it, and then takes the shorter page for the last one.
         query['conductor'] = conductor
         uuids, _has_more = node_list.list_uuids(query, limit, marker)
+    # Ironic's list has left out nodes that the caller may not see, so their
+    # UUIDs are enough to read them.
     return Page([(uuid, uuid) for uuid in uuids],
                 {'include_children': True}, following)
 

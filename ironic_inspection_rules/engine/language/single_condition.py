@@ -180,7 +180,12 @@ def _instead_of_missing(op: registry.Op) -> typing.Any:
 
 
 def _variadic(op: registry.Op) -> str:
-    """Return the name of the argument that takes any number of values."""
+    """Return the name of the argument that takes any number of values.
+
+    Its values go to the op by position, all others by name.
+
+    :returns: empty text, which is no argument's name, if there is none.
+    """
     for argument in op.signature.arguments:
         if argument.variadic:
             return argument.name

@@ -394,7 +394,11 @@ def _without_name(rule: model.Rule) -> model.Rule:
 
 
 def _texts(tables: table.Tables) -> set[str]:
-    """Return all texts in tables whose rows are looked at."""
+    """Return the texts of tables that the alphabet of a proof needs.
+
+    Of a large table they are only those of its definition: the solver does
+    not look at its rows.
+    """
     found: set[str] = set()
     for expected in tables.values():
         if expected.definition.of is not None:
