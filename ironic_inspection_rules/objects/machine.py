@@ -105,7 +105,7 @@ def _length(*columns):
 
     MySQL counts bytes, which is the same: Ironic writes JSON in ASCII.
     """
-    total = sa.literal(0)
+    total: sa.ColumnElement[int] = sa.literal(0)
     for column in columns:
         # An integer: else the type of the column would decode the number.
         length = sa.func.length(column, type_=sa.Integer)

@@ -54,9 +54,9 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     """
     filters = []
     for parameter, value in parameters.items():
-        texts = value
-        if not isinstance(value, list):
-            texts = [value]
+        texts: list[object] = [value]
+        if isinstance(value, list):
+            texts = value
         for text in texts:
             filters.append((parameter, str(text)))
     # Counted before a text is split, which may be very long.
