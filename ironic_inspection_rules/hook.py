@@ -10,7 +10,7 @@ from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.patches import database
 from ironic_inspection_rules.patches import deploy as deploy_patch
@@ -35,7 +35,8 @@ def prepare_conductor() -> None:
     with start.required():
         name.check(NAMES)
     # An API without a database reaches these objects through this conductor.
-    object_names = [object_class.obj_name() for object_class in tables.CLASSES]
+    object_names = [object_class.obj_name()
+                    for object_class in storage.CLASSES]
     LOG.debug('Answers for %s', object_names)
     # A bad rule or option is to stop the service now, not fail inspections.
     start.rules()

@@ -12,7 +12,7 @@ from ironic.conf import CONF
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.patches import controllers
 
@@ -50,7 +50,7 @@ def install() -> None:
     :raises: :class:`.exceptions.Invalid` if this process has no database;
         Ironic does not start then.
     """
-    if not tables.are_here():
+    if not storage.is_here():
         raise exceptions.Invalid(
             _('[inspection_queue]enabled needs an API that reaches the '
               'database itself, without [DEFAULT]use_rpc_for_database.'))

@@ -12,7 +12,7 @@ from ironic.api.controllers.v1 import versions
 from ironic.common import exception
 
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.traits import filter as trait_filter
 
@@ -62,7 +62,7 @@ def listed(controller: node.NodesController,
               'should be %(base)s.%(minor)s') % {
                   'base': versions.BASE_VERSION,
                   'minor': versions.MINOR_37_NODE_TRAITS})
-    tables.require(_('Nodes cannot be listed by trait'))
+    storage.require(_('Nodes cannot be listed by trait'))
     terms = trait_filter.parse(filters)
     with controllers.narrowed(trait_filter.on_nodes(terms)):
         nodes = stock(controller, chassis_uuid, **parameters)

@@ -30,7 +30,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspector_forms
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 
 RULES = versions.MINOR_96_INSPECTION_RULES
 NODE = '{node}'
@@ -165,7 +165,7 @@ def _check_tables() -> None:
     :raises: ClientSideError (503) if they have.
     """
     try:
-        tables.check()
+        storage.check()
     except exceptions.DatabaseNotReady as exc:
         raise ironic_exception.ClientSideError(
             str(exc), status_code=http_client.SERVICE_UNAVAILABLE) from exc

@@ -25,7 +25,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import repository
 
@@ -46,7 +46,7 @@ def announce(service: str, rules: repository.Repository) -> None:
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """
     stored = '?'
-    if tables.are_here():
+    if storage.is_here():
         stored = str(len(_uuids_of_stored_rules()))
     queue = 'off'
     if CONF.inspection_queue.enabled:
@@ -90,7 +90,7 @@ def remarks() -> Iterator[str]:
 
 def out_of_reach() -> Iterator[str]:
     """Yield a warning about calls that need a database of this process."""
-    if not tables.are_here():
+    if not storage.is_here():
         yield _('[DEFAULT]use_rpc_for_database: this API answers 400 to lists '
                 'of nodes by trait and to /v1/traits, for which it would have '
                 'to read the database itself')

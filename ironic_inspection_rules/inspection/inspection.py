@@ -34,7 +34,7 @@ from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import early_phase as early_phase_object
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
@@ -452,7 +452,7 @@ def _refuse_without_tables(error: db_exc.DBError) -> None:
     :raises: HardwareInspectionFailure if that is the cause of the error.
     """
     try:
-        tables.check()
+        storage.check()
     except exceptions.DatabaseNotReady as problem:
         if isinstance(problem.__cause__, db_exc.DBError):
             raise error from problem

@@ -22,8 +22,8 @@ from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.objects import table as table_object
-from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import table_file
@@ -55,7 +55,7 @@ def load() -> repository.Repository:
     """
     conf.register_opts(CONF)
     conf.check(CONF)
-    tables.check()
+    storage.check()
     options = CONF.inspection_rules
     ops = registry.installed()
     built_in: Sequence[model.Rule] = ()
@@ -128,7 +128,7 @@ def _refuse_stored_too(built_in: Sequence[model.Rule],
 
     :raises: InvalidDocument that names both.
     """
-    if not tables.are_here():
+    if not storage.is_here():
         return
     if built_in_tables:
         for stored_table in table_object.RuleTable.list_plain(

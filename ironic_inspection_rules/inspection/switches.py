@@ -16,7 +16,7 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import config_file
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.rule_set import repository
 
 PLUGIN = config_file.PLUGIN
@@ -199,7 +199,7 @@ def enabled_by_conductors() -> set[str]:
 
     There are none for an API that does not reach the database itself.
     """
-    if not tables.are_here():
+    if not storage.is_here():
         return set()
     database = ironic_db.get_instance()
     types = list(database.get_active_hardware_type_dict())

@@ -16,7 +16,7 @@ from ironic.common import metrics_utils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.traits import catalog
 from ironic_inspection_rules.traits import names
@@ -59,7 +59,7 @@ def _counts(selection: catalog.Selection,
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))
     project = api_utils.check_list_policy('node')
-    tables.require(_('Traits cannot be listed with their nodes'))
+    storage.require(_('Traits cannot be listed with their nodes'))
     return catalog.count_nodes(selection, project, associated)
 
 

@@ -9,7 +9,7 @@ from oslo_versionedobjects import fixture as object_fixture
 
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.objects import machine
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.objects import test_rule
@@ -128,4 +128,4 @@ class RemoteInspectedMachineTestCase(InspectedMachineTestCase):
         return found
 
     def test_a_conductor_has_the_object(self):
-        self.assertIn(machine.InspectedMachine, tables.CLASSES)
+        self.assertIn(machine.InspectedMachine, storage.CLASSES)

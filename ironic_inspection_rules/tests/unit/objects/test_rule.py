@@ -15,7 +15,7 @@ from oslo_versionedobjects import fixture as object_fixture
 from testtools import matchers
 
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
@@ -168,7 +168,7 @@ class OverTheWire:
             raise exc.exc_info[1]  # noqa: B904
         finally:
             # The conductor sets this in its own process.
-            for kind in tables.CLASSES:
+            for kind in storage.CLASSES:
                 if 'indirection_api' in vars(kind):
                     del kind.indirection_api
 

@@ -34,11 +34,11 @@ def check() -> None:
 
     :raises: DatabaseNotReady as :func:`.migration.check`.
     """
-    if are_here():
+    if is_here():
         migration.check()
 
 
-def are_here() -> bool:
+def is_here() -> bool:
     """Check if this process reaches the database itself."""
     # Ironic sets it in an API that leaves the database to a conductor.
     return base.IronicObject.indirection_api is None
@@ -50,6 +50,6 @@ def require(what: str) -> None:
     :param what: the failure, as a sentence: ``'Traits cannot be counted'``.
     :raises: Invalid if a conductor reads the database for this process.
     """
-    if not are_here():
+    if not is_here():
         raise exceptions.Invalid(
             _('%s: this API has [DEFAULT]use_rpc_for_database') % what)
