@@ -35,6 +35,9 @@ from ironic_inspection_rules.patches import body_limit
 _FROM_RAMDISKS = 'continue_inspection'
 """How the path of posted inspection data ends."""
 
+_BODY = 'ironic_inspection_rules.body'
+"""Where the environment of a request has a body that was taken."""
+
 
 @dec.wsgify.middleware
 def guard(request: webob.Request, app: Callable) -> Any:
@@ -123,6 +126,17 @@ def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def take_body(received: webob.Request) -> None:
+    """Take the body out of a request, for :func:`body` to read.
+
+    pecan parses JSON twice to look for arguments in it, and keeps what it
+    finds until the request is answered: that of a large table takes more
+    memory than the table.
+    """
+    received.environ[_BODY] = received.body
+    received.body = b''
+
+
 def body(*, any_type: bool = False) -> Any:
     """Parse the body of the request; to be called once policies allow it.
 
@@ -148,7 +162,7 @@ def body(*, any_type: bool = False) -> Any:
         hook = reader.read_object
     try:
         # A byte order mark may be ignored (RFC 8259).
-        text = api.request.body.decode('utf-8-sig')
+        text = _sent().decode('utf-8-sig')
         document = None
         if text:
             document = json.loads(
@@ -167,6 +181,14 @@ def body(*, any_type: bool = False) -> Any:
     if reader.doubled:
         raise exceptions.InvalidBody([_twice(document, *reader.doubled[0])])
     return document
+
+
+def _sent() -> bytes:
+    """Return the body of the request; one that was taken is there once."""
+    sent = api.request.environ.pop(_BODY, None)
+    if sent is None:
+        sent = api.request.body
+    return bytes(sent)
 
 
 class _Reader:

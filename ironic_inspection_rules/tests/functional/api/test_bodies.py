@@ -4,6 +4,7 @@
 
 import json
 
+import fixtures
 import webob
 
 from ironic_inspection_rules.api import routes
@@ -80,6 +81,22 @@ class BodiesTestCase(base.TestCase):
             answer = self.send(method, path, b'nonsense',
                                **{'X-Auth-Token': 'lessee-reader'})
             self.assertEqual(403, answer.status_int, (method, path))
+
+    def test_pecan_parses_no_body_of_ours(self):
+        # What it finds takes as much memory as what is read of it.
+        self.serve()
+
+        def parse(received):
+            self.assertEqual(b'', received.body)
+            raise ValueError
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'webob.request.BaseRequest.json', property(parse)))
+        rule = {'actions': [{'op': 'log', 'args': ['a']}]}
+        answer = self.send('PUT', '/v1/inspection_rules',
+                           json.dumps({'rules': [rule]}).encode())
+        self.assertEqual(200, answer.status_int, answer.text)
+        self.assertEqual(1, len(answer.json['rules']))
 
     def test_what_is_not_utf_8_is_told(self):
         self.serve()
