@@ -2,7 +2,7 @@
 
 """Tables that are put beside the rules: what becomes of the stored ones."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 from typing import Any
 
@@ -27,12 +27,12 @@ class Decided:
     """What becomes of the tables.
 
     ``steps`` are of stored tables and of given ones, ``tables`` all that are
-    in force afterwards, ``chunks`` those of given tables by name.
+    in force afterwards, ``stored`` those that were stored before.
     """
 
     steps: Sequence[table_change.Step]
     tables: table.Tables
-    chunks: Mapping[str, Sequence[db_table.Stored]] = dataclasses.field(
+    stored: Mapping[str, table_store.StoredTable] = dataclasses.field(
         default_factory=dict)
 
     def rows_to_store(self) -> list[dict[str, Any]]:
@@ -48,9 +48,28 @@ class Decided:
                 found = self.tables[step.name]
                 change['definition'] = table_store.described(found)
                 change['size'] = len(found)
-                change['chunks'] = self.chunks[step.name]
+                change['chunks'] = _chunks(found, self.stored.get(step.name))
             changes.append(change)
         return changes
+
+
+def _chunks(wanted: table.Table, before: table_store.StoredTable | None
+            ) -> list[db_table.Stored]:
+    """Return the chunks of a table, with the texts of those not stored.
+
+    The texts of a large table take as much memory as its rows: they are only
+    made to be stored.
+    """
+    stored: Collection[str] = ()
+    if before is not None:
+        stored = before.chunks.keys()
+    chunks: list[db_table.Stored] = []
+    for chunk in db_table.split(wanted.pairs):
+        if chunk.digest in stored:
+            chunks.append([chunk.digest, None])
+        else:
+            chunks.append([chunk.digest, chunk.text])
+    return chunks
 
 
 def decide(given: Any, prune: bool, in_force: repository.Snapshot,
@@ -73,20 +92,17 @@ def decide(given: Any, prune: bool, in_force: repository.Snapshot,
     else:
         wanted = _read(given, stored)
     steps = []
-    chunks = {}
     for name, found in wanted.items():
-        step, chunks[name] = _compare(name, stored.get(name), found)
-        steps.append(step)
+        steps.append(_compare(name, stored.get(name), found))
     after = dict(wanted)
     for name, kept in stored.items():
         if name in wanted:
             continue
         if prune:
-            step, _none = _compare(name, kept, None)
-            steps.append(step)
+            steps.append(_compare(name, kept, None))
         else:
             after[name] = kept.table
-    return Decided(steps, {**after, **built_in}, chunks)
+    return Decided(steps, {**after, **built_in}, stored)
 
 
 def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
@@ -122,43 +138,35 @@ def _read(given: Any, stored: Mapping[str, table_store.StoredTable]
 
 
 def _compare(name: str, before: table_store.StoredTable | None,
-             after: table.Table | None
-             ) -> tuple[table_change.Step, list[db_table.Stored]]:
-    """Compare a table with the stored one; equal chunks are not looked at.
-
-    :returns: the step, and the chunks of the table that is there after it.
-    """
-    old: Mapping[str, Sequence[db_table.Pair]] = {}
+             after: table.Table | None) -> table_change.Step:
+    """Compare a table with the stored one; equal chunks are not looked at."""
+    stored: Collection[str] = ()
     definition_before = None
     if before is not None:
-        old = before.chunks
+        stored = before.chunks.keys()
         definition_before = before.table.definition
     pairs_after: Iterable[db_table.Pair] = ()
     definition_after = None
     if after is not None:
         pairs_after = after.pairs
         definition_after = after.definition
-    chunks: list[db_table.Stored] = []
-    digests: set[str] = set()
+    # A dict keeps their order.
+    digests: dict[str, None] = {}
     new: list[db_table.Pair] = []
     for chunk in db_table.split(pairs_after):
-        is_stored = chunk.digest in old
-        digests.add(chunk.digest)
-        # The text of a large table takes as much memory as its rows.
-        chunks.append([chunk.digest, None if is_stored else chunk.text])
-        if not is_stored:
+        digests[chunk.digest] = None
+        if chunk.digest not in stored:
             new += chunk.pairs
-    moved = list(old) != [digest for digest, _text in chunks]
-    if before is not None and after is not None:
-        moved = moved or before.table.columns != after.columns
+    moved = list(stored) != list(digests)
     gone: list[db_table.Pair] = []
-    for digest, pairs in old.items():
-        if digest not in digests:
-            gone += pairs
-    step = table_change.Step(
-        name, definition_before, definition_after,
-        table_change.compare(gone, new), moved)
-    return step, chunks
+    if before is not None:
+        for digest in stored:
+            if digest not in digests:
+                gone += before.pairs(digest)
+        if after is not None:
+            moved = moved or before.table.columns != after.columns
+    return table_change.Step(name, definition_before, definition_after,
+                             table_change.compare(gone, new), moved)
 
 
 def problems(fields: Mapping[str, Any] | model.Rule, tables: table.Tables

@@ -39,11 +39,15 @@ class Source(typing.Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table, the revision that last changed it, and its rows by chunk."""
+    """A table, the revision that last changed it, and its keys by chunk."""
 
     table: table.Table
     revision: int
-    chunks: typing.Mapping[str, Pairs]
+    chunks: typing.Mapping[str, typing.Sequence[str]]
+
+    def pairs(self, digest: str) -> Pairs:
+        """Return the rows of a chunk, each with its key."""
+        return [(key, self.table.row(key)) for key in self.chunks[digest]]
 
 
 class TableStore:
@@ -80,25 +84,33 @@ class TableStore:
         kept = self._kept.get(name)
         if kept is not None and kept.revision == described['revision']:
             return kept
-        known: typing.Mapping[str, Pairs] = {}
-        if kept is not None:
-            known = kept.chunks
-        chunks = read_chunks(self._source, context, name, revision, known)
-        built = build(name, described['definition'], chunks.values())
-        return StoredTable(built, described['revision'], chunks)
+        chunks = read_chunks(self._source, context, name, revision, kept)
+        index: dict[str, table.Row] = {}
+        keys = {}
+        for digest, pairs in chunks.items():
+            keys[digest] = tuple(key for key, _row in pairs)
+            for key, row in pairs:
+                index[key] = row
+        definition = described['definition']
+        # It was checked before it was stored.
+        built = table.Table(definition_of(name, definition), index,
+                            definition['columns'])
+        return StoredTable(built, described['revision'], keys)
 
 
 def read_chunks(source: Source, context: typing.Any, name: str,
                 revision: int | None = None,
-                known: typing.Mapping[str, Pairs] | None = None
-                ) -> dict[str, Pairs]:
+                kept: StoredTable | None = None) -> dict[str, Pairs]:
     """Read the rows of a table, by chunk and in order.
 
-    :param known: chunks that are there already.
+    :param kept: the table at another revision; chunks that it has are not
+        read.
     :raises: :class:`.exceptions.Conflict` if another change replaced some.
     """
     digests = source.list_digests(context, name, revision)
-    known = known or {}
+    known: typing.Collection[str] = ()
+    if kept is not None:
+        known = kept.chunks.keys()
     wanted = [digest for digest in digests if digest not in known]
     read: dict[str, Pairs] = {}
     for start in range(0, len(wanted), _AT_ONCE):
@@ -111,8 +123,8 @@ def read_chunks(source: Source, context: typing.Any, name: str,
             _('Inspection table %s was changed meanwhile.') % name)
     chunks = {}
     for digest in digests:
-        if digest in known:
-            chunks[digest] = known[digest]
+        if kept is not None and digest in known:
+            chunks[digest] = kept.pairs(digest)
         else:
             chunks[digest] = read[digest]
     return chunks
@@ -121,17 +133,6 @@ def read_chunks(source: Source, context: typing.Any, name: str,
 def described(found: table.Table) -> Described:
     """Return the definition of a table as it is stored."""
     return {**found.definition.as_dict(), 'columns': list(found.columns)}
-
-
-def build(name: str, definition: Described,
-          chunks: typing.Iterable[Pairs]) -> table.Table:
-    """Build a table of what is stored, which was checked before."""
-    index = {}
-    for pairs in chunks:
-        for key, row in pairs:
-            index[key] = row
-    return table.Table(definition_of(name, definition), index,
-                       definition['columns'])
 
 
 def definition_of(name: str, definition: Described) -> table.TableDefinition:
