@@ -53,4 +53,4 @@ def evaluate_page(baremetal, nodes: Nodes,
         tables=tables,
     )
     return http.call_large(baremetal, 'POST', '/inspection_rules/evaluate',
-                           json=request)
+                           body=request)

@@ -7,6 +7,7 @@ openstacksdk connection, of which several threads may ask.
 """
 
 from collections.abc import Iterator
+import io
 import json
 from typing import Any
 from urllib import parse as urlparse
@@ -17,6 +18,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
 MICROVERSION = '1.96'
+
+_DEPTH_OF_ROWS = 4
+"""Levels above the rows of ``{"tables": {NAME: {"rows": [...]}}}``."""
 
 
 def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
@@ -46,14 +50,17 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
               'metal service') % response.url) from exc
 
 
-def call_large(baremetal, method: str, path: str, **kwargs: Any) -> Any:
+def call_large(baremetal, method: str, path: str, body: Any, **kwargs: Any
+               ) -> Any:
     """Send a request that may be large, such as one with tables.
 
+    :param body: plain data, which are sent as JSON.
     :raises: as :func:`call`; Invalid that names the option to raise if the
         body is larger than the API takes.
     """
     try:
-        return call(baremetal, method, path, **kwargs)
+        return call(baremetal, method, path, data=_encoded(body),
+                    headers={'Content-Type': 'application/json'}, **kwargs)
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code != 413:
             raise
@@ -61,6 +68,41 @@ def call_large(baremetal, method: str, path: str, **kwargs: Any) -> Any:
             _('The request is larger than the API takes: raise '
               '[api]max_json_body_size_inspection in its configuration (%s)')
             % exc.details) from exc
+
+
+def _encoded(body: Any) -> bytes:
+    """Return a body as JSON.
+
+    The text of all of a large table is never there beside the bytes, which
+    are sent as they are: from plain data requests would make both.
+    """
+    encoded = io.BytesIO()
+    for part in _parts(body, _DEPTH_OF_ROWS):
+        encoded.write(part.encode())
+    return encoded.getvalue()
+
+
+def _parts(value: Any, depth: int) -> Iterator[str]:
+    """Yield the JSON of a value in parts.
+
+    :param depth: levels of mappings and lists that are divided.
+    """
+    if depth and isinstance(value, dict):
+        separator = '{'
+        for name, member in value.items():
+            yield f'{separator}{json.dumps(name)}:'
+            yield from _parts(member, depth - 1)
+            separator = ','
+        yield '}' if value else '{}'
+    elif depth and isinstance(value, list):
+        separator = '['
+        for item in value:
+            yield separator
+            yield from _parts(item, depth - 1)
+            separator = ','
+        yield ']' if value else '[]'
+    else:
+        yield json.dumps(value)
 
 
 def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:

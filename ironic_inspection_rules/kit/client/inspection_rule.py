@@ -113,4 +113,4 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
         ``rules``, ``prune`` and ``phase``; None counts as not given.
     """
     return http.call_large(baremetal, 'POST', f'{_RULES}/evaluate',
-                           json=http.without_none(**request))
+                           body=http.without_none(**request))

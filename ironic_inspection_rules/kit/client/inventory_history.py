@@ -73,7 +73,7 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
         tables=tables,
     )
     return http.call_large(baremetal, 'POST', '/inspection_rules/replay',
-                           json=request)
+                           body=request)
 
 
 def _history(node: str) -> str:

@@ -69,7 +69,7 @@ def replace_inspection_rules(baremetal, rules: Sequence[Any],
     # An API of before tables does not know the member.
     if tables is not None:
         body['tables'] = tables
-    return http.call_large(baremetal, 'PUT', _RULES, json=body,
+    return http.call_large(baremetal, 'PUT', _RULES, body=body,
                            params={'dry_run': dry_run, 'prune': prune})
 
 

@@ -48,6 +48,9 @@ class Baremetal:
         if 'json' in kwargs:
             request.json_body = kwargs['json']
             request.content_type = 'application/json'
+        if 'data' in kwargs:
+            request.body = kwargs['data']
+            request.headers.update(kwargs['headers'])
         answer = request.get_response(self._app)
         response = requests.Response()
         response.status_code = answer.status_int

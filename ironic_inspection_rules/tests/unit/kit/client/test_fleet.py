@@ -2,6 +2,8 @@
 
 """Trying rules on a fleet, page by page."""
 
+import json
+
 from ironic_inspection_rules.kit.client import fleet
 from ironic_inspection_rules.tests.unit import base
 
@@ -29,13 +31,15 @@ class BareMetal:
         self.uuids = [f'uuid-{number}' for number in range(count)]
         self.asked = []
 
-    def request(self, path, method, json=None, **_kwargs):
-        self.asked.append((path, json))
-        wanted, following = json['nodes'], None
+    def request(self, path, method, data, **_kwargs):
+        body = json.loads(data)
+        self.asked.append((path, body))
+        wanted, following = body['nodes'], None
         if isinstance(wanted, dict):
-            start = (self.uuids.index(json['marker']) + 1
-                     if 'marker' in json else 0)
-            wanted = self.uuids[start:start + json['limit']]
+            start = 0
+            if 'marker' in body:
+                start = self.uuids.index(body['marker']) + 1
+            wanted = self.uuids[start:start + body['limit']]
             if wanted[-1] != self.uuids[-1]:
                 following = wanted[-1]
         return Answer({'nodes': [{'uuid': uuid} for uuid in wanted],

@@ -34,6 +34,7 @@ class Baremetal:
 
     def request(self, path, method, microversion, retriable_status_codes,
                 **arguments):
+        arguments = _with_json(arguments)
         self.calls.append((method, path, arguments))
         return _response(path, *self.answers.pop(0))
 
@@ -53,6 +54,7 @@ class Ironic:
 
     def request(self, path, method, microversion, retriable_status_codes,
                 **arguments):
+        arguments = _with_json(arguments)
         with self._lock:
             self.calls.append((method, path, arguments))
             answer = self.routes.get(
@@ -67,6 +69,15 @@ class Ironic:
         """Return the arguments of all requests to a path."""
         return [arguments for some_method, some_path, arguments in self.calls
                 if (some_method, some_path) == (method, path)]
+
+
+def _with_json(arguments):
+    """Return the arguments of a request with a body of bytes as plain data."""
+    if 'data' not in arguments:
+        return arguments
+    rest = {name: value for name, value in arguments.items()
+            if name not in ('data', 'headers')}
+    return {**rest, 'json': json.loads(arguments['data'])}
 
 
 def _response(path, status, body):
