@@ -59,9 +59,11 @@ def load() -> repository.Repository:
     options = CONF.inspection_rules
     ops = registry.installed()
     built_in: Sequence[model.Rule] = ()
+    built_in_tables: Mapping[str, table.Table] = {}
     if options.built_in:
-        built_in = file_rule.load_built_in(options.built_in, ops)
-    built_in_tables = _built_in_tables(options.built_in, built_in)
+        read = document.load(options.built_in)
+        built_in = file_rule.built_in(read, ops)
+        built_in_tables = _built_in_tables(read, built_in)
     _refuse_stored_too(built_in, built_in_tables)
     return repository.Repository(
         ops, built_in, rule_object.Rule.get_revision, read_rules,
@@ -103,22 +105,22 @@ def is_all_in_one() -> bool:
     return CONF.rpc_transport in ('none', 'local')
 
 
-def _built_in_tables(path: str | None, built_in: Sequence[model.Rule]
+def _built_in_tables(read: document.Document,
+                     built_in: Sequence[model.Rule]
                      ) -> dict[str, table.Table]:
-    """Read the tables of the file of built-in rules.
+    """Return the tables of the file of built-in rules.
 
+    :param read: the file.
     :param built_in: its rules, which read no other tables: stored ones come
         and go.
     :raises: InvalidDocument for a bad table, or for a rule that reads what no
         table has.
     """
-    if not path:
-        return {}
-    built_in_tables = table_file.build(table_file.load([document.load(path)]))
+    built_in_tables = table_file.build(table_file.load([read]))
     for rule in built_in:
         for problem in table_check.problems(rule, built_in_tables):
             raise exceptions.InvalidDocument(
-                path, f'{disclosure.label(rule)}: {problem}')
+                read.path, f'{disclosure.label(rule)}: {problem}')
     return built_in_tables
 
 

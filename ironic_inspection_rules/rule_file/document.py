@@ -4,6 +4,7 @@
 
 import contextlib
 import dataclasses
+import io
 import json
 import math
 import pathlib
@@ -16,6 +17,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import file_content
 from ironic_inspection_rules.rule_file import form
 from ironic_inspection_rules.rule_file import table_rows
 from ironic_inspection_rules.rule_file import yaml_scalar
@@ -123,7 +125,7 @@ def load(path: str) -> Document:
         with the line where it is one's fault, holds a machine, or rules
         without their actions.
     """
-    return parse(path, _read(path))
+    return parse(path, read(path))
 
 
 def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
@@ -140,7 +142,7 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
         return value
 
     if text is None:
-        text = _read(path)
+        text = read(path)
     value = None
     if not budget.is_deeper(text.encode(), yaml_text.DEPTH):
         # JSON takes a hundredth of the time of YAML.
@@ -164,19 +166,25 @@ def load_list(path: str, text: str | None = None) -> Document:
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
     if text is None:
-        text = _read(path)
+        text = read(path)
     return _compose(path, text, _items)
 
 
-def _read(path: str) -> str:
+def read(path: str) -> str:
+    """Return the text of a file, with one character at the end of a line.
+
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
+        no text, or changes meanwhile.
+    """
     try:
         if path == STDIN:
             # In some locales Python lets through what is no text.
             return sys.stdin.read().encode(
                 errors='surrogateescape').decode('utf-8-sig')
+        with open(path, 'rb') as stream:
+            data = file_content.read(path, stream)
         # Editors of Windows begin a file with a mark of its encoding.
-        with open(path, encoding='utf-8-sig') as stream:
-            return stream.read()
+        return io.TextIOWrapper(io.BytesIO(data), 'utf-8-sig').read()
     except OSError as exc:
         raise exceptions.InvalidDocument(
             path, exc.strerror or str(exc)) from exc

@@ -173,14 +173,20 @@ def _as_document_error(entry: WrittenRule, foreign: exceptions.Problem | None,
 
 
 def load_built_in(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
-    """Read the file of built-in rules, in its order.
+    """Read the file of built-in rules; see :func:`built_in`."""
+    return built_in(document.load(path), ops)
+
+
+def built_in(read: document.Document, ops: registry.Registry
+             ) -> tuple[model.Rule, ...]:
+    """Return the rules of the file of built-in rules, in its order.
 
     They are read once when a service starts, are never in the database and
     cannot be changed through the API (spec 003 "Built-in rules").
 
     :raises: :class:`.exceptions.InvalidDocument`, see :func:`parse_all`.
     """
-    return tuple(parse_all(load(path), ops))
+    return tuple(parse_all(rules(read), ops))
 
 
 def shown(problem: exceptions.Problem) -> exceptions.Problem:

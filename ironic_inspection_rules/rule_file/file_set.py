@@ -70,7 +70,7 @@ def load_all(paths: typing.Iterable[str]) -> RuleFiles:
     :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
         something else stands where rules do, or a table is invalid.
     """
-    return of_documents(map(document.load, table_file.rule_files(paths)))
+    return of_documents(table_file.documents(paths))
 
 
 def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:

@@ -204,39 +204,79 @@ def joined(errors: Sequence[exceptions.InvalidDocument]
         first.place)
 
 
-def rule_files(paths: Iterable[str]) -> list[str]:
-    """Return files of rules, and those in folders.
+@dataclasses.dataclass(frozen=True)
+class _ReadFile:
+    """A file that was read: its text, or why it has none."""
 
-    A file with the rows of a table has no rules, although it may end as
-    files of rules do and stand among them.
+    path: str
+    text: str = ''
+    error: exceptions.InvalidDocument | None = None
+
+
+def rule_files(paths: Iterable[str]) -> list[str]:
+    """Return files of rules, and those in folders; see :func:`documents`.
 
     :raises: see :func:`.document.files`.
     """
-    found = document.files(paths)
+    files = []
+    for path in document.files(paths):
+        if path == document.STDIN:
+            # It can be read only once.
+            files.append(_ReadFile(path))
+        else:
+            files.append(_read(path))
+    return [found.path for found in _without_rows(files)]
+
+
+def documents(paths: Iterable[str]) -> list[document.Document]:
+    """Read files of rules, and those in folders.
+
+    A file with the rows of a table has no rules, although it may end as
+    files of rules do and stand among them. Each file is read once, so that
+    all that is known of it is of one content.
+
+    :raises: see :func:`.document.files` and :func:`.document.load`.
+    """
+    files = [_read(path) for path in document.files(paths)]
+    read = []
+    for found in _without_rows(files):
+        if found.error is not None:
+            raise found.error
+        read.append(document.parse(found.path, found.text))
+    return read
+
+
+def _read(path: str) -> _ReadFile:
+    try:
+        return _ReadFile(path, document.read(path))
+    except exceptions.InvalidDocument as exc:
+        # Rows may be in encodings in which rules are not.
+        return _ReadFile(path, error=exc)
+
+
+def _without_rows(files: Sequence[_ReadFile]) -> list[_ReadFile]:
+    """Return files without those that only have rows of tables."""
     with_rows: set[str] = set()
     with_tables: set[str] = set()
-    for path in found:
-        named = _named_files(path)
+    for found in files:
+        named = _named_files(found.path, found.text)
         with_rows.update(named)
         if named:
-            with_tables.add(os.path.realpath(path))
-    return [path for path in found
-            if path == document.STDIN
-            or os.path.realpath(path) not in with_rows - with_tables]
+            with_tables.add(os.path.realpath(found.path))
+    only_rows = with_rows - with_tables
+    return [found for found in files
+            if found.path == document.STDIN
+            or os.path.realpath(found.path) not in only_rows]
 
 
-def _named_files(path: str) -> list[str]:
+def _named_files(path: str, text: str) -> list[str]:
     """Return the files that the tables of a rule file name."""
-    if path == document.STDIN:
+    # Most files have no tables, and reading YAML takes long.
+    if path == document.STDIN or 'tables' not in text or 'file' not in text:
         return []
     try:
-        with open(path, 'rb') as stream:
-            content = stream.read()
-        # Most files have no tables, and reading YAML takes long.
-        if b'tables' not in content or b'file' not in content:
-            return []
-        read = document.parse(path, content.decode('utf-8-sig'))
-    except (OSError, UnicodeDecodeError, exceptions.InvalidDocument):
+        read = document.parse(path, text)
+    except exceptions.InvalidDocument:
         # The command that reads the file reports it.
         return []
     named = []

@@ -24,6 +24,7 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import csv_text
+from ironic_inspection_rules.rule_file import file_content
 from ironic_inspection_rules.rule_file import yaml_text
 
 CSV, JSON, YAML = '.csv', '.json', ('.yaml', '.yml')
@@ -113,20 +114,23 @@ def of_nodes(path: str, nodes: typing.Iterable[yaml.Node], text: str) -> Rows:
 
 
 def _content(path: str) -> bytes:
-    """Return what is in a file, which must stay the same meanwhile."""
+    """Return what is in a file.
+
+    :raises: :class:`.exceptions.InvalidDocument` if it is no regular file, is
+        too large, or changes meanwhile.
+    """
     try:
         # A pipe without a writer would block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         with open(descriptor, 'rb') as stream:
-            before = os.fstat(descriptor)
-            if stat.S_ISDIR(before.st_mode):
+            mode = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(mode):
                 raise IsADirectoryError(errno.EISDIR,
                                         os.strerror(errno.EISDIR))
-            if not stat.S_ISREG(before.st_mode):
+            if not stat.S_ISREG(mode):
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file'))
-            data = stream.read(table.MOST_BYTES + 1)
-            after = os.fstat(descriptor)
+            data = file_content.read(path, stream, table.MOST_BYTES + 1)
     except OSError as exc:
         raise exceptions.InvalidDocument(
             path, exc.strerror or str(exc)) from exc
@@ -134,10 +138,6 @@ def _content(path: str) -> bytes:
         raise exceptions.InvalidDocument(
             path, _('the file is larger than %d MiB')
             % (table.MOST_BYTES // 2 ** 20))
-    if (before.st_mtime_ns, before.st_size) != (
-            after.st_mtime_ns, after.st_size) or len(data) != after.st_size:
-        raise exceptions.InvalidDocument(
-            path, _('the file changed while it was read; try again'))
     return data
 
 

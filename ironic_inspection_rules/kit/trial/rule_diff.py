@@ -14,7 +14,6 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.trial import rule_meaning
-from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import replacement
@@ -59,8 +58,7 @@ class ComparedRules:
         :param warn: see :func:`.file_rule.parse_all`.
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
-        files = table_file.rule_files(paths)
-        documents = [document.load(path) for path in files]
+        documents = table_file.documents(paths)
         written: list[file_rule.WrittenRule] = []
         for rules_file in documents:
             written += file_rule.rules(rules_file)
@@ -72,6 +70,7 @@ class ComparedRules:
                                                     strict=True)
             if written_rule.entry.get('uuid'))
         meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}
+        files = [rules_file.path for rules_file in documents]
         return cls(files, rules, named, meanings, tables)
 
 

@@ -3,9 +3,11 @@
 """Rules as people keep them."""
 
 import io
+import os
 import pathlib
 import sys
 import textwrap
+from unittest import mock
 
 import fixtures
 import yaml
@@ -319,6 +321,22 @@ data:
                                   document.load, '/nowhere/at.all')
 
         self.assertIn('/nowhere/at.all', str(error))
+
+    def test_a_file_that_changes_meanwhile_is_refused(self):
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'a.yaml')
+        path.write_text('[]')
+        known = os.fstat
+
+        def changing(descriptor):
+            found = known(descriptor)
+            with path.open('a') as stream:
+                stream.write('\n')
+            return found
+
+        with mock.patch.object(os, 'fstat', changing):
+            error = self.assertRaises(exceptions.InvalidDocument,
+                                      document.load, str(path))
+        self.assertEqual(str(path), error.path)
 
     def test_what_is_piped_in_is_read_as_a_file_is(self):
         for handler in ('strict', 'surrogateescape'):

@@ -4,6 +4,7 @@
 
 import os
 import textwrap
+from unittest import mock
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import registry
@@ -130,6 +131,26 @@ class LoadTestCase(TableFileTestCase):
         path = self.write('rules.yaml', 'tables: {m: {key: a, file: '
                                         'rules.yaml}}')
         self.assertEqual([path], table_file.rule_files([path]))
+
+    def test_rule_file_is_read_once(self):
+        folder = str(self.directory / 'rules')
+        path = self.write('rules/rules.yaml', f"""
+            tables: {{m: {{key: a, file: rows.yaml}}}}
+            rules: [{RULE}]
+        """)
+        self.write('rules/rows.yaml', '- {a: x}')
+        known = document.read
+
+        def changing(asked):
+            text = known(asked)
+            if asked == path:
+                self.write('rules/rules.yaml', '[]')
+            return text
+
+        with mock.patch.object(document, 'read', changing):
+            read = file_set.load_all([folder])
+        self.assertEqual(1, len(read.rules))
+        self.assertEqual([{'a': 'x'}], read.tables.entries['m']['rows'])
 
     def test_variables_may_be_called_tables(self):
         read = self.load(f'tables: [{RULE}]\nother: {RULE}\n')

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is in a file: all of one content, never parts of two."""
+
+import os
+import stat
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+
+def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
+    """Read what is in an open file, which must stay the same meanwhile.
+
+    A file that is replaced by another one of its name stays the same: what
+    was opened is read to its end.
+
+    :param most: the number of bytes after which it stops reading, -1 for
+        none.
+    :raises: :class:`.exceptions.InvalidDocument` if the file changes, or has
+        another size than what was read.
+    """
+    before = os.fstat(stream.fileno())
+    data = stream.read(most)
+    after = os.fstat(stream.fileno())
+    if not stat.S_ISREG(after.st_mode):
+        # A pipe is read once, and has no size.
+        return data
+    is_same = (before.st_mtime_ns, before.st_size) == (
+        after.st_mtime_ns, after.st_size)
+    # The time has steps of some milliseconds, within which a file that is
+    # written anew may get the same size again.
+    is_whole = len(data) in (after.st_size, most)
+    if not is_same or not is_whole:
+        raise exceptions.InvalidDocument(
+            path, _('the file changed while it was read; try again'))
+    return data
