@@ -192,7 +192,7 @@ class _Column:
 def _header_problem(cells: list[str]) -> str | None:
     names = [cell.strip() for cell in cells]
     if any('\0' in name for name in names):
-        # Workbooks begin so, and UTF-16 without a mark.
+        # UTF-16 without a mark has them.
         return _('the file is no text in UTF-8; save it as "CSV UTF-8"')
     if len(names) > table.MOST_COLUMNS:
         return _('there are more than %d columns') % table.MOST_COLUMNS

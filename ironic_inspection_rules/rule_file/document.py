@@ -286,7 +286,7 @@ def _table(path: str, name: yaml.Node, node: yaml.Node, text: str
         rest = []
         for key, value in node.value:
             if key.value == 'rows' and isinstance(value, yaml.SequenceNode):
-                rows = table_rows.of_nodes(path, value.value, text)
+                rows = table_rows.of_list(path, value, text)
             else:
                 rest.append((key, value))
         # A place for each value of a hundred thousand rows would be large.

@@ -36,6 +36,9 @@ _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, 'utf-8-sig'),
                      (codecs.BOM_UTF16_LE, 'utf-16'),
                      (codecs.BOM_UTF16_BE, 'utf-16'))
 
+_WORKBOOKS = (b'PK\3\4', b'\xd0\xcf\x11\xe0')
+"""How files of spreadsheets begin: those of today, and of old ones."""
+
 _WHITE = ' \t\r\n'
 
 
@@ -81,6 +84,9 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
             path, _('rows are read from files that end in %s')
             % ', '.join(SUFFIXES))
     data = _content(path)
+    if data.startswith(_WORKBOOKS):
+        raise exceptions.InvalidDocument(
+            path, _('this is a workbook; save it as "CSV UTF-8"'), (1, 1))
     encoding = _encoding(data)
     text = _decoded(path, data, encoding)
     if suffix == CSV:
@@ -94,22 +100,23 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     return _of_yaml(path, text)
 
 
-def of_nodes(path: str, nodes: typing.Iterable[yaml.Node], text: str) -> Rows:
+def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     """Return rows that stand in a file of YAML.
 
     :param text: of the whole file.
     :raises: YAMLError where one cannot be read.
     """
     rows: list[typing.Any] = []
-    lines = array.array('L')
     cells = array.array('L')
-    for node in nodes:
-        row = yaml_text.construct(node, text)
+    for item in node.value:
+        row = yaml_text.construct(item, text)
         rows.append(row)
-        lines.append(node.start_mark.line + 1)
         if isinstance(row, dict):
             cells.extend(value.start_mark.line + 1
-                         for _key, value in node.value)
+                         for _key, value in item.value)
+    lines = array.array('L')
+    for line in yaml_text.item_lines(node, text):
+        lines.append(line + 1)
     return Rows(path, rows, lines, cells)
 
 
@@ -168,7 +175,7 @@ def _of_yaml(path: str, text: str) -> Rows:
         if len(documents) != 1 or not isinstance(documents[0],
                                                  yaml.SequenceNode):
             raise exceptions.InvalidDocument(path, _not_a_list())
-        return of_nodes(path, documents[0].value, text)
+        return of_list(path, documents[0], text)
     except (yaml.YAMLError, RecursionError) as exc:
         raise yaml_text.as_document_error(path, text, exc) from exc
 

@@ -146,6 +146,38 @@ def nodes(text: str) -> list[yaml.Node]:
             if node is not None]
 
 
+def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
+    """Return the lines of the items of a list, counted from zero.
+
+    :param text: of the whole file.
+    """
+    lines = [item.start_mark.line for item in node.value]
+    places = [node.start_mark.index]
+    places += [item.start_mark.index for item in node.value]
+    if places == sorted(set(places)):
+        return lines
+    # The node of an alias has the place of its anchor, which is before it.
+    # Only events have that of the alias.
+    events = iter(yaml.parse(readable(text), Loader))
+    for event in events:
+        if isinstance(event, yaml.SequenceStartEvent) and (
+                event.start_mark.index == node.start_mark.index):
+            break
+    lines = []
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+            if depth < 0:
+                break
+            continue
+        if depth == 0:
+            lines.append(event.start_mark.line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+    return lines
+
+
 def readable(text: str) -> str:
     """Return the text of a file as YAML can read it, of the same length."""
     # Only JSON has tabs where they matter to YAML, and only between values.

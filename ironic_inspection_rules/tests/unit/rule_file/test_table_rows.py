@@ -90,6 +90,13 @@ class CsvTestCase(RowsTestCase):
                      b'se\0rial\nA1\n'):
             self.assertEqual(1, self.refused(data))
 
+    def test_workbook_is_refused_as_one(self):
+        for data in (b'PK\3\4\x14\0\6\0\x8f', b'\xd0\xcf\x11\xe0\xa1\xb1'):
+            error = self.assertRaises(exceptions.InvalidDocument, self.read,
+                                      data)
+            self.assertIn('this is a workbook; save it as "CSV UTF-8"',
+                          str(error))
+
     def test_line_of_white_space_is_no_row(self):
         found = self.read('serial,rack\nA1,R1\n  \n \t\n A2\n')
         self.assertEqual(['A1', ' A2'],
@@ -154,6 +161,15 @@ class YamlTestCase(RowsTestCase):
         self.assertEqual(2, found.line(0, 'cpus'))
         self.assertEqual(5, found.line(2, 'serial'))
         self.assertEqual(3, found.line(1, 'none'))
+
+    def test_row_that_is_an_alias_has_the_line_of_the_alias(self):
+        for text, lines in (
+                ('- &a {k: 1}\n- {k: [2, [3]]}\n- *a\n- *a\n', [1, 2, 3, 4]),
+                ('[&a {k: 1},\n\n *a, {k: 3}]\n', [1, 3, 3]),
+                ('# comment\n- &a\n  k: 1\n\n-\n  *a\n- [x]\n',
+                 [2, 6, 7])):
+            found = self.read(text, 'rows.yaml')
+            self.assertEqual(lines, list(found.lines), text)
 
     def test_row_that_is_no_mapping_keeps_its_line(self):
         found = self.read('- 1\n- serial: A1\n  rack: R1\n', 'rows.yml')
