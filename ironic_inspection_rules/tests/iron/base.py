@@ -106,7 +106,7 @@ class IronTestCase(testtools.TestCase):
     def small_machine(self, name: str,
                       **features: Any) -> iron_machine.Machine:
         """Make a machine that is large enough for a probe, and off."""
-        return self.machine(name, memory=384, cpus=1, **features)
+        return self.machine(name, memory=384, **features)
 
     def enroll(self, machine: iron_machine.Machine,
                ramdisk: dict[str, str] = iron_cloud.AGENT,

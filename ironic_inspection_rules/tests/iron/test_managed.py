@@ -33,7 +33,7 @@ class ManagedTestCase(base.IronTestCase):
         node = self.enroll(machine)
         self.boot_for_inspection(node, machine)
         shown = self.check_inspected(node, machine)
-        self.assertEqual('metal-2c', shown['resource_class'])
+        self.assertEqual('metal-1c', shown['resource_class'])
         facts = {'serial': 'metal', 'booted_from': machine.mac,
                  'boot_mode': 'bios', 'disk': 'DISK-metal'}
         self.assertEqual(facts, {name: shown['extra'][name]
@@ -61,7 +61,3 @@ class ManagedTestCase(base.IronTestCase):
         self.client.call('PUT', f'/v1/nodes/{node}/states/power',
                          {'target': 'power off'})
         machine.wait_until_off()
-
-    def offers(self, machine) -> int:
-        """Count the addresses that a machine was offered."""
-        return sum(host.offers(machine.mac) for host in self.cloud.hosts)
