@@ -2,7 +2,9 @@
 
 """A machine of QEMU that boots from its network, or else from its disk."""
 
+import datetime
 import pathlib
+import re
 import subprocess
 import uuid
 import xml.sax.saxutils
@@ -74,6 +76,9 @@ _DISK = """\
 </disk>"""
 
 _DISK_SIZE = 4 * 1024 ** 3
+
+_LOGS = pathlib.Path('/var/log/libvirt/qemu')
+_POWER_ON = re.compile(r'^(\S+ \S+): starting up libvirt', re.MULTILINE)
 
 
 class Machine(fixtures.Fixture):
@@ -156,10 +161,14 @@ class Machine(fixtures.Fixture):
         """Whether it is powered on."""
         return _virsh('domstate', self.name).strip() != 'shut off'
 
-    @property
-    def was_on(self) -> bool:
-        """Whether its console has shown something at any time."""
-        return bool(self._console.stat().st_size)
+    def power_ons(self) -> list[float]:
+        """Return when it was powered on, since the epoch.
+
+        Libvirt logs that to the millisecond, whoever does it.
+        """
+        log = _LOGS.joinpath(f'{self.name}.log').read_text(errors='replace')
+        return [datetime.datetime.fromisoformat(time).timestamp()
+                for time in _POWER_ON.findall(log)]
 
     def power_on(self) -> None:
         """Push the power button of a machine that is off."""
@@ -170,19 +179,29 @@ class Machine(fixtures.Fixture):
         if self.is_on:
             _virsh('destroy', self.name)
 
+    def suspend(self) -> None:
+        """Stop its processors where they are."""
+        _virsh('suspend', self.name)
+
+    def resume(self) -> None:
+        """Let its processors go on."""
+        _virsh('resume', self.name)
+
     def console(self) -> str:
         """All that its serial console has shown."""
         return self._console.read_text(errors='replace')
 
-    def wait_for_console(self, event: str, text: str,
-                         before: int = 0) -> None:
+    def wait_for_console(self, event: str, text: str, before: int = 0,
+                         pause: float = waiting.PAUSE) -> None:
         """Wait until the console shows a text.
 
         :param event: what that means.
         :param before: length of what it had shown before.
+        :param pause: seconds between two looks.
         """
         waiting.wait_for(f'{self.name}: {event}',
-                         lambda: text in self.console()[before:])
+                         lambda: text in self.console()[before:],
+                         pause=pause)
 
     def wait_until_off(self) -> None:
         """Wait until something has powered it off."""

@@ -17,17 +17,18 @@ PAUSE = 1.0
 
 
 def wait_for(event: str, holds: Callable[[], object],
-             patience: float = PATIENCE) -> None:
+             patience: float = PATIENCE, pause: float = PAUSE) -> None:
     """Wait until something holds, then print what has come.
 
     :param event: what is waited for.
+    :param pause: seconds between two looks.
     :raises: TimeoutError that names it.
     """
     deadline = time.monotonic() + patience
     while not holds():
         if time.monotonic() > deadline:
             raise TimeoutError(f'not within {patience} s: {event}')
-        time.sleep(PAUSE)
+        time.sleep(pause)
     progress.say(event)
 
 

@@ -2,6 +2,7 @@
 
 """That ``make iron`` would begin: no machine is booted here."""
 
+import datetime
 import os
 import pathlib
 import re
@@ -182,6 +183,20 @@ class MachineTestCase(base.TestCase):
         after = directory.joinpath('one.xml').read_text()
         name = before.split('<serial>B</serial>')[1].split('</wwn>')[0]
         self.assertIn(name, after)
+
+    def test_the_log_of_libvirt_says_when_it_was_powered_on(self) -> None:
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.useFixture(fixtures.MockPatchObject(machine, '_LOGS', directory))
+        directory.joinpath('one.log').write_text(
+            '2026-01-02 03:04:05.250+0000: starting up libvirt version: 9\n'
+            'char device redirected to /dev/pts/0 (label charserial0)\n'
+            '2026-01-02 03:05:00.000+0000: shutting down, reason=destroyed\n'
+            '2026-01-02 03:06:05.250+0000: starting up libvirt version: 9\n')
+        first, second = machine.Machine(directory, 'one').power_ons()
+        self.assertEqual(120, second - first)
+        began = datetime.datetime.fromtimestamp(first, datetime.UTC)
+        self.assertEqual('2026-01-02T03:04:05.250000+00:00',
+                         began.isoformat())
 
 
 def _flattened(suite):
