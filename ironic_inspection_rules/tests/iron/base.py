@@ -123,7 +123,10 @@ class IronTestCase(testtools.TestCase):
         return node
 
     def reconfigure(self, changes: options.Options) -> None:
-        """Restart Ironic with other options, until the end of this test."""
+        """Have conductor and workers run with other options.
+
+        That is until the end of this test.
+        """
         before = {
             group: dict.fromkeys(values) | dict(
                 self.cloud.ironic.options.get(group, {}))

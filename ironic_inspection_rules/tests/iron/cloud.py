@@ -74,15 +74,15 @@ class Cloud(fixtures.Fixture):
         self.addCleanup(self.ironic.stop)
         self._serve_files()
         self.ironic.create_database()
-        # All of these start at once, and what takes longest first.
-        self._spawn_services()
+        # All of these start at once.
+        self.ironic.spawn(API)
+        self._start_conductor_and_workers()
         self.hosts = [self._host(number) for number in _HOSTS]
         self._wait_for_services()
         waiting.wait_for('a PXE filter leads', self.leader)
 
-    def _spawn_services(self) -> None:
+    def _start_conductor_and_workers(self) -> None:
         self.start_conductor()
-        self.ironic.spawn(API)
         for number in range(_WORKERS):
             self.ironic.spawn(WORKER, {
                 'DEFAULT': {'host': f'worker{number}'}})
@@ -170,10 +170,17 @@ class Cloud(fixtures.Fixture):
         return host
 
     def reconfigure(self, changes: options.Options) -> None:
-        """Restart API, conductor and workers with other options."""
-        self.ironic.stop()
+        """Restart conductor and workers with other options."""
+        restarted = [part for part in self.ironic.services
+                     if part.name != API]
+        # All at once, as it takes each of them seconds.
+        for part in restarted:
+            part.process.terminate()
+        for part in restarted:
+            part.stop()
+            self.ironic.services.remove(part)
         self.ironic.options = options.merged(self.ironic.options, changes)
-        self._spawn_services()
+        self._start_conductor_and_workers()
         self._wait_for_services()
 
     def publish(self, name: str, content: bytes) -> str:
