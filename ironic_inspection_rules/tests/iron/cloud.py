@@ -33,10 +33,12 @@ LEASE = 10
 _API_PORT = 6385
 _API_URL = f'http://{bridge.ADDRESS}:{_API_PORT}'
 _FILES_URL = f'http://{bridge.ADDRESS}:{dhcp.HTTP_PORT}'
+_AGENT_RAMDISK = 'ipa.initramfs'
 AGENT = {'deploy_kernel': f'{_FILES_URL}/ipa.kernel',
-         'deploy_ramdisk': f'{_FILES_URL}/ipa.initramfs'}
+         'deploy_ramdisk': f'{_FILES_URL}/{_AGENT_RAMDISK}'}
 """What a node needs in ``driver_info`` for Ironic to manage its boot."""
-PROBE = AGENT | {'deploy_ramdisk': f'{_FILES_URL}/probe.initramfs'}
+PROBE_RAMDISK = 'probe.initramfs'
+PROBE = AGENT | {'deploy_ramdisk': f'{_FILES_URL}/{PROBE_RAMDISK}'}
 """The same with a ramdisk that has no agent."""
 
 _FALLBACK = 'inspector.ipxe'
@@ -141,11 +143,11 @@ class Cloud(fixtures.Fixture):
 
     def _serve_files(self) -> None:
         root = self.directory / 'http'
-        for name in ('ipa.kernel', 'ipa.initramfs'):
+        for name in ('ipa.kernel', _AGENT_RAMDISK):
             shutil.copy(self._image.directory / name, root)
-        root.joinpath('probe.initramfs').write_bytes(probe.build(
-            self._image.directory / 'ipa.initramfs'))
-        root.joinpath(_FALLBACK).write_text(dhcp.boot_script(_API_URL))
+        root.joinpath(PROBE_RAMDISK).write_bytes(probe.build(
+            self._image.directory / _AGENT_RAMDISK))
+        self.serve_script()
         with self.directory.joinpath('files.log').open('ab') as log:
             server = subprocess.Popen(
                 [sys.executable, '-m', 'http.server', '--bind',
@@ -182,6 +184,14 @@ class Cloud(fixtures.Fixture):
         self.ironic.options = options.merged(self.ironic.options, changes)
         self._start_conductor_and_workers()
         self._wait_for_services()
+
+    def serve_script(self, ramdisk: str = _AGENT_RAMDISK) -> None:
+        """Serve the script of machines that Ironic does not boot.
+
+        :param ramdisk: the file that they load.
+        """
+        script = dhcp.boot_script(_API_URL).replace(_AGENT_RAMDISK, ramdisk)
+        self.publish(_FALLBACK, script.encode())
 
     def publish(self, name: str, content: bytes) -> str:
         """Serve a file to machines; return its URL."""

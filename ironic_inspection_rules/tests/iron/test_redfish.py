@@ -6,15 +6,18 @@ import json
 
 from ironic_inspection_rules.tests.iron import base
 from ironic_inspection_rules.tests.iron import bmc
+from ironic_inspection_rules.tests.iron import cloud as iron_cloud
 from ironic_inspection_rules.tests.live import fleet
 
 
 class RedfishTestCase(base.IronTestCase):
 
     def test_both_describe_one_machine(self) -> None:
+        # Its BMC counts memory in whole GiB.
         machine = self.machine('both', identity=bmc.WITH_STORAGE)
         self.create_rules(*fleet.RULES)
-        node = self.enroll(machine, inspect_interface='redfish')
+        node = self.enroll(machine, iron_cloud.PROBE,
+                           inspect_interface='redfish')
         self.start_inspection(node)
         shown = self.wait_until_inspected(node)
         self.assertEqual((None, 'manageable'), (
