@@ -80,11 +80,21 @@ class BootImage:
         self._cache.mkdir(parents=True, exist_ok=True)
         for old in self._cache.glob('image-*'):
             shutil.rmtree(old)
-        # A build that is interrupted leaves nothing of the final name.
+        # A build that is killed leaves nothing of the final name.
         scratch = pathlib.Path(tempfile.mkdtemp(
             prefix='image-', dir=self._cache))
+        try:
+            self._build(scratch)
+        except BaseException:
+            shutil.rmtree(scratch)
+            raise
+        scratch.rename(self.directory)
+        progress.say('The ramdisk is built')
+
+    def _build(self, directory: pathlib.Path) -> None:
+        """Build the image in an empty directory."""
         with subprocess.Popen(
-                [*_ISOLATED, 'bash', str(_SOURCES[0]), str(scratch),
+                [*_ISOLATED, 'bash', str(_SOURCES[0]), str(directory),
                  sys.executable, self._agent],
                 stdout=subprocess.PIPE, text=True) as building:
             for line in building.stdout:
@@ -92,5 +102,3 @@ class BootImage:
         if building.returncode:
             raise subprocess.CalledProcessError(building.returncode,
                                                 building.args)
-        scratch.rename(self.directory)
-        progress.say('The ramdisk is built')

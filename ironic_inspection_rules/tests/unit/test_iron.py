@@ -151,6 +151,14 @@ class BootImageTestCase(base.TestCase):
                        for release in ('12.0.0', '13.0.0')}
         self.assertEqual(2, len(directories))
 
+    def test_a_build_that_fails_leaves_nothing(self) -> None:
+        cache = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.useFixture(fixtures.MockPatchObject(
+            boot_image, '_ISOLATED', ('false',)))
+        image = boot_image.BootImage('12.0.0', cache)
+        self.assertRaises(subprocess.CalledProcessError, image.prepare)
+        self.assertEqual([], list(cache.iterdir()))
+
     def test_the_release_is_that_of_the_constraints(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'file')
         path.write_text('ironic==1\nironic-python-agent==9.8.7\nzstd==1\n')
