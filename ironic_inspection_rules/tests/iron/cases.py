@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cases, in the order in which they run."""
+"""The cases, in the order in which they run.
+
+After the first two, what takes longest begins first: then runs that share them
+end at about the same time.
+"""
 
 from collections.abc import Iterable
 import unittest
@@ -8,20 +12,20 @@ import unittest
 CASES = {
     'discovery': 'an unknown machine gets its BMC from a table',
     'refusal': 'an unknown machine is refused by an early rule',
+    'throttle': 'four machines are powered on one after another',
+    'deployment': 'a missing trait is in the way of a real deployment',
+    'database': 'the database is away for a minute while machines boot',
+    'swap': 'two boots with a disk swapped between them',
     'managed': 'rules see a machine; then it is left alone',
-    'uefi': 'the same ramdisk by UEFI',
+    'leader': 'the leading PXE filter is killed while a machine boots',
+    'twins': 'two machines with one serial number',
+    'unmanaged': 'a machine that Ironic knows but does not boot',
+    'uefi': 'a machine that boots by UEFI',
+    'redfish': 'one inspection by Redfish, then one by a ramdisk',
+    'abortion': 'an inspection is aborted while a machine boots',
+    'worker': 'a worker is killed between two phases',
     'failure': 'a rule of the main phase fails the inspection',
     'conductor': 'the conductor is killed while a machine boots',
-    'worker': 'a worker is killed between two phases',
-    'leader': 'the leading PXE filter is killed while a machine boots',
-    'abortion': 'an inspection is aborted while a machine boots',
-    'swap': 'two boots with a disk swapped between them',
-    'redfish': 'one inspection by Redfish, then one by the ramdisk',
-    'throttle': 'four machines are powered on one after another',
-    'unmanaged': 'a machine that Ironic knows but does not boot',
-    'twins': 'two machines with one serial number',
-    'database': 'the database is away for a minute while machines boot',
-    'deployment': 'a missing trait is in the way of a real deployment',
 }
 """What happens in the module ``test_<name>``, by name."""
 
