@@ -324,6 +324,10 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
     is_known = answer['conditions'] is not None
     if answer['matched'] and is_known and not answer['changes']:
         yield _('it changed nothing')
+    run = answer['run']
+    if run['result'] == 'failed':
+        # It may be this rule that failed it: its name is in the error.
+        yield _('The inspection failed: %s') % command.reason(run['error'])
     if answer['mode'] == 'audit':
         yield _('Its mode is "audit": nothing of this was carried out.')
     if answer['error']:

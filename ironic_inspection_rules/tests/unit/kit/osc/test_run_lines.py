@@ -197,6 +197,13 @@ class RuleTestCase(base.TestCase):
         self.assertEqual('it changed nothing', self.lines(
             matched=True, decided_again=False)[-1])
 
+    def test_the_error_of_the_inspection_is_told(self):
+        run = {**RUN, 'result': 'failed', 'error': 'rule a (big), fail: no'}
+        self.assertEqual(
+            ['it changed nothing',
+             'The inspection failed: rule a (big), fail: no'],
+            self.lines(matched=True, decided_again=False, run=run)[-2:])
+
     def test_what_kept_it_from_running_comes_last(self):
         self.assertEqual(
             ['Its mode is "audit": nothing of this was carried out.',
