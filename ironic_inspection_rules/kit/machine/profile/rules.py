@@ -13,6 +13,7 @@ import re
 import typing
 
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine.profile import component
@@ -25,6 +26,7 @@ ON_MISMATCH = (FAIL, TRAIT, AUDIT)
 
 _BEGINS, _COMPARES, _DECIDES = 30, 20, 10  # Priorities.
 
+_PLACE = '/profiles'  # In plugin data.
 _LONGEST = 120  # Of a name, or what a rule is about: a description holds both.
 _UNKNOWN = "default('unknown', true)"
 
@@ -68,6 +70,14 @@ def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
     return written
 
 
+def notes_difference(change: engine_change.Change) -> bool:
+    """Return whether a change is a difference that a profile has noted."""
+    # The path of the list itself is written by the rule that begins.
+    return (change.object == 'plugin_data'
+            and change.path.startswith(f'{_PLACE}/')
+            and change.path.count('/') > _PLACE.count('/') + 1)
+
+
 def _described(found: Iterable[Deviation]) -> list[Deviation]:
     """Return differences of which no two are described alike.
 
@@ -94,7 +104,7 @@ class _Profile:
         self._name = name
         slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')
         self._slug = slug or 'profile'
-        self._path = f'/profiles/{self._slug}'
+        self._path = f'{_PLACE}/{self._slug}'
         self._field = f'plugin_data[profiles][{self._slug}]'
 
     def rule(self, about: str, priority: int, conditions: list[Written],

@@ -193,6 +193,9 @@ def _has(odd: finding.Outlier) -> str:
         return str(odd.has)
     if odd.has is None:
         return 'missing'
+    # Without a slot it is a number of parts.
+    if odd.slot is None:
+        return f'only {odd.has}'
     return f'missing, {odd.has}'
 
 

@@ -10,6 +10,7 @@ import typing
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import trace
+from ironic_inspection_rules.kit.machine.profile import rules as profile_rules
 from ironic_inspection_rules.kit.report import trial_text
 from ironic_inspection_rules.kit.report.pages import rule_text
 from ironic_inspection_rules.kit.report.pages import shell
@@ -53,9 +54,10 @@ class ActionCell(typing.NamedTuple):
 class RuleCell(typing.NamedTuple):
     """What became of a rule on a machine.
 
-    :param state: ``matched``, ``unmatched`` or ``skipped``; or the result of
-        the machine, ``failed`` or ``error``, where the rule ended the
-        inspection.
+    :param state: ``matched``, ``unmatched`` or ``skipped``; ``differs`` where
+        the rule of a profile noted a difference, or a rule in mode ``audit``
+        would fail; or the result of the machine, ``failed`` or ``error``,
+        where the rule ended the inspection.
     :param conditions: None where the rule left no trace; so are the actions.
     """
 
@@ -256,6 +258,8 @@ def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
     state = 'unmatched'
     if traced.matched:
         state = 'matched'
+    if _finds_defect(traced):
+        state = 'differs'
     conditions = [
         ConditionCell(condition.op, condition.result, condition.reason)
         for condition in traced.conditions]
@@ -263,6 +267,14 @@ def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
         ActionCell(action.op, action.reverted, tuple(_lines(action)))
         for action in traced.actions]
     return RuleCell(ended_as or state, tuple(conditions), tuple(actions))
+
+
+def _finds_defect(traced: trace.RuleTrace) -> bool:
+    """Return whether a rule found a defect without failing the inspection."""
+    if traced.error:
+        return True
+    return any(profile_rules.notes_difference(change)
+               for action in traced.actions for change in action.changes)
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:

@@ -1,8 +1,10 @@
 // What rules do to machines from files, and why.
-const signs = {matched: '✓', unmatched: '', failed: '!', error: '×',
-  skipped: '–'};
+const signs = {matched: '✓', unmatched: '', differs: '≠', failed: '!',
+  error: '×', skipped: '–'};
 const words = {
   matched: 'matches, its actions ran', unmatched: 'does not match',
+  differs: 'finds a difference from the profile, or would fail but for its ' +
+    'mode',
   failed: 'fails the inspection', error: 'has an error',
   skipped: 'not looked at: another scope or mode, or the inspection had ' +
     'ended'};
@@ -153,8 +155,11 @@ function tileOf(name, label, look) {
     address('show', name));
 }
 
+// Most rules are not those of a profile.
 function legend() {
-  return make('div', {className: 'key'}, Object.keys(signs).map((state) =>
+  const states = Object.keys(signs).filter((state) => state !== 'differs' ||
+    cells.some((cell) => cell.state === state));
+  return make('div', {className: 'key'}, states.map((state) =>
     make('span', {title: words[state]}, box(state), state)));
 }
 

@@ -2,6 +2,9 @@
 
 """The data of the page of rules and machines as a matrix."""
 
+from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.kit.machine.profile import component
+from ironic_inspection_rules.kit.machine.profile import rules as profile_rules
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.report.pages import test
 from ironic_inspection_rules.kit.trial import machine_test
@@ -60,6 +63,26 @@ class TestPageTestCase(files.FilesTestCase):
              ('d.json', 'error', ['skipped'] * 3)],
             [(name, result, [state for state, *_why in cells])
              for name, result, cells in self.machines()])
+
+    def test_a_difference_from_a_profile_is_no_success(self):
+        good = working_copy.Facts(files.INVENTORY, {})
+        rules = profile_rules.write(
+            [good], 'good', profile_rules.FAIL, component.Tolerance())
+        rules.append({
+            'description': 'In audit', 'mode': 'audit',
+            'actions': [{'op': 'fail', 'args': {'msg': 'no'}}]})
+        self.data = page_data.read(self.draw(
+            ('m/a.json', files.INVENTORY), ('m/b.json', SMALL), rules=rules))
+        titles = [rule['title'] for rule in self.data['rules']]
+        states = {name: dict(zip(titles, [state for state, *_why in cells],
+                                 strict=True))
+                  for name, _result, cells in self.machines()}
+        self.assertEqual(['In audit'], [
+            title for title, state in states['a.json'].items()
+            if state == 'differs'])
+        self.assertEqual('differs', states['b.json']['good: memory'])
+        self.assertEqual('matched', states['b.json']['good: begin'])
+        self.assertEqual('failed', states['b.json']['good: verdict'])
 
     def machines(self):
         for name, outcome in self.data['machines']:
