@@ -58,6 +58,8 @@ class Browser:
         self.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', {
             'width': size[0], 'height': size[1], 'deviceScaleFactor': 1,
             'mobile': size == PHONE})
+        self.driver.execute_cdp_cmd('Emulation.setTouchEmulationEnabled', {
+            'enabled': size == PHONE})
         self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {
             'features': [{'name': 'prefers-reduced-motion',
                           'value': 'reduce'},

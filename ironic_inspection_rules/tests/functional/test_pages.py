@@ -156,6 +156,21 @@ class PagesTestCase(files.FilesTestCase):
                       .filter((node) => !named(node))
                       .map((node) => node.outerHTML)"""))
 
+    def test_links_are_large_enough_for_a_finger(self):
+        for name, page in self.pages().items():
+            with self.subTest(name):
+                self.page(page, size=browser.PHONE)
+                # A row opens wherever it is touched. Squares of machines are
+                # 24 pixels apart, and their table has the same links.
+                self.assertEqual([], self.browser.run("""
+                    return [...document.querySelectorAll('a, button, input')]
+                      .filter((node) => !node.matches('.opener, svg a'))
+                      .map((node) => [node, node.getBoundingClientRect()])
+                      .filter(([, {width, height}]) => width &&
+                        Math.min(width, height) < 24)
+                      .map(([node, {width, height}]) =>
+                        [node.outerHTML, width, height])"""))
+
     def test_no_tile_is_alone_beside_a_gap(self):
         for name, page in self.pages().items():
             for width in (400, 820, 1280):

@@ -2,6 +2,7 @@
 const SQUARE = 12;
 const SIDE = 9;
 const WIDEST = 80;
+const MANY = 120;
 
 function squarePlace(at, wide) {
   return [SQUARE * (at % wide), SQUARE * Math.floor(at / wide)];
@@ -25,13 +26,15 @@ function alikeSquares(from, machines, wide) {
   return draw('path', {class: 'normal', d: shape});
 }
 
-// On a phone a square has to be large enough for a finger.
-function crowdWidth() {
-  return matchMedia('(max-width: 48rem)').matches ? 24 : WIDEST;
+// On a phone a square has to be large enough for a finger; those of many
+// machines are smaller, as the page would be too long.
+function crowdWidth(machines) {
+  if (!matchMedia('(max-width: 48rem)').matches) { return WIDEST; }
+  return machines > MANY ? 24 : 12;
 }
 
 drawers.crowd = ({machines, odd}) => {
-  const most = crowdWidth();
+  const most = crowdWidth(machines);
   const wide = Math.min(most, machines);
   const high = SQUARE * Math.ceil(machines / wide);
   return draw('svg', {class: 'crowd', role: 'group',

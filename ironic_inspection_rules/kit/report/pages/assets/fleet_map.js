@@ -35,8 +35,10 @@ function rgb(text) {
   return [value >> 16, value >> 8 & 255, value & 255];
 }
 
-// So many rules fit into so much height; more of them are lower.
+// So many rules fit into so much height; more of them are lower. The name of
+// a rule is a link, which has to be high enough for a finger.
 function heightOfRule() {
+  if (matchMedia('(pointer: coarse)').matches) { return 24; }
   if (rules.length > 60) { return 13; }
   return rules.length > 30 ? 16 : 20;
 }
