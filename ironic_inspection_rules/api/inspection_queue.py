@@ -2,6 +2,7 @@
 
 """Durable inspection in Ironic's API; where it is off, nothing is loaded."""
 
+from collections.abc import Callable
 import functools
 from typing import Any
 
@@ -12,9 +13,9 @@ from ironic.conf import CONF
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import body_limit
-from ironic_inspection_rules.patches import controllers
 
 
 @functools.cache
@@ -63,21 +64,28 @@ def install() -> None:
         body_limit.as_inspection_data(ending)
 
 
-def take_over(posted: dict[str, Any], kept: Any, token: Any) -> None:
-    """Have the data of this request put into the queue, not to a conductor.
+def put_instead(posted: dict[str, Any], kept: Any, token: Any
+                ) -> Callable[..., None]:
+    """Return a call that puts data into the queue instead of a conductor's.
 
     :param posted: plugin data as they came.
     :param kept: see :mod:`.inspection.early_phase`.
     :param token: by which the ramdisk proves which machine it is.
     """
-    from ironic_inspection_rules.queue import submission
+    from ironic_inspection_rules.queue import request as queue_request
 
-    def is_machine(node_uuid: str) -> bool:
-        return isinstance(token, str) and (
-            conductor_utils.is_agent_token_valid(objects.Node.get_by_uuid(
-                api.request.context, node_uuid), token))
+    def continue_inspection(context: Any, node_id: str,
+                            inventory: dict[str, Any],
+                            plugin_data: dict[str, Any],
+                            topic: str | None = None) -> None:
+        is_machine = isinstance(token, str) and (
+            conductor_utils.is_agent_token_valid(
+                objects.Node.get_by_uuid(context, node_id), token))
+        # The data are stored as they came. What early rules made of them is
+        # a checkpoint, so that each attempt begins with the same.
+        checkpoints = checkpoint.of_early_phase(posted, plugin_data, kept)
+        requests().put(
+            node_id, queue_request.CONTINUE, inventory, posted, checkpoints,
+            sender=api.request.client_addr, trusted=is_machine)
 
-    controllers.hand_over_by(functools.partial(
-        submission.QueueingConductorAPI, requests=requests(),
-        posted=posted, kept=kept, sender=api.request.client_addr,
-        is_machine=is_machine))
+    return continue_inspection

@@ -10,6 +10,7 @@ import typing
 
 from ironic import api
 from ironic.api.controllers.v1 import collection
+from ironic.api.controllers.v1 import ramdisk
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
@@ -79,6 +80,8 @@ _ONLY_UUIDS: contextvars.ContextVar[bool] = contextvars.ContextVar(
 
 _stock_filters = FILTERS.find()
 _stock_answer = ANSWER.find()
+_stock_validator = VALIDATOR.find()
+_stock_post = POST.find()
 
 
 def serve(path: str, controller: Controller) -> None:
@@ -132,27 +135,26 @@ def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
 
     :raises: InvalidParameterValue
     """
-    return VALIDATOR.find()('data', data)
+    return _stock_validator('data', data)
 
 
-def post_inspection_data(controller: typing.Any, data: dict[str, typing.Any],
-                         node_uuid: str | None) -> typing.Any:
+def post_inspection_data(data: dict[str, typing.Any], node_uuid: str | None,
+                         hand_over: Callable[..., None] | None = None
+                         ) -> typing.Any:
     """Look a node up and hand its data over, as Ironic does.
 
     :param node_uuid: as the ramdisk knows it.
+    :param hand_over: called instead of the method of the conductor, with its
+        arguments; None to call that.
     """
+    if hand_over is not None:
+        # Ironic makes a ConductorAPI for each request, so that this replaces
+        # the method of the present request only.
+        api.request.rpcapi.continue_inspection = hand_over
     # Without the decorators, which would make the answer and take errors for
     # answers: the caller has to tell a refusal from a hand-over.
-    post = inspect.unwrap(POST.find())
-    return post(controller, data, node_uuid)
-
-
-def hand_over_by(wrap: Callable[[typing.Any], typing.Any]) -> None:
-    """Replace the conductor that the present request calls.
-
-    :param wrap: given the ``ConductorAPI`` of the request, returns the other.
-    """
-    api.request.rpcapi = wrap(api.request.rpcapi)
+    post = inspect.unwrap(_stock_post)
+    return post(ramdisk.ContinueInspectionController(), data, node_uuid)
 
 
 def install_narrowing() -> None:

@@ -17,6 +17,8 @@ SESSION = name.Name(
 
 NAMES = (SESSION,)
 
+_stock_session = SESSION.find()
+
 _IS_JOINED = 'inspection_rules_is_joined'
 """The option of a connection that calls of Ironic's objects join."""
 
@@ -35,11 +37,10 @@ def transaction() -> Iterator[Any]:
 
     :raises: oslo_db.exception.DBDeadlock if all of it is to be repeated.
     """
-    session_for_write = SESSION.find()
     try:
         # The transaction hangs on the thread's context of enginefacade, which
         # is why Ironic's objects join it without being handed the session.
-        with session_for_write() as session:
+        with _stock_session() as session:
             engine = session.get_bind()
             # After oslo.db's own listener, which translates the error.
             if not sa.event.contains(engine, 'handle_error', _rename_deadlock):

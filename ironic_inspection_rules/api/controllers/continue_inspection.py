@@ -2,11 +2,10 @@
 
 """Inspection data from the ramdisk: early rules come first."""
 
-import functools
+from collections.abc import Callable
 from typing import Any
 
 from ironic import api
-from ironic.api.controllers.v1 import ramdisk
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.api.controllers.v1 import versions
 from ironic.common import args
@@ -53,34 +52,28 @@ def post() -> Any:
         token = data.pop(AGENT_TOKEN, None)
     plugin_data = without_reserved(data)
     kept = early_phase.run(api.request.context, inventory, plugin_data)
+    hand_over = None
     if CONF.inspection_queue.enabled:
-        inspection_queue.take_over(data, kept, token)
+        hand_over = inspection_queue.put_instead(data, kept, token)
     elif kept is not None:
-        stock.hand_over_by(functools.partial(_Handover, kept=kept))
+        hand_over = _store_before(kept)
     return stock.post_inspection_data(
-        ramdisk.ContinueInspectionController(),
-        {**plugin_data, 'inventory': inventory}, node_uuid)
+        {**plugin_data, 'inventory': inventory}, node_uuid, hand_over)
 
 
-class _Handover:
-    """Ironic's conductor API, which stores first what early rules did.
+def _store_before(kept: early_phase.Kept) -> Callable[..., None]:
+    """Return a call of the conductor that first stores what early rules did.
 
-    :param rpcapi: the ``ConductorAPI`` of an API request.
     :param kept: see :mod:`.inspection.early_phase`.
     """
+    call_conductor = api.request.rpcapi.continue_inspection
 
-    def __init__(self, rpcapi: Any, kept: early_phase.Kept) -> None:
-        self._rpcapi = rpcapi
-        self._kept = kept
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._rpcapi, name)
-
-    def continue_inspection(self, context: Any, node_id: str,
+    def continue_inspection(context: Any, node_id: str,
                             *args: Any, **kwargs: Any) -> None:
-        """Hand the data over to a conductor, which finds the rest."""
-        early_phase_object.EarlyPhase.put(context, node_id, self._kept)
-        self._rpcapi.continue_inspection(context, node_id, *args, **kwargs)
+        early_phase_object.EarlyPhase.put(context, node_id, kept)
+        call_conductor(context, node_id, *args, **kwargs)
+
+    return continue_inspection
 
 
 _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)

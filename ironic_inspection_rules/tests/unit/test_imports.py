@@ -68,7 +68,6 @@ MAY_IMPORT = {
     'queue.failure': {'queue', 'ironic'},
     'queue.service': {'queue', 'coordination', 'db', 'inspection', 'patches',
                       'runs', 'ironic'},
-    'queue.submission': {'queue', 'db', 'engine.language', 'inspection'},
     'queue.surroundings': {'queue', 'ironic'},
     'queue.worker': {'queue', 'coordination'},
     'queue.wakeup': {'queue', 'coordination', 'ironic'},

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import types
+
 import fixtures
 
 from ironic_inspection_rules.api import inspection_queue
@@ -37,3 +39,33 @@ class RequestsTestCase(base.GlueTestCase):
         self.config(rpc_transport='json-rpc')
         self.put()
         self.assertEqual(['check'], self.called)
+
+
+class PutInsteadTestCase(base.GlueTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.config(embedded=False, group='inspection_queue')
+        inspection_queue.requests.cache_clear()
+        self.addCleanup(inspection_queue.requests.cache_clear)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.request',
+            types.SimpleNamespace(client_addr='192.0.2.1')))
+        self.task.node.provision_state = 'inspect wait'
+        self.task.node.save()
+
+    def put(self, posted, token=None, **arguments):
+        put = inspection_queue.put_instead(posted, {'record': {}}, token)
+        put(self.context, self.task.node.uuid, topic='t', **arguments)
+        return inspection_queue.requests().get('w1')
+
+    def test_data_are_stored_as_they_came(self):
+        posted = {'same': 1, 'gone': 1, 'other': 1}
+
+        stored = self.put(posted, inventory={'cpu': 1},
+                          plugin_data={'same': 1, 'other': 2, 'new': 1})
+
+        self.assertEqual(({'cpu': 1}, posted, '192.0.2.1'),
+                         (stored.inventory, stored.plugin_data, stored.sender))
+        self.assertEqual({'set': {'other': 2, 'new': 1}, 'unset': ['gone'],
+                          'run': {'record': {}}}, stored.checkpoints['early'])

@@ -100,19 +100,26 @@ class ContinueInspectionTestCase(base.IronicTestCase):
                           controllers.validated_inspection_data,
                           {'inventory': 1})
 
-    def test_the_request_calls_something_else_than_a_conductor(self):
-        request = types.SimpleNamespace(rpcapi='conductor')
-        self.useFixture(fixtures.MonkeyPatch('ironic.api.request', request))
-        controllers.hand_over_by(lambda rpcapi: ['queue', rpcapi])
-        self.assertEqual(['queue', 'conductor'], request.rpcapi)
+    def refused(self, hand_over=None):
+        """Post data to an Ironic that refuses them.
 
-    def test_ironic_answers_what_it_raises(self):
+        :returns: the conductor API of the request.
+        """
+        request = types.SimpleNamespace(rpcapi=types.SimpleNamespace())
+        self.useFixture(fixtures.MonkeyPatch('ironic.api.request', request))
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.api.controllers.v1.utils.allow_continue_inspection_'
             'endpoint', lambda: False))
         self.assertRaises(
             exception.NotFound, controllers.post_inspection_data,
-            ramdisk.ContinueInspectionController(), {'inventory': {}}, None)
+            {'inventory': {}}, None, hand_over)
+        return request.rpcapi
+
+    def test_the_request_calls_something_else_than_a_conductor(self):
+        self.assertIs(len, self.refused(len).continue_inspection)
+
+    def test_ironic_answers_what_it_raises(self):
+        self.assertEqual(types.SimpleNamespace(), self.refused())
 
 
 class NodeQueryTestCase(base.IronicTestCase):

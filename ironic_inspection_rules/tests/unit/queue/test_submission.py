@@ -3,51 +3,8 @@
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules.db import backlog
-from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import submission
-from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
-
-
-class FakeConductorAPI:
-
-    def get_topic_for(self, node):
-        return f'topic of {node}'
-
-    def continue_inspection(self, *args, **kwargs):
-        raise AssertionError('a conductor was called')
-
-
-class QueueingConductorAPITestCase(base.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(database.Database())
-        self.queue = database_queue.DatabaseQueue(60)
-
-    def continue_inspection(self, posted, **arguments):
-        conductor_api = submission.QueueingConductorAPI(
-            FakeConductorAPI(), self.queue, posted=posted,
-            kept={'record': {}})
-        conductor_api.continue_inspection(None, 'node', topic='t',
-                                          **arguments)
-        return self.queue.get('w1')
-
-    def test_data_are_stored_as_they_came(self):
-        posted = {'same': 1, 'gone': 1, 'other': 1}
-        got = self.continue_inspection(
-            posted, inventory={'cpu': 1},
-            plugin_data={'same': 1, 'other': 2, 'new': 1})
-        self.assertEqual(({'cpu': 1}, posted),
-                         (got.inventory, got.plugin_data))
-        self.assertEqual({'set': {'other': 2, 'new': 1}, 'unset': ['gone'],
-                          'run': {'record': {}}}, got.checkpoints['early'])
-
-    def test_the_rest_goes_to_the_conductor(self):
-        conductor_api = submission.QueueingConductorAPI(
-            FakeConductorAPI(), self.queue, posted={})
-        self.assertEqual('topic of x', conductor_api.get_topic_for('x'))
-
 
 LATE = backlog.Backlog(waiting=3, processing=0, delay=61.0)
 
