@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What early rules did, as the API and the conductor reach it."""
+"""What early rules did, until a conductor takes it up.
+
+The API runs them before it hands the inventory over to a conductor. Ironic's
+call has no place for what they did, except the data of the machine. So the API
+stores it, and the conductor finds it by the ID of the API's request, which
+Ironic passes on with each call.
+"""
+
+from typing import Any
 
 from ironic.objects import base
 from oslo_versionedobjects import base as object_base
+import sqlalchemy as sa
 
-from ironic_inspection_rules.db import early_phase as db_early_phase
+from ironic_inspection_rules.db import clock
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import removal
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.objects import remotable
+
+LONGEST_WAIT = 3600.0
+"""Seconds after which nobody takes a row up any more."""
+
+_ROWS: Any = models.EarlyPhase.__table__
 
 
 @base.IronicObjectRegistry.register
@@ -20,14 +37,38 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     VERSION = '1.0'
 
     @remotable.class_method
+    @transaction.retried
     def put(cls, context, node_uuid, kept):
         """Store what they did, for the conductor of the node.
 
+        What no conductor has taken up, as it died or refused the data, is
+        removed when the machine posts again.
+
         :param kept: JSON data, see :mod:`.inspection.early_phase`.
         """
-        db_early_phase.put(context.request_id, node_uuid, kept)
+        left_over = (
+            sa.select(_ROWS.c.id)
+            .where(_ROWS.c.node_uuid == node_uuid,
+                   _ROWS.c.stored_at < clock.now() - LONGEST_WAIT))
+        with transaction.plain_writer() as connection:
+            ids = connection.execute(left_over).scalars().all()
+            removal.remove(connection, models.EarlyPhase, ids)
+            connection.execute(sa.insert(_ROWS).values(
+                request_id=context.request_id, node_uuid=node_uuid,
+                stored_at=clock.now(), kept=kept))
 
     @remotable.class_method
+    @transaction.retried
     def take(cls, context, node_uuid):
         """Return what they did, None if nothing was stored, and remove it."""
-        return db_early_phase.take(context.request_id, node_uuid)
+        # Read first: mostly there is nothing to remove.
+        with transaction.plain_reader() as connection:
+            row = connection.execute(
+                sa.select(_ROWS.c.id, _ROWS.c.kept)
+                .where(_ROWS.c.request_id == context.request_id,
+                       _ROWS.c.node_uuid == node_uuid)).first()
+        if row is None:
+            return None
+        with transaction.plain_writer() as connection:
+            removal.remove(connection, models.EarlyPhase, [row.id])
+        return dict(row.kept)

@@ -25,13 +25,13 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import content
-from ironic_inspection_rules.db import early_phase
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import table as db_table
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
+from ironic_inspection_rules.objects import early_phase
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import rule_statistics
@@ -129,7 +129,7 @@ def read_all() -> dict[str, typing.Any]:
             context, node, whole=True) for node in NODES},
         'data': {node: run_object.InspectionRun.get_data(context, node)
                  for node in NODES},
-        'early': {node: early_phase.take(f'req-{node}', node)
+        'early': {node: early_phase.EarlyPhase.take(_of_request(node), node)
                   for node in NODES},
         'statistics': sorted(rule_statistics.RuleStatistics.list(context),
                              key=lambda row: row['rule_uuid']),
@@ -141,6 +141,11 @@ def read_all() -> dict[str, typing.Any]:
                   for identity in ('s1', 's2')},
     }
     return json.loads(json.dumps(found, default=_to_plain))
+
+
+def _of_request(node: str) -> ironic_context.RequestContext:
+    """Return the context of the request that posted the data of a node."""
+    return ironic_context.RequestContext(request_id=f'req-{node}')
 
 
 def _tables(context: typing.Any, revision: int) -> list[typing.Any]:
@@ -257,7 +262,7 @@ def _make_runs() -> None:
     database.record_run({
         **values, 'uuid': NODES[1], 'node_uuid': NODES[1], 'result': 'ok',
         'error': None, 'revision': None, 'event': 'reapply'}, 5)
-    early_phase.put(f'req-{NODES[1]}', NODES[1], {
+    early_phase.EarlyPhase.put(_of_request(NODES[1]), NODES[1], {
         'record': values['phases']['main'], 'places': values['places']['main'],
         'found': {'set': {'a': 1}, 'unset': ['b'], 'revision': 1}})
     began = datetime.datetime(2026, 11, 1)

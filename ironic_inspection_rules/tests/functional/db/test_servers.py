@@ -15,7 +15,6 @@ from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.db import test_adoption
 from ironic_inspection_rules.tests.unit.db import test_content
-from ironic_inspection_rules.tests.unit.db import test_early_phase
 from ironic_inspection_rules.tests.unit.db import test_history
 from ironic_inspection_rules.tests.unit.db import test_migration
 from ironic_inspection_rules.tests.unit.db import test_rule
@@ -23,6 +22,7 @@ from ironic_inspection_rules.tests.unit.db import test_rule_statistics
 from ironic_inspection_rules.tests.unit.db import test_run
 from ironic_inspection_rules.tests.unit.db import test_table
 from ironic_inspection_rules.tests.unit.db import test_unprocessed
+from ironic_inspection_rules.tests.unit.objects import test_early_phase
 
 
 class ServerTestCase(base.TestCase):

@@ -6,18 +6,31 @@
 """
 
 import fixtures
+from ironic.common import context
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
-from ironic_inspection_rules.db import early_phase
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.objects import early_phase
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
 NODE = uuidutils.generate_uuid()
 OTHER = uuidutils.generate_uuid()
+
+
+def put(request_id, node_uuid, kept):
+    """Store what the early rules of a request did, as the API does."""
+    early_phase.EarlyPhase.put(
+        context.RequestContext(request_id=request_id), node_uuid, kept)
+
+
+def take(request_id, node_uuid):
+    """Take up what the early rules of a request did, as a conductor does."""
+    return early_phase.EarlyPhase.take(
+        context.RequestContext(request_id=request_id), node_uuid)
 
 
 class EarlyPhaseMixin:
@@ -28,35 +41,35 @@ class EarlyPhaseMixin:
                                 .order_by(models.EarlyPhase.id))
 
     def test_what_is_stored_is_taken_once(self):
-        early_phase.put('req-1', NODE, {'record': {'rules': []}})
-        early_phase.put('req-2', NODE, {'record': {'rules': [1]}})
+        put('req-1', NODE, {'record': {'rules': []}})
+        put('req-2', NODE, {'record': {'rules': [1]}})
 
         self.assertEqual({'record': {'rules': []}},
-                         early_phase.take('req-1', NODE))
-        self.assertIsNone(early_phase.take('req-1', NODE))
+                         take('req-1', NODE))
+        self.assertIsNone(take('req-1', NODE))
         self.assertEqual({'record': {'rules': [1]}},
-                         early_phase.take('req-2', NODE))
+                         take('req-2', NODE))
 
     def test_it_is_of_one_node_and_one_request(self):
-        early_phase.put('req-1', NODE, {})
+        put('req-1', NODE, {})
 
-        self.assertIsNone(early_phase.take('req-2', NODE))
-        self.assertIsNone(early_phase.take('req-1', OTHER))
+        self.assertIsNone(take('req-2', NODE))
+        self.assertIsNone(take('req-1', OTHER))
         self.assertEqual(['req-1'], self.requests())
 
     def test_what_nobody_takes_up_is_removed_when_the_machine_posts(self):
-        early_phase.put('req-1', NODE, {})
-        early_phase.put('req-2', NODE, {})
+        put('req-1', NODE, {})
+        put('req-2', NODE, {})
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.db.early_phase.LONGEST_WAIT', -60.0))
-        early_phase.put('req-3', OTHER, {})
+            'ironic_inspection_rules.objects.early_phase.LONGEST_WAIT', -60.0))
+        put('req-3', OTHER, {})
         self.assertEqual(['req-1', 'req-2', 'req-3'], self.requests())
-        early_phase.put('req-4', NODE, {})
+        put('req-4', NODE, {})
         self.assertEqual(['req-3', 'req-4'], self.requests())
 
     def test_it_goes_with_its_node(self):
-        early_phase.put('req-1', NODE, {})
-        early_phase.put('req-2', OTHER, {})
+        put('req-1', NODE, {})
+        put('req-2', OTHER, {})
 
         self.assertEqual({NODE, OTHER}, set(run.list_nodes('', 9)))
         run.destroy_runs([NODE])
