@@ -9,6 +9,7 @@ and after, and need a transaction each time.
 
 from collections.abc import Collection
 import datetime
+from typing import Any
 
 from ironic.common import states
 from ironic.db.sqlalchemy import models
@@ -17,7 +18,6 @@ from sqlalchemy import orm
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models as own_models
-from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 
@@ -157,9 +157,10 @@ def _replace(session: orm.Session, node_uuid: str, present: str | None,
 
     :returns: whether the holder was replaced.
     """
-    return db_request.changed_one(session.execute(
+    result: Any = session.execute(
         sa.update(models.Node)
         .where(models.Node.uuid == node_uuid,
                models.Node.reservation.is_not_distinct_from(present))
         .values(reservation=holder)
-        .execution_options(synchronize_session=False)))
+        .execution_options(synchronize_session=False))
+    return bool(result.rowcount == 1)

@@ -131,8 +131,9 @@ def renew_request(uuid: str, token: int, present_state: str,
     new_values = {**values, 'worker': None, 'token': token + 1,
                   'due_at': clock.now()}
     with transaction.writer() as session:
-        is_changed = change(session, uuid, token, new_values,
-                            models.Request.state == present_state)
+        is_changed = change_request(uuid, token, new_values,
+                                    present_state=present_state,
+                                    session=session)
         if not is_changed:
             return None
         row: Any = session.execute(sa.select(models.Request).where(
@@ -158,14 +159,20 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
     """
     if due_in is not None:
         values = {**values, 'due_at': clock.now() + due_in}
-    conditions = []
+    statement = (
+        sa.update(models.Request)
+        .where(models.Request.uuid == uuid, models.Request.token == token,
+               OPEN)
+        .values(**values))
     if present_state is not None:
-        conditions.append(models.Request.state == present_state)
+        statement = statement.where(models.Request.state == present_state)
 
-    def change_it(connection: sa.Connection) -> bool:
-        return change(connection, uuid, token, values, *conditions)
+    def change(connection: sa.Connection) -> bool:
+        return connection.execute(statement).rowcount == 1
 
-    return transaction.within(session, change_it)
+    if session is None:
+        return transaction.write(change)
+    return change(session.connection())
 
 
 def finish_request(uuid: str, token: int, state: str, error: str | None,
@@ -210,7 +217,10 @@ def settle_request(uuid: str, token: int,
     def settle(connection: sa.Connection) -> None:
         connection.execute(statement)
 
-    transaction.within(session, settle)
+    if session is None:
+        transaction.write(settle)
+    else:
+        settle(session.connection())
 
 
 def get_request_by_uuid(uuid: str) -> Any:
@@ -268,31 +278,9 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     return destroyed
 
 
-def change(session: orm.Session | sa.Connection, uuid: str, token: int,
-           values: Mapping[str, Any],
-           *conditions: sa.ColumnElement[bool]) -> bool:
-    """Change an open request, within a transaction.
-
-    :param conditions: conditions that the row must meet as well.
-    :returns: whether the request has changed: it was open, the token is that
-        of its last delivery, and the row meets the conditions.
-    """
-    return changed_one(session.execute(
-        sa.update(models.Request)
-        .where(models.Request.uuid == uuid, models.Request.token == token,
-               OPEN, *conditions)
-        .values(**values)
-        .execution_options(synchronize_session=False)))
-
-
 def _open_request(session: orm.Session,
                   node_uuid: str) -> models.Request | None:
     return session.execute(
         sa.select(models.Request)
         .where(models.Request.open_node_uuid == node_uuid)
     ).scalar_one_or_none()
-
-
-def changed_one(result: Any) -> bool:
-    """Check if a statement has changed one row."""
-    return result.rowcount == 1

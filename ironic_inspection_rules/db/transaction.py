@@ -144,23 +144,12 @@ _BOUND = '_ir_is_bound'
 """Attribute of an engine whose connections have limits, see :func:`bound`."""
 
 
-def within(session: orm.Session | sa.Connection | None,
-           work: Callable[[sa.Connection], Any]) -> Any:
-    """Do work as part of a transaction, or in one of its own.
+@retried
+def write(work: Callable[[sa.Connection], Any]) -> Any:
+    """Do work in a transaction, and again where that loses against another.
 
-    :param session: the transaction; None for one of its own, which is
-        repeated where it loses against another one.
     :returns: what the work returns.
     """
-    if session is None:
-        return _work_alone(work)
-    if isinstance(session, sa.Connection):
-        return work(session)
-    return work(session.connection())
-
-
-@retried
-def _work_alone(work: Callable[[sa.Connection], Any]) -> Any:
     with plain_writer() as connection:
         return work(connection)
 

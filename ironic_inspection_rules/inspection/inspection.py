@@ -14,6 +14,7 @@ from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -207,11 +208,11 @@ class Inspection:
 
         :param error: see :meth:`prepare`.
         """
-        prepared = self.prepare(error)
-        if prepared is None:
+        store = self.prepare(error)
+        if store is None:
             return
         try:
-            prepared()
+            transaction.write(store)
         except db_exc.DBError as exc:
             # The inspection must not fail for that.
             recorder.warn_of_loss(self.task.node, exc)

@@ -123,7 +123,7 @@ class DeliveryTask(task_manager.TaskManager):
             unlocked = node_reservation.release(session, self.node.uuid,
                                                 self._holder)
             if store is not None:
-                store(session)
+                store(session.connection())
             ended = consume(session)
         # If the lock was lost, release_resources raises an error.
         self.shared = unlocked

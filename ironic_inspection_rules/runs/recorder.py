@@ -20,7 +20,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
-from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import phase_record
@@ -33,8 +32,8 @@ REAPPLY = 'reapply'
 
 Data = dict[str, typing.Any]
 
-Store = Callable[..., None]
-"""Stores a run as part of the transaction it is given, or of its own."""
+Store = Callable[[typing.Any], None]
+"""Stores a run in a transaction, by its connection of SQLAlchemy."""
 
 
 @dataclasses.dataclass
@@ -136,14 +135,11 @@ def prepare(run: RunRecorder, findings: history.Findings | None,
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
 
-    def insert(connection: typing.Any) -> None:
+    def store(connection: typing.Any) -> None:
         # One transaction is sooner over than two.
         db_run.record_run(connection, values, keep)
         if kept is not None:
             db_history.record(connection, **kept)
-
-    def store(session: typing.Any = None) -> None:
-        transaction.within(session, insert)
 
     return store
 

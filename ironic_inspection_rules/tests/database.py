@@ -229,14 +229,13 @@ Making the tables takes seconds on a server; a clone of them, much less.
 
 def record_run(values: typing.Mapping[str, typing.Any], keep: int) -> None:
     """Store a run of rules in a transaction of its own."""
-    transaction.within(None, lambda connection: run.record_run(
+    transaction.write(lambda connection: run.record_run(
         connection, values, keep))
 
 
 def keep_inspection(kept: dict[str, typing.Any]) -> None:
     """Store what :func:`.runs.history.prepare` returns, likewise."""
-    transaction.within(None, lambda connection: history.record(
-        connection, **kept))
+    transaction.write(lambda connection: history.record(connection, **kept))
 
 
 def why_absent(kind: str) -> str | None:

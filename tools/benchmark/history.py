@@ -79,7 +79,8 @@ def inspect(turn: int, size: int, days: int) -> float:
         for phase in ('preprocess', 'main'):
             found[phase] = history.facts_of(facts)
     findings = history.Findings(inventory, plugin_data, plugin_data, found)
-    recorder.prepare(run, findings, NODE, None, 5, mask=True, days=days)()
+    transaction.write(recorder.prepare(run, findings, NODE, None, 5,
+                                       mask=True, days=days))
     return time.process_time() - started
 
 

@@ -15,6 +15,7 @@ from oslo_utils import uuidutils
 
 from benchmark import common
 from benchmark import engine
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
@@ -47,7 +48,8 @@ def keep_run(plans: list[compiler.CompiledRule],
     run.add('main', outcome, 0.0)
     counter.count(outcome, NODE.uuid)
     findings = history.Findings(engine.INVENTORY, {}, {})
-    recorder.prepare(run, findings, NODE, None, KEPT, mask=True)()
+    transaction.write(recorder.prepare(run, findings, NODE, None, KEPT,
+                                       mask=True))
 
 
 def measure(arguments: argparse.Namespace) -> None:

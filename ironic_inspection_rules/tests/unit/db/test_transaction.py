@@ -27,8 +27,8 @@ class PlainTransactionTestCase(base.TestCase):
             self.assertEqual(1, len(given_back), error)
 
     def test_a_writer_that_cannot_begin_gives_its_connection_back(self):
-        self.assert_given_back(lambda: transaction.within(
-            None, lambda connection: None))
+        self.assert_given_back(lambda: transaction.write(
+            lambda connection: None))
 
     def test_a_reader_that_cannot_begin_gives_its_connection_back(self):
         self.assert_given_back(lambda: transaction.read_rows(sa.select(1)))

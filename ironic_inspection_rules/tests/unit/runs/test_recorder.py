@@ -7,6 +7,7 @@ import types
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
@@ -24,7 +25,8 @@ class RecorderTestCase(base.IronicTestCase):
         self.run_ = recorder.RunRecorder(recorder.INSPECTION)
 
     def store(self, error=None, findings=None):
-        recorder.prepare(self.run_, findings, NODE, error, 5, True)()
+        transaction.write(recorder.prepare(self.run_, findings, NODE, error, 5,
+                                           True))
 
     def test_a_run_that_failed_is_stored_with_what_the_machine_sent(self):
         self.assertFalse(recorder.is_stored(self.run_, NODE.uuid))
