@@ -215,9 +215,15 @@ class Attempt(inspection.Inspection):
         if early:
             # Plugin data as the early rules left them.
             checkpoint.apply(early, request.plugin_data)
-        if request.event in _WITH_DATA:
-            self._guard_hooks()
-            self._begin_with_early_phase()
+        if request.event not in _WITH_DATA:
+            return
+        driver = self.task.driver
+        hooks = getattr(driver.inspect, 'hooks', None)
+        if hooks:
+            # Copied, as other tasks share the interface.
+            driver.inspect = copy.copy(driver.inspect)
+            driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
+        self._begin_with_early_phase()
 
     def _take_up(self) -> None:
         """Take up what earlier attempts did, instead of another one."""
@@ -231,14 +237,6 @@ class Attempt(inspection.Inspection):
         request = self.request
         early = self.checkpoints.get(model.EARLY, {})
         self.begin(request.inventory, request.plugin_data, early.get('run'))
-
-    def _guard_hooks(self) -> None:
-        """Guard the hooks of the task; other tasks share its interface."""
-        driver = self.task.driver
-        hooks = getattr(driver.inspect, 'hooks', None)
-        if hooks:
-            driver.inspect = copy.copy(driver.inspect)
-            driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
 
     def _inspect(self) -> str | None:
         """Process posted data as Ironic's conductor does.

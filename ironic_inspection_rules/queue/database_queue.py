@@ -138,7 +138,8 @@ class DatabaseQueue:
         }
         try:
             row, created = db_request.find_or_create_request(
-                new_row, data, accept, functools.partial(_why_over, event),
+                new_row, data, accept,
+                functools.partial(queue_request.why_over, event),
                 state.ERROR, _precedence(event))
         except exceptions.RequestPending:
             return None
@@ -398,12 +399,6 @@ def _request(row: typing.Any) -> queue_request.Request:
     """Return the request of a row, without its data."""
     fields = {name: getattr(row, name) for name in _STORED}
     return queue_request.Request(**fields)
-
-
-def _why_over(event: str, row: typing.Any, began: datetime.datetime | None
-              ) -> str | None:
-    """Return why the request of a row ends, see :func:`.request.why_over`."""
-    return queue_request.why_over(event, _request(row), began)
 
 
 def _precedence(event: str) -> float:

@@ -102,17 +102,21 @@ class ExpiredLease(typing.NamedTuple):
     worker: str
 
 
-def displaces(event: str, present: Request) -> bool:
-    """Return whether a new request ends or renews the node's open one."""
+def displaces(event: str, present: typing.Any) -> bool:
+    """Return whether a new request ends or renews the node's open one.
+
+    :param present: the open one, a :class:`Request` or its row.
+    """
     return present.state in (state.WAITING, state.STARTING) and (
         event == CONTINUE or event == TIMEOUT == present.event)
 
 
-def why_over(event: str, present: Request,
+def why_over(event: str, present: typing.Any,
              began: datetime.datetime | None) -> str | None:
     """Return why a node's open request ends when another one is put.
 
     :param event: event of the other request.
+    :param present: the open request, a :class:`Request` or its row.
     :param began: when the node's inspection began, if the other request is
         its first one, in UTC.
     :returns: the error of the open request, None if it does not end.
