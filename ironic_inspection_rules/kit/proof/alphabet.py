@@ -25,8 +25,12 @@ _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
 
 # An anchor holds at a place, and a language has only texts. So a text is put
 # between two characters that no text has, and an anchor is one of them.
-_BEGIN, _END = '\x02', '\x03'
+_BEGIN = '\x02'
+_END = '\x03'
 _MOST = 0x2ffff  # The last character of the solver.
+
+_ANCHORS = ('AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END', 'AT_END_STRING')
+"""The anchors that hold at one of the marks, in the words of the parser."""
 
 _SIGN = '\u2603'
 """Stands for all characters that no rule names."""
@@ -55,8 +59,10 @@ class Alphabet:
             named |= {*character.lower(), *character.upper()}
             # What is before or after it in an order, and beside a range.
             named |= {chr(ord(character) - 1), chr(ord(character) + 1)}
-        self.characters = frozenset(
-            filter(_is_usable, {*_USUAL, *_OTHERS, *named}))
+        candidates = {*_USUAL, *_OTHERS, *named}
+        self.characters = frozenset(filter(_is_usable, candidates))
+        # Rules ask for the same expressions again and again, and the solver
+        # takes long for a language. The caches go with the alphabet.
         self.language = functools.lru_cache(None)(self._language)
         self._held = functools.lru_cache(None)(self._find_held)
         self._held_below = functools.lru_cache(None)(self._find_held_below)
@@ -74,7 +80,8 @@ class Alphabet:
         """Return whether a text has no other characters."""
         return self.characters.issuperset(text)
 
-    def _language(self, pattern: str, searches: bool = False) -> typing.Any:
+    def _language(self, pattern: str, searches: bool = False
+                  ) -> logic.Language:
         """Return the language of texts that match as a whole.
 
         An anchor is one of :func:`marked`'s marks.
@@ -83,14 +90,15 @@ class Alphabet:
         :raises: :class:`.logic.Untranslatable` where there is none.
         """
         parsed = _parser.parse(pattern)
+        parts = list(parsed)
         # A mark is there once, and two anchors may stand at one place.
-        if any(_anchors(list(parsed), kind) > 1
-               for kind in ('BEGIN', 'END')):
-            raise logic.Untranslatable('two anchors of a kind')
-        return _Reader(self.characters, searches).sequence(
-            list(parsed), parsed.state.flags, True)
+        for kind in ('BEGIN', 'END'):
+            if _anchors(parts, kind) > 1:
+                raise logic.Untranslatable('two anchors of a kind')
+        reader = _Reader(self.characters, searches)
+        return reader.sequence(parts, parsed.state.flags, True)
 
-    def matching(self, pattern: str, searches: bool) -> typing.Any:
+    def matching(self, pattern: str, searches: bool) -> logic.Language:
         """Return the language of texts that match, between marks.
 
         :param searches: whether a part of the text is enough.
@@ -98,19 +106,22 @@ class Alphabet:
         """
         body = self.language(pattern, searches)
         if searches:
-            around = z3.Full(z3.ReSort(z3.StringSort()))
-            return z3.Concat(around, body, around)
-        return z3.Concat(z3.Option(z3.Re(_BEGIN)), body,
-                         z3.Option(z3.Re(_END)))
+            return z3.Concat(_any_text(), body, _any_text())
+        # An anchor of the expression has read the mark already.
+        begin = z3.Option(z3.Re(_BEGIN))
+        end = z3.Option(z3.Re(_END))
+        return z3.Concat(begin, body, end)
 
-    def below(self, text: str) -> typing.Any:
+    def below(self, text: str) -> logic.Language:
         """Return the language of texts that come before one, by their codes.
 
         The solver is much better at languages than at the order of texts.
         """
-        rest = z3.Full(z3.ReSort(z3.StringSort()))
-        parts = [z3.Empty(z3.ReSort(z3.StringSort()))]
+        rest = _any_text()
+        parts = [_no_text()]
         for index, character in enumerate(text):
+            # What is before "abc": a beginning of it ("", "a", "ab"), or one
+            # that goes on with a lower character.
             begin = z3.Re(logic.constant(text[:index]))
             parts.append(begin)
             if character > '\x00':
@@ -130,7 +141,8 @@ class Alphabet:
 
     def _find_held_below(self, text: str, among: str) -> bool | None:
         term = z3.String('text')
-        return self._decide(term, z3.InRe(term, self.below(text)), among)
+        is_before = z3.InRe(term, self.below(text))
+        return self._decide(term, is_before, among)
 
     def held(self, pattern: str, searches: bool, among: str) -> bool | None:
         """Return whether all texts of a language match, or none does.
@@ -147,7 +159,8 @@ class Alphabet:
         # No text of such a language has a mark in it.
         language = self.matching(pattern, searches)
         term = z3.String('text')
-        return self._decide(term, z3.InRe(marked(term), language), among)
+        matches = z3.InRe(marked(term), language)
+        return self._decide(term, matches, among)
 
     def example(self, pattern: str, searches: bool, among: str) -> str:
         """Return a text of a language that matches, empty if none is found.
@@ -157,13 +170,13 @@ class Alphabet:
         text = z3.String('text')
         solver = z3.Solver()
         effort.LANGUAGE.set_on(solver)
-        solver.add(z3.InRe(text, self.language(among)), z3.InRe(
-            marked(text), self.matching(pattern, searches)))
+        solver.add(z3.InRe(text, self.language(among)))
+        solver.add(z3.InRe(marked(text), self.matching(pattern, searches)))
         if solver.check() != z3.sat:
             return ''
         return logic.text_of(solver.model()[text])
 
-    def _decide(self, text: typing.Any, matches: logic.Formula,
+    def _decide(self, text: logic.Term, matches: logic.Formula,
                 among: str) -> bool | None:
         """Return what holds of all texts of a language, None if neither.
 
@@ -175,7 +188,7 @@ class Alphabet:
             return True
         return None
 
-    def _has_none(self, text: typing.Any, wanted: logic.Formula,
+    def _has_none(self, text: logic.Term, wanted: logic.Formula,
                   among: str) -> bool:
         """Return whether no text of a language fulfils a formula.
 
@@ -199,15 +212,25 @@ def _is_usable(character: str) -> bool:
     return not '\ud800' <= character <= '\udfff'
 
 
-def marked(text: typing.Any) -> typing.Any:
+def _any_text() -> logic.Language:
+    return z3.Full(z3.ReSort(z3.StringSort()))
+
+
+def _no_text() -> logic.Language:
+    return z3.Empty(z3.ReSort(z3.StringSort()))
+
+
+def marked(text: logic.Term) -> logic.Term:
     """Return the text between marks of its begin and its end."""
     return z3.Concat(z3.StringVal(_BEGIN), text, z3.StringVal(_END))
 
 
 @functools.cache
-def without_marks() -> typing.Any:
+def without_marks() -> logic.Language:
     """Return the language of texts that :func:`marked` may take."""
-    return z3.Star(_union([(0, ord(_BEGIN) - 1), (ord(_END) + 1, _MOST)]))
+    below = (0, ord(_BEGIN) - 1)
+    above = (ord(_END) + 1, _MOST)
+    return z3.Star(_union([below, above]))
 
 
 def _named(text: str) -> set[str]:
@@ -266,7 +289,7 @@ class _Reader:
         self._searches = searches
 
     def sequence(self, parts: list[typing.Any], flags: int,
-                 is_last: bool) -> typing.Any:
+                 is_last: bool) -> logic.Language:
         """Return the language of parts that follow one another.
 
         :param is_last: whether nothing of the expression follows them.
@@ -285,7 +308,7 @@ class _Reader:
         return z3.Concat(*made)
 
     def _part(self, kind: str, value: typing.Any, flags: int,
-              is_last: bool) -> typing.Any:
+              is_last: bool) -> logic.Language:
         """Return the language of one part of a parsed expression.
 
         :param kind: a name of the parser of Python.
@@ -306,8 +329,8 @@ class _Reader:
             return z3.Union(*made)
         if kind == 'SUBPATTERN':
             _group, added, removed, inner = value
-            return self.sequence(list(inner), (flags | added) & ~removed,
-                                 is_last)
+            inner_flags = (flags | added) & ~removed
+            return self.sequence(list(inner), inner_flags, is_last)
         if kind in ('MAX_REPEAT', 'MIN_REPEAT'):
             least, most, inner = value
             return self._repeated(least, most, inner, flags)
@@ -317,7 +340,7 @@ class _Reader:
             f'{kind.lower().replace("_", " ")} in a regular expression')
 
     def _repeated(self, least: int, most: typing.Any, inner: typing.Any,
-                  flags: int) -> typing.Any:
+                  flags: int) -> logic.Language:
         body = self.sequence(list(inner), flags, False)
         if most == 0:
             # The solver reads a loop up to 0 as one without an end.
@@ -330,11 +353,10 @@ class _Reader:
             return z3.Plus(body)
         return z3.Concat(z3.Loop(body, least, least), z3.Star(body))
 
-    def _anchor(self, kind: str, flags: int, is_last: bool) -> typing.Any:
+    def _anchor(self, kind: str, flags: int, is_last: bool
+                ) -> logic.Language:
         """Return the language of an anchor, which is one of the marks."""
-        if flags & re.MULTILINE or kind not in (
-                'AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END',
-                'AT_END_STRING'):
+        if flags & re.MULTILINE or kind not in _ANCHORS:
             raise logic.Untranslatable(
                 f'{kind.lower().replace("_", " ")} in a regular expression')
         if kind.startswith('AT_BEGINNING'):
@@ -348,24 +370,28 @@ class _Reader:
 
     def _meeting(self, kind: str, value: typing.Any, flags: int) -> set[str]:
         """Return the characters that meet a part, as Python has it."""
-        pattern = _parser.SubPattern(_state(flags), [
-            (getattr(_constants, kind), value)])
+        # Compiled as an expression of its own: the cases of letters and the
+        # classes of characters are Python's.
+        part = (getattr(_constants, kind), value)
+        pattern = _parser.SubPattern(_state(flags), [part])
         compiled = _compiled(pattern, flags)
         return {character for character in self._all
                 if compiled.match(character)}
 
-    def _language(self, characters: Iterable[str]) -> typing.Any:
+    def _language(self, characters: Iterable[str]) -> logic.Language:
         """Return the language of characters, as ranges.
 
         Those that are not in the alphabet are like the sign that stands for
-        them: so a range may be long, and there are few of them.
+        them. So where the sign is among them, the ranges are all that is
+        between those that are not: they are long, and there are few.
         """
         codes = set(map(ord, characters))
         if ord(_SIGN) not in codes:
             return _union(_ranges(codes))
         others = set(map(ord, self._all)) - codes
         others |= {ord(_BEGIN), ord(_END)}
-        ranges, first = [], 0
+        ranges = []
+        first = 0
         for code in (*sorted(others), _MOST + 1):
             if code > first:
                 ranges.append((first, code - 1))
@@ -374,6 +400,7 @@ class _Reader:
 
 
 def _state(flags: int) -> typing.Any:
+    """Return what the parser keeps of an expression with some flags."""
     state = _parser.State()
     state.flags = flags
     state.str = ''
@@ -387,6 +414,7 @@ def _compiled(pattern: typing.Any, flags: int) -> re.Pattern[str]:
 
 
 def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and the last of codes that follow one another."""
     ranges: list[tuple[int, int]] = []
     for code in sorted(codes):
         if ranges and ranges[-1][1] == code - 1:
@@ -396,12 +424,15 @@ def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _union(ranges: list[tuple[int, int]]) -> typing.Any:
+def _union(ranges: list[tuple[int, int]]) -> logic.Language:
     """Return the language of characters in ranges of codes."""
-    made = [z3.Range(z3.StringVal(chr(first)), z3.StringVal(chr(last)))
-            for first, last in ranges]
+    made = []
+    for first, last in ranges:
+        lowest = z3.StringVal(chr(first))
+        highest = z3.StringVal(chr(last))
+        made.append(z3.Range(lowest, highest))
     if not made:
-        return z3.Empty(z3.ReSort(z3.StringSort()))
+        return _no_text()
     if len(made) == 1:
         return made[0]
     return z3.Union(*made)

@@ -30,9 +30,12 @@ Value = values.Value
 LONGEST = 5
 """The number of items of a list that are looked at."""
 
-_KINDS = {**dict.fromkeys((*schema.TEXT_KINDS, 'a UUID', 'a MAC address'),
-                          'text'),
-          'true or false': 'boolean', 'a mapping': 'mapping'}
+_TEXTS = (*schema.TEXT_KINDS, 'a UUID', 'a MAC address')
+_KINDS = {
+    **dict.fromkeys(_TEXTS, 'text'),
+    'true or false': 'boolean',
+    'a mapping': 'mapping',
+}
 """What attributes of nodes and ports are to the solver."""
 
 _ANY = ('boolean', 'number', 'float', 'text', 'mapping', 'list')
@@ -47,6 +50,10 @@ CAPABILITY_TEXT = ('node', 'properties', 'capabilities')
 
 TRAITS = ('node', '#traits')
 """Where the traits of a node are, each true where the node has it."""
+
+
+_MAPPINGS = (('inventory',), ('plugin_data',), ('node',), TRAITS, CAPABILITIES)
+"""Fields that are a mapping on every machine."""
 
 
 class Limit(typing.NamedTuple):
@@ -88,11 +95,12 @@ class Cell:
             frozenset(): self.empty}
         self.kinds = _kinds(steps, is_item)
         self.kind = z3.Int(f'kind of {self.name}')
-        self.terms: dict[str, typing.Any] = {}
+        self.terms: dict[str, logic.Term] = {}
         self.uses: set[str] = set()
         if len(self.kinds) > 1:
-            machine.domain.append(z3.And(self.kind >= 0,
-                                         self.kind < len(self.kinds)))
+            # The number of one of the kinds.
+            is_kind = z3.And(self.kind >= 0, self.kind < len(self.kinds))
+            machine.domain.append(is_kind)
 
     @property
     def type(self) -> str | None:
@@ -106,8 +114,10 @@ class Cell:
     @functools.cached_property
     def value(self) -> Value:
         """The value of the field: an alternative for each of its kinds."""
-        return values.join(
-            (self.is_of(kind), self._of(kind)) for kind in self.kinds)
+        alternatives = []
+        for kind in self.kinds:
+            alternatives.append((self.is_of(kind), self._of(kind)))
+        return values.join(alternatives)
 
     def is_of(self, kind: str) -> logic.Formula:
         """Return when the field is of a kind."""
@@ -118,8 +128,8 @@ class Cell:
     def child(self, name: str) -> Value:
         """Return the field below of that name."""
         if (*self.steps, name) == CAPABILITY_TEXT:
-            return values.unknown('capabilities as a text',
-                                  self.child(CAPABILITIES[-1]))
+            by_name = self.child(CAPABILITIES[-1])
+            return values.unknown('capabilities as a text', by_name)
         if name not in self.below:
             below = self.machine.cell((*self.steps, name), self._field)
             self.below[name] = below
@@ -127,8 +137,8 @@ class Cell:
             # where it has, this one is gone.
             for names, only in self._only.items():
                 if name not in names:
-                    self.machine.domain.append(
-                        z3.Implies(only, below.is_gone()))
+                    is_gone = z3.Implies(only, below.is_gone())
+                    self.machine.domain.append(is_gone)
         return self.below[name].value
 
     def is_gone(self) -> logic.Formula:
@@ -155,8 +165,8 @@ class Cell:
             self.child(name)
         for name, below in self.below.items():
             if name not in wanted:
-                self.machine.domain.append(
-                    z3.Implies(holds, below.is_gone()))
+                is_gone = z3.Implies(holds, below.is_gone())
+                self.machine.domain.append(is_gone)
         for known, only in self._only.items():
             if known < wanted:
                 self._relate(known, only, wanted, holds)
@@ -205,16 +215,16 @@ class Cell:
         length = z3.Int(f'length of {self.name}')
         self.terms['list'] = length
         self.machine.domain.append(length >= 0)
-        self.machine.limits.append(Limit(
-            length <= LONGEST,
-            f'lists of more than {LONGEST} items in {self.name}', self))
-        self.items = [
-            self.machine.cell((*self.steps, str(index)), self._field, True)
-            for index in range(LONGEST)]
+        reason = f'lists of more than {LONGEST} items in {self.name}'
+        self.machine.limits.append(Limit(length <= LONGEST, reason, self))
+        for index in range(LONGEST):
+            steps = (*self.steps, str(index))
+            item = self.machine.cell(steps, self._field, is_item=True)
+            self.items.append(item)
         return values.ItemList(length, tuple(self.items), self.name,
                                self.uses)
 
-    def _term(self, kind: str) -> typing.Any:
+    def _term(self, kind: str) -> logic.Term:
         """Return a new term for a plain value.
 
         Each kind has a sort of the solver of its own, as 1, 1.0, true and "1"
@@ -233,15 +243,14 @@ class Cell:
             return number
         text = self.machine.text(self.name)
         if self.steps[:-1] == CAPABILITIES:
-            self.machine.domain.append(z3.InRe(
-                text, self.machine.alphabet.language(_CAPABILITY)))
+            language = self.machine.alphabet.language(_CAPABILITY)
+            self.machine.domain.append(z3.InRe(text, language))
         return text
 
 
 def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
     """Return the kinds of values that a field may have."""
-    if steps in (('inventory',), ('plugin_data',), ('node',), TRAITS,
-                 CAPABILITIES):
+    if steps in _MAPPINGS:
         return ('mapping',)
     if steps[:-1] == TRAITS:
         return ('boolean',)

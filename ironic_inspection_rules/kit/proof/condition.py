@@ -63,8 +63,9 @@ ERROR = Truth(logic.FALSE, logic.TRUE)
 
 def _joined(parts: Sequence[Truth]) -> Truth:
     """Return the truth of parts of which one guard holds."""
-    return Truth(logic.disj(*(part.holds for part in parts)),
-                 logic.disj(*(part.fails for part in parts)))
+    holds = logic.disj(*(part.holds for part in parts))
+    fails = logic.disj(*(part.fails for part in parts))
+    return Truth(holds, fails)
 
 
 def all_hold(conditions: Iterable[Written], scope: Scope,
@@ -76,7 +77,8 @@ def all_hold(conditions: Iterable[Written], scope: Scope,
 
     :param result: False for when none of them does.
     """
-    going, fails = logic.TRUE, logic.FALSE
+    going = logic.TRUE
+    fails = logic.FALSE
     for written in conditions:
         truth = translate(written, scope)
         fails = logic.disj(fails, logic.conj(going, truth.fails))
@@ -146,8 +148,9 @@ def _looped_over(written: Written, alternative: values.Alternative,
         if isinstance(alternative, values.UnknownValue):
             over = alternative.reason
         reason = f'a loop over {over}'
-        return Truth(scope.machine.guess(reason, 'holds', *about),
-                     scope.machine.guess(reason, 'fails', *about))
+        holds = scope.machine.guess(reason, 'holds', *about)
+        fails = scope.machine.guess(reason, 'fails', *about)
+        return Truth(holds, fails)
     return _over(written, alternative, scope)
 
 
@@ -160,14 +163,15 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
     if not isinstance(loop, list | dict):
         return expression.evaluate(loop, scope)
     if isinstance(loop, list):
-        items = tuple(values.WrittenItem(_leniently(item, scope))
-                      for item in loop)
-        written = values.only(values.ItemList(
-            z3.IntVal(len(items)), items, 'a list'))
+        items = []
+        for item in loop:
+            items.append(values.WrittenItem(_leniently(item, scope)))
+        length = z3.IntVal(len(items))
+        written = values.only(values.ItemList(length, tuple(items), 'a list'))
     else:
         written = _leniently(loop, scope)
-    return values.choose(_cannot_be_filled(loop, scope), values.FAILED,
-                         written)
+    is_broken = _cannot_be_filled(loop, scope)
+    return values.choose(is_broken, values.FAILED, written)
 
 
 def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
@@ -179,14 +183,17 @@ def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
     else:
         value = expression.evaluate(written, scope)
         return logic.disj(values.failed(value), scope.machine.may_fail(value))
-    return logic.disj(*(_cannot_be_filled(part, scope) for part in parts))
+    problems = [_cannot_be_filled(part, scope) for part in parts]
+    return logic.disj(*problems)
 
 
 def _leniently(item: typing.Any, scope: Scope) -> values.Value:
     """Return an item, which exists even where a field in it is missing."""
     if isinstance(item, dict) and not interpolation.fields(list(item)):
-        return values.only(values.LenientMapping(None, {
-            name: _leniently(part, scope) for name, part in item.items()}))
+        parts = {}
+        for name, part in item.items():
+            parts[name] = _leniently(part, scope)
+        return values.only(values.LenientMapping(None, parts))
     return expression.evaluate(item, scope)
 
 
@@ -202,8 +209,10 @@ def _over(written: Written, alternative: values.Alternative,
           scope: Scope) -> Truth:
     """Return when a condition holds over the items of a list."""
     once = {name: part for name, part in written.items() if name != 'loop'}
-    items = [_Item(exists, translate(once, scope.within(item=item)))
-             for exists, item in alternative.items_of_loop()]
+    items = []
+    for exists, item in alternative.items_of_loop():
+        truth = translate(once, scope.within(item=item))
+        items.append(_Item(exists, truth))
     if not items:
         return NEVER
     multiple = written.get('multiple') or 'any'
@@ -275,15 +284,16 @@ def _until_first(items: Sequence[_Item], rest: _Item, holding: bool
     An item that decides ends the loop: one for which the condition holds, or
     does not. An error of those after it is none.
     """
-    going, fails = logic.TRUE, logic.FALSE
+    going = logic.TRUE
+    fails = logic.FALSE
     for item in items:
-        fails = logic.disj(
-            fails, logic.conj(going, item.exists, item.truth.fails))
+        fails_here = logic.conj(going, item.exists, item.truth.fails)
+        fails = logic.disj(fails, fails_here)
         decides = item.truth.holds
         if not holding:
             decides = logic.negated(decides)
-        going = logic.conj(
-            going, logic.negated(logic.conj(item.exists, decides)))
+        ends_here = logic.conj(item.exists, decides)
+        going = logic.conj(going, logic.negated(ends_here))
     fails_beyond = logic.conj(rest.exists, rest.truth.fails)
     return going, logic.disj(fails, logic.conj(going, fails_beyond))
 
@@ -309,9 +319,9 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
     bound, _problems = op.signature.bind(args)
     arguments = _arguments(op, bound, scope)
     names = [argument.name for argument in arguments]
+    all_values = [argument.value for argument in arguments]
     parts = []
-    for guard, chosen in values.product(
-            [argument.value for argument in arguments]):
+    for guard, chosen in values.product(all_values):
         try:
             truth = _decide(op, names, chosen, inverted, scope.machine)
         except logic.Untranslatable as exc:
@@ -334,16 +344,17 @@ def _arguments(op: registry.Op, bound: dict[str, typing.Any],
             if len(written) == 1 and isinstance(written[0], list):
                 # One list is the values themselves.
                 several = written[0]
+            fill = functools.partial(_part_of_list, op)
             for part in several:
-                value = expression.evaluate(part, scope)
-                arguments.append(_Argument('', values.transform(
-                    value, functools.partial(_part_of_list, op))))
+                value = values.transform(
+                    expression.evaluate(part, scope), fill)
+                arguments.append(_Argument('', value))
         else:
+            fill = functools.partial(_instead_of_missing, op, declared)
             value = values.transform(
-                expression.evaluate(written, scope),
-                functools.partial(_instead_of_missing, op, declared))
-            arguments.append(_Argument(
-                name, expression.converted(declared, value)))
+                expression.evaluate(written, scope), fill)
+            converted = expression.converted(declared, value)
+            arguments.append(_Argument(name, converted))
     return arguments
 
 
@@ -382,14 +393,14 @@ def _guess(op: registry.Op, bound: dict[str, typing.Any], inverted: bool,
     It is the same wherever the same op is asked of the same values.
     """
     machine = scope.machine
-    about = [op.name, inverted, chosen,
-             json.dumps(bound, sort_keys=True, default=str)]
+    written = json.dumps(bound, sort_keys=True, default=str)
+    about = [op.name, inverted, chosen, written]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         # It reads the data itself, and not only what its arguments say.
         about.append(scope)
     reason = f'{op.name}: {cause}'
-    fails = machine.may_fail((logic.TRUE, alternative)
-                             for alternative in chosen)
+    fails = machine.may_fail([(logic.TRUE, alternative)
+                              for alternative in chosen])
     if op.name not in operators.NEVER_FAIL:
         fails = logic.disj(fails, machine.guess(reason, 'fails', *about))
     return Truth(machine.guess(reason, *about), fails)
@@ -459,8 +470,8 @@ def _ended(chosen: Alternatives, asks_missing: bool,
             if not unknown or asks_missing:
                 return ERROR
             # An unknown value may be missing, and the error is not reached.
-            return Truth(logic.FALSE, machine.guess(
-                'a value before an error', *unknown))
+            fails = machine.guess('a value before an error', *unknown)
+            return Truth(logic.FALSE, fails)
         elif alternative.is_missing and not asks_missing:
             return Truth(logic.FALSE, fails)
     return None
@@ -468,10 +479,9 @@ def _ended(chosen: Alternatives, asks_missing: bool,
 
 def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
     """Decide by the op itself, since all values are known."""
-    args = {name: typing.cast(values.Const, alternative).value
+    args = {name: _known_value(alternative)
             for name, alternative in operands.given.items()}
-    several = [typing.cast(values.Const, alternative).value
-               for alternative in operands.several]
+    several = [_known_value(alternative) for alternative in operands.several]
     try:
         if 'regex' in args:
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
@@ -479,7 +489,14 @@ def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
             # Such an op takes the budget of a phase before its values. Proofs
             # have no budget: a machine is not too large for a rule.
             several.insert(0, budget.UNLIMITED)
-        return Truth(logic.known(bool(op.bind(args)(*several))))
+        decide = op.bind(args)
+        holds = bool(decide(*several))
     except (exceptions.InspectionRulesError, TypeError, ValueError):
         # Those of an op of another package are errors of the rule as well.
         return ERROR
+    return Truth(logic.known(holds))
+
+
+def _known_value(alternative: values.Alternative) -> typing.Any:
+    """Return the value of an alternative that is known to be a constant."""
+    return typing.cast(values.Const, alternative).value

@@ -87,8 +87,9 @@ class SymbolicEffects:
         except exceptions.PluginFailed as exc:
             places = states.EVERYWHERE
             reason = f'{call.op.name}: {exc}'
-        self.end(logic.conj(when, self._machine.guess(
-            reason, 'fails', *about, *self.state.roots.values())))
+        fails = self._machine.guess(reason, 'fails', *about,
+                                    *self.state.roots.values())
+        self.end(logic.conj(when, fails))
         for place in dict.fromkeys(places):
             root, *steps = place
             if root == 'ports':
@@ -96,10 +97,10 @@ class SymbolicEffects:
                 # them are lost.
                 steps = []
             there = self.state.roots[root]
-            lost = states.lost(place, reason, *about, place,
-                               values.step(there, *steps))
-            self._passed.writes.append(states.SymbolicWrite(
-                place, when, lost))
+            old = values.step(there, *steps)
+            lost = states.lost(place, reason, *about, place, old)
+            write = states.SymbolicWrite(place, when, lost)
+            self._passed.writes.append(write)
             made = states.put(self._machine, there, tuple(steps), lost)
             # It may do nothing, for a list without items or by its own
             # decision. Then the mappings above the place are not made either,
@@ -114,8 +115,8 @@ class SymbolicEffects:
     def _leave(self, root: str, when: Formula, value: Value) -> None:
         """Leave other data under a root where an action is done."""
         there = self.state.roots[root]
-        self.state = self.state.having(
-            **{root: values.choose(when, value, there)})
+        left = values.choose(when, value, there)
+        self.state = self.state.having(**{root: left})
 
     def _put(self, when: Formula, path: data_path.Path, value: Value,
              creates: bool = True, extends: bool = False) -> None:
@@ -127,8 +128,8 @@ class SymbolicEffects:
         made = states.put(self._machine, self.state.roots[root], path[1:],
                           value, creates)
         when = self.unless(when, made.broken)
-        self._passed.writes.append(
-            states.SymbolicWrite(path, when, value, extends))
+        write = states.SymbolicWrite(path, when, value, extends)
+        self._passed.writes.append(write)
         self._leave(root, when, made.value)
 
     def _paths(self, call: ActionCall, when: Formula, given: Given,
@@ -176,20 +177,24 @@ class SymbolicEffects:
             sets = 'value' in given or len(path) == 1
             if sets:
                 # What an attribute keeps in place of null is its default.
-                value = values.transform(
-                    given.get('value', values.const(None)),
-                    functools.partial(attributes.read, self._machine, path,
-                                      table))
-            guard = self.unless(guard, logic.disj(
-                values.failed(value), self._machine.may_fail(value)))
+                written = given.get('value', values.const(None))
+                read = functools.partial(attributes.read, self._machine, path,
+                                         table)
+                value = values.transform(written, read)
+            guard = self.unless(guard, self._is_broken(value))
             if table is schema.PORT:
                 self._put_in_port(call, guard, given['port_id'], path, value)
                 continue
             if 'value' in given:
-                guard = self.unless(guard, attributes.no_capabilities(
-                    self._machine, path, value))
+                is_broken = attributes.no_capabilities(self._machine, path,
+                                                       value)
+                guard = self.unless(guard, is_broken)
             self._put(guard, ('node', *path), value, sets)
             self._follow_capabilities(guard, path, value, sets)
+
+    def _is_broken(self, value: Value) -> Formula:
+        """Return when a value is an error, or may be one."""
+        return logic.disj(values.failed(value), self._machine.may_fail(value))
 
     def _follow_capabilities(self, when: Formula, path: data_path.Path,
                              value: Value, sets: bool) -> None:
@@ -206,8 +211,8 @@ class SymbolicEffects:
             # that they were in: it has none by their names either.
             return
         text = values.unknown('capabilities as a text', value)
-        self._put(when, cells.CAPABILITIES,
-                  values.choose(gone, values.NOTHING, text), sets)
+        by_name = values.choose(gone, values.NOTHING, text)
+        self._put(when, cells.CAPABILITIES, by_name, sets)
 
     def _put_in_port(self, call: ActionCall, when: Formula, port_id: Value,
                      path: data_path.Path, value: Value) -> None:
@@ -231,14 +236,15 @@ class SymbolicEffects:
                 exists.append(logic.conj(inner, is_there))
                 parts.append((inner, values.only(ports)))
             # A port that is not there is an error.
-            done = self.unless(both, logic.negated(logic.disj(*exists)))
+            is_missing = logic.negated(logic.disj(*exists))
+            done = self.unless(both, is_missing)
             place = ('ports', states.known_address(alternative), *path)
-            self._passed.writes.append(states.SymbolicWrite(
-                place, done, value, port=address))
+            write = states.SymbolicWrite(place, done, value, port=address)
+            self._passed.writes.append(write)
             self.state = self.state.having(ports=values.join(parts))
 
     def _put_in_item(self, when: Formula, guard: Formula,
-                     ports: values.ItemList, address: typing.Any,
+                     ports: values.ItemList, address: logic.Term,
                      path: data_path.Path, value: Value
                      ) -> tuple[values.ItemList, Formula]:
         """Write in the port of an address.
@@ -250,21 +256,24 @@ class SymbolicEffects:
         items = []
         is_there = []
         for exists, item in ports.items_of_loop():
-            is_it = logic.conj(exists, states.is_at(
-                self._machine, item, address))
+            has_address = states.is_at(self._machine, item, address)
+            is_it = logic.conj(exists, has_address)
             is_there.append(is_it)
             made = states.put(self._machine, item, path, value)
             self.end(logic.conj(when, guard, is_it, made.broken))
-            items.append(values.WrittenItem(values.choose(
-                logic.conj(when, is_it), made.value, item)))
-        return (dataclasses.replace(ports, items=tuple(items)),
-                logic.disj(*is_there))
+            is_written = logic.conj(when, is_it)
+            left = values.choose(is_written, made.value, item)
+            items.append(values.WrittenItem(left))
+        with_port = dataclasses.replace(ports, items=tuple(items))
+        return with_port, logic.disj(*is_there)
 
     def extend(self, call: ActionCall, when: Formula, given: Given) -> None:
         """Append to a list of the node, or of plugin data."""
-        root, table = 'plugin_data', None
+        root = 'plugin_data'
+        table = None
         if call.op.name == 'extend-attribute':
-            root, table = 'node', schema.NODE
+            root = 'node'
+            table = schema.NODE
         for guard, path in self._paths(call, when, given, table):
             if root == 'node' and path[:2] == cells.CAPABILITY_TEXT[1:]:
                 # They are a text, and no list.
@@ -273,19 +282,20 @@ class SymbolicEffects:
             old = values.step(self.state.roots[root], *path)
             is_crowded = len(old) > attributes.MOST
             unique = given.get('unique', values.const(False))
-            extended = values.join(
+            new = values.join(
                 (inner, attributes.extended(self._machine, is_crowded, *parts))
                 for inner, parts in values.product(
                     [old, given['value'], unique]))
-            self._put(self.unless(guard, values.failed(extended)),
-                      (root, *path), extended, extends=True)
+            guard = self.unless(guard, values.failed(new))
+            self._put(guard, (root, *path), new, extends=True)
 
     def plugin_data(self, call: ActionCall, when: Formula,
                     given: Given) -> None:
         """Set a value in plugin data, or delete it."""
+        sets = 'value' in given
+        value = given.get('value', values.NOTHING)
         for guard, path in self._paths(call, when, given):
-            self._put(guard, ('plugin_data', *path),
-                      given.get('value', values.NOTHING), 'value' in given)
+            self._put(guard, ('plugin_data', *path), value, sets)
 
     def capability(self, call: ActionCall, when: Formula,
                    given: Given) -> None:
@@ -294,8 +304,9 @@ class SymbolicEffects:
         self._forget_capability_text(when, given)
         text = values.NOTHING
         if sets:
-            text = values.transform(given['value'], functools.partial(
-                attributes.capability_text, self._machine))
+            as_text = functools.partial(attributes.capability_text,
+                                        self._machine)
+            text = values.transform(given['value'], as_text)
         for guard, name in given['name']:
             both = logic.conj(when, guard)
             if values.has_no_value(name):
@@ -307,18 +318,19 @@ class SymbolicEffects:
                 continue
             known = str(name.value).strip()
             is_bad_name = sets and not _names_capability(known)
-            both = self.unless(both, logic.disj(
-                logic.known(is_bad_name), values.failed(text),
-                self._machine.may_fail(text)))
+            is_broken = logic.disj(logic.known(is_bad_name),
+                                   self._is_broken(text))
+            both = self.unless(both, is_broken)
             self._put(both, (*cells.CAPABILITIES, known), text, sets)
 
     def _forget_capability_text(self, when: Formula, given: Given) -> None:
         """Make unknown a text of capabilities that a rule has set before."""
         node = self.state.roots['node']
         properties = values.step(node, 'properties')
-        has_text = any('capabilities' in alternative.entries
-                       for _guard, alternative in properties
-                       if isinstance(alternative, values.Mapping))
+        has_text = False
+        for _guard, alternative in properties:
+            if isinstance(alternative, values.Mapping):
+                has_text |= 'capabilities' in alternative.entries
         if not has_text:
             return
         text = values.step(node, *cells.CAPABILITY_TEXT[1:])
@@ -341,8 +353,8 @@ class SymbolicEffects:
             elif adds and not trait_names.is_good(name.value):
                 self.end(both)
             else:
-                self._put(both, (*cells.TRAITS, str(name.value)),
-                          values.const(adds), extends=adds)
+                place = (*cells.TRAITS, str(name.value))
+                self._put(both, place, values.const(adds), extends=adds)
 
     def _some_trait(self, when: Formula, name: values.Alternative,
                     adds: bool) -> None:
@@ -363,13 +375,14 @@ class SymbolicEffects:
             if known.endswith('*'):
                 new = values.unknown(reason, name, adds, old)
             else:
-                new = values.choose(self._is_trait(name, known, reason),
-                                    values.const(adds), old)
+                is_it = self._is_trait(name, known, reason)
+                new = values.choose(is_it, values.const(adds), old)
             made = states.put(self._machine, self.state.roots['node'],
                               place[1:], new)
             self._leave('node', when, made.value)
-        self._passed.writes.append(states.SymbolicWrite(
-            cells.TRAITS, when, values.unknown(reason, name), adds))
+        write = states.SymbolicWrite(
+            cells.TRAITS, when, values.unknown(reason, name), adds)
+        self._passed.writes.append(write)
 
     def _is_trait(self, name: values.Alternative, known: str,
                   reason: str) -> Formula:
@@ -397,12 +410,12 @@ class SymbolicEffects:
             # Names that end in a star stand for those that no rule names.
             for name in sorted(self._traits):
                 if name.startswith(beginning):
-                    self._put(both, (*cells.TRAITS, name),
-                              values.const(False))
+                    place = (*cells.TRAITS, name)
+                    self._put(both, place, values.const(False))
             for exists, item in names.items_of_loop():
                 is_named = logic.conj(both, exists)
-                self.end(logic.conj(is_named,
-                                    self._is_outside(item, beginning)))
+                is_outside = self._is_outside(item, beginning)
+                self.end(logic.conj(is_named, is_outside))
                 self._trait(is_named, item, True)
 
     def _is_outside(self, names: Value, prefix: str) -> Formula:

@@ -18,7 +18,6 @@ import fractions
 import math
 import operator
 import sys
-import typing
 
 import z3
 
@@ -29,9 +28,12 @@ from ironic_inspection_rules.kit.proof import value as values
 
 Machine = machines.SymbolicMachine
 
-OPERATIONS: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
-    'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul,
-    'divide': operator.truediv}
+OPERATIONS: dict[str, Callable[[logic.Term, logic.Term], logic.Term]] = {
+    'add': operator.add,
+    'subtract': operator.sub,
+    'multiply': operator.mul,
+    'divide': operator.truediv,
+}
 """Filters that calculate with one more number."""
 
 _ERROR = z3.RealVal(fractions.Fraction(1, 2 ** 51))
@@ -55,12 +57,12 @@ _LARGEST_INTEGER = 2 ** 53
 """Up to it all integers are floats."""
 
 
-def of_integer(machine: Machine, term: typing.Any) -> values.Value:
+def of_integer(machine: Machine, term: logic.Term) -> values.Value:
     """Return an integer as a float."""
     return _rounded(machine, z3.ToReal(term), _is_float(term))
 
 
-def calculate(machine: Machine, name: str, term: typing.Any,
+def calculate(machine: Machine, name: str, term: logic.Term,
               number: float) -> values.Value | None:
     """Return what one of :data:`OPERATIONS` makes of a number.
 
@@ -73,8 +75,8 @@ def calculate(machine: Machine, name: str, term: typing.Any,
         # Integers of Python are exact, as those of the solver.
         made = operate(term, number)
         fits = z3.And(made > -_TOO_LARGE, made < _TOO_LARGE)
-        return values.choose(fits, values.only(values.SolverTerm(made)),
-                             values.FAILED)
+        result = values.only(values.SolverTerm(made))
+        return values.choose(fits, result, values.FAILED)
     if abs(number) > sys.float_info.max:
         return None
     if name in ('add', 'subtract') and float(number) != number:
@@ -87,21 +89,23 @@ def calculate(machine: Machine, name: str, term: typing.Any,
     if z3.is_int(term):
         real = z3.ToReal(term)
     exact = operate(real, logic.number(fractions.Fraction(number)))
-    made = _rounded(machine, exact, _is_same(name, term, number, exact))
+    is_same = _is_same(name, term, number, exact)
+    rounded = _rounded(machine, exact, is_same)
     if z3.is_int(term) and not is_of_integers:
         # It becomes a float first, if it is not too large for one.
-        return values.choose(logic.is_within_floats(real), made,
-                             values.FAILED)
-    return made
+        fits = logic.is_within_floats(real)
+        return values.choose(fits, rounded, values.FAILED)
+    return rounded
 
 
-def _is_same(name: str, term: typing.Any, number: float,
-             exact: typing.Any) -> logic.Formula:
+def _is_same(name: str, term: logic.Term, number: float,
+             exact: logic.Term) -> logic.Formula:
     """Return when a result is surely exact.
 
     Doubling a float, or halving it, changes none of its digits.
     """
-    is_power_of_two = math.frexp(abs(number))[0] == 0.5
+    mantissa, _exponent = math.frexp(abs(number))
+    is_power_of_two = mantissa == 0.5
     if name not in ('multiply', 'divide') or not is_power_of_two:
         return logic.FALSE
     has_all_digits = z3.Or(exact >= _NORMAL, exact <= -_NORMAL)
@@ -110,12 +114,12 @@ def _is_same(name: str, term: typing.Any, number: float,
     return has_all_digits
 
 
-def _is_float(integer: typing.Any) -> logic.Formula:
+def _is_float(integer: logic.Term) -> logic.Formula:
     """Return when an integer is surely one of the floats."""
     return z3.And(integer >= -_LARGEST_INTEGER, integer <= _LARGEST_INTEGER)
 
 
-def _rounded(machine: Machine, exact: typing.Any,
+def _rounded(machine: Machine, exact: logic.Term,
              is_same: logic.Formula) -> values.Value:
     """Return a real number as Python rounds it to a float.
 
@@ -129,14 +133,17 @@ def _rounded(machine: Machine, exact: typing.Any,
         made = z3.Real(name)
         machine.rounded[key] = exact, made
         machine.reasons[name] = 'how a float is rounded'
-        error = z3.If(exact < 0, -exact, exact) * _ERROR + _LEAST
+        size = z3.If(exact < 0, -exact, exact)
+        error = size * _ERROR + _LEAST
         machine.domain += [
             made >= exact - error,
             made <= exact + error,
             # No result has the other sign.
             z3.Implies(exact >= 0, made >= 0),
             z3.Implies(exact <= 0, made <= 0),
-            z3.Implies(is_same, made == exact)]
+            z3.Implies(is_same, made == exact),
+        ]
     _exact, made = machine.rounded[key]
-    return values.choose(logic.is_within_floats(made),
-                         values.only(values.SolverTerm(made)), values.FAILED)
+    fits = logic.is_within_floats(made)
+    result = values.only(values.SolverTerm(made))
+    return values.choose(fits, result, values.FAILED)

@@ -33,9 +33,9 @@ _UNKNOWN = ('port_groups', 'previous')
 def texts(rules: Iterable[model.Rule]) -> set[str]:
     """Return all texts of rules, names of fields among them."""
     found: set[str] = set()
-    ahead: list[typing.Any] = [
-        [rule.conditions, rule.actions, rule.vars, rule.scope]
-        for rule in rules]
+    ahead: list[typing.Any] = []
+    for rule in rules:
+        ahead += [rule.conditions, rule.actions, rule.vars, rule.scope]
     while ahead:
         value = ahead.pop()
         if isinstance(value, str):
@@ -75,7 +75,8 @@ class SymbolicInspection:
         self._messages = pair.Messages()
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
-        # By identity of a rule, which must not be another one's later.
+        # By id(), which another object has once a rule is gone: so the rules
+        # are kept.
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
         # Traits are known by their names, wherever rules have them; one more
@@ -95,11 +96,12 @@ class SymbolicInspection:
         return any(action.reverts for action in self._plan(rule).actions)
 
     def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
-        if id(rule) not in self._plans:
-            self._plans[id(rule)] = compiler.compile_rule(
-                rule, registry.installed())
+        key = id(rule)
+        if key not in self._plans:
+            ops = registry.installed()
+            self._plans[key] = compiler.compile_rule(rule, ops)
             self._kept.append(rule)
-        return self._plans[id(rule)]
+        return self._plans[key]
 
     def run(self, rules: Sequence[model.Rule], state: State | None = None,
             notes: list[RulePass] | None = None) -> State:
@@ -112,15 +114,15 @@ class SymbolicInspection:
         if state is None:
             state = self._first_state()
         for phase in model.PHASES:
-            in_phase = [rule for rule in rules if rule.phase == phase
-                        and rule.mode != model.OFF]
+            in_phase = [rule for rule in rules
+                        if rule.phase == phase and rule.mode != model.OFF]
             if not in_phase:
                 continue
             inside = state
             if phase == model.EARLY:
                 # The node is not known yet.
-                inside = state.having(**dict.fromkeys(
-                    interpolation.OF_NODE, values.NOTHING))
+                no_node = dict.fromkeys(interpolation.OF_NODE, values.NOTHING)
+                inside = state.having(**no_node)
             state = self._run_phase(in_phase, state, inside, phase, notes)
         return state
 
@@ -145,9 +147,11 @@ class SymbolicInspection:
             # rule of the phase: there is no state in between to begin from.
             return self.run(others)
         rules = others[number:]
-        rest = [rule for rule in rules if rule.phase == phase]
-        state = self._run_phase(rest, passed.begin, passed.before, phase, None)
-        return self.run([rule for rule in rules if rule.phase != phase], state)
+        in_this_phase = [rule for rule in rules if rule.phase == phase]
+        in_later_phases = [rule for rule in rules if rule.phase != phase]
+        state = self._run_phase(in_this_phase, passed.begin, passed.before,
+                                phase, None)
+        return self.run(in_later_phases, state)
 
     def _run_phase(self, rules: Sequence[model.Rule], begin: State,
                    state: State, phase: str, notes: list[RulePass] | None
@@ -162,8 +166,8 @@ class SymbolicInspection:
                             model.SCOPE_PROPERTY)
         first = state
         # A rule in mode audit undoes nothing, and ends nothing.
-        decided = [rule for rule in rules if rule.mode != model.AUDIT
-                   and self.decides_first(rule)]
+        decided = [rule for rule in rules
+                   if rule.mode != model.AUDIT and self.decides_first(rule)]
         if decided:
             state = self._after_decisions(decided, begin, state)
         for rule in rules:
@@ -184,23 +188,27 @@ class SymbolicInspection:
         what it did in an earlier inspection: what that was is in no rule and
         in no machine. So everything may be otherwise than it was.
         """
-        written = [[rule.scope, rule.conditions, rule.actions,
-                    dict(rule.vars)] for rule in decided]
+        written = []
+        for rule in decided:
+            written.append([rule.scope, rule.conditions, rule.actions,
+                            dict(rule.vars)])
         about = (*begin.roots.values(), *state.roots.values(),
                  json.dumps(written, default=str))
         reason = 'what is decided before rules act'
         if any(map(self._undoes, decided)):
             reason = 'what rules undo where they do not match'
-            state = state.having(**{
-                name: states.lost((name,), reason, name, *about)
-                for name in ('node', 'plugin_data', 'ports')})
+            lost = {}
+            for name in ('node', 'plugin_data', 'ports'):
+                lost[name] = states.lost((name,), reason, name, *about)
+            state = state.having(**lost)
         return state.ended(self.machine.guess(reason, 'ends', *about))
 
     @staticmethod
     def _after_phase(begin: State, state: State, phase: str) -> State:
         """Return what a phase leaves: nothing where it met an error."""
-        broken = logic.settled(logic.conj(begin.going,
-                                          state.result == states.ERROR))
+        # Where it had ended before the phase, the phase changes nothing.
+        broken = logic.settled(
+            logic.conj(begin.going, state.result == states.ERROR))
         roots = {}
         for name, value in state.roots.items():
             if phase == model.EARLY and name in interpolation.OF_NODE:
@@ -228,8 +236,8 @@ class SymbolicInspection:
             broken = logic.disj(broken, values.failed(made[name]),
                                 self.machine.may_fail(made[name]))
             # A variable sees those before it.
-            data = data.within(vars=values.only(
-                values.Mapping(None, dict(made))))
+            made_so_far = values.Mapping(None, dict(made))
+            data = data.within(vars=values.only(made_so_far))
         truth = self._holds(rule.conditions, data)
         # A rule is not asked where the inspection ended before it, or where
         # the node is of another scope.
@@ -258,8 +266,8 @@ class SymbolicInspection:
                                              alternative, rule.scope)
             elif isinstance(alternative, values.Const):
                 is_same = logic.known(alternative.value == rule.scope)
-            elif isinstance(alternative, values.SolverTerm) and (
-                    alternative.is_text):
+            elif (isinstance(alternative, values.SolverTerm)
+                  and alternative.is_text):
                 self.machine.note(alternative.term, rule.scope)
                 is_same = alternative.term == logic.constant(rule.scope)
             parts.append(logic.conj(guard, is_same))
@@ -273,14 +281,18 @@ class SymbolicInspection:
         """
         text = json.dumps(conditions, default=str)
         # Some ops read data that their arguments do not name.
-        reads_all = any(op.plugin.NEEDS_VIEW for name, op
-                        in registry.installed().conditions.items()
-                        if name in text)
-        data = tuple(
-            (name, values.fingerprint(value))
-            for name, value in scope.roots.items()
-            if reads_all or name not in (*_ROOTS, *_UNKNOWN) or name in text)
-        key = id(conditions), data
+        reads_all = False
+        for name, op in registry.installed().conditions.items():
+            if name in text and op.plugin.NEEDS_VIEW:
+                reads_all = True
+        # What changes elsewhere does not matter. A name in the text is enough
+        # to count as read: at worst conditions are translated once more.
+        data = []
+        for name, value in scope.roots.items():
+            is_of_machine = name in (*_ROOTS, *_UNKNOWN)
+            if reads_all or not is_of_machine or name in text:
+                data.append((name, values.fingerprint(value)))
+        key = id(conditions), tuple(data)
         if key not in self._truths:
             # Kept, so that no other object gets an id that is in the key.
             self._conditions.append((conditions, scope))

@@ -9,11 +9,18 @@ import typing
 
 import z3
 
-Formula = typing.Any  # A formula of z3.
+# z3 has no types.
+Formula = typing.Any
+"""A formula of the solver: what may hold on a machine."""
+Term = typing.Any
+"""A text, a number or a truth value of the solver, known to it or not."""
+Language = typing.Any
+"""A set of texts, as the solver has it."""
 
 # The only formulas that are true, and that are false. So they are compared
 # with "is": between formulas "==" makes a third one.
-TRUE, FALSE = z3.BoolVal(True), z3.BoolVal(False)
+TRUE = z3.BoolVal(True)
+FALSE = z3.BoolVal(False)
 
 _LARGEST_FLOAT = z3.RealVal(fractions.Fraction(sys.float_info.max))
 
@@ -87,14 +94,14 @@ def negated(part: Formula) -> Formula:
     return z3.Not(part)
 
 
-def constant(text: str) -> typing.Any:
+def constant(text: str) -> Term:
     """Return a text as a term."""
     # The solver reads \u{41} as A. A text that has these characters must not
     # be read so, and its backslashes are escaped themselves.
     return z3.StringVal(text.replace('\\', r'\u{5c}'))
 
 
-def number(value: float | fractions.Fraction) -> typing.Any:
+def number(value: float | fractions.Fraction) -> Term:
     """Return a finite number as a term, which has exactly its value.
 
     The shortest text of a float would be nearly the same. But the engine
@@ -106,12 +113,12 @@ def number(value: float | fractions.Fraction) -> typing.Any:
     return z3.RealVal(fractions.Fraction(value))
 
 
-def is_within_floats(number: typing.Any) -> Formula:
+def is_within_floats(number: Term) -> Formula:
     """Return when a real number is not larger than any float."""
     return z3.And(number >= -_LARGEST_FLOAT, number <= _LARGEST_FLOAT)
 
 
-def text_of(term: typing.Any) -> str:
+def text_of(term: Term) -> str:
     """Return the text that a term of a model is."""
     return _ESCAPE.sub(_character_of, term.as_string())
 

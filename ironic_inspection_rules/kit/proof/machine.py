@@ -37,8 +37,9 @@ class SymbolicMachine:
     ``reasons`` say why a guess is one, by the name of its term; ``likely`` are
     guesses that mostly hold, by the number of their term.
 
-    Terms are keys by their numbers, which are those of others once a term is
-    gone: what has such a key keeps the term.
+    A term is a key by its number (``get_id()``), as ``==`` between terms makes
+    a formula. The solver gives the number of a term that is gone to another
+    one: so whatever has such a key keeps the term as well.
 
     :param alphabet: the characters that its texts may have.
     :param tables: those that rules read, by name.
@@ -53,16 +54,16 @@ class SymbolicMachine:
         self.cells: dict[tuple[str, ...], cells.Cell] = {}
         self.texts: dict[int, texts.TextVariable] = {}
         self.numbers: dict[int, texts.NumberVariable] = {}
-        self.numbers_of: dict[int, typing.Any] = {}
+        self.numbers_of: dict[int, logic.Term] = {}
         self.reasons: dict[str, str] = {}
         self.loops: dict[str, set[str]] = {}
-        self._without_marks: dict[int, typing.Any] = {}
-        self._number_texts: dict[int, typing.Any] = {}
+        self.likely: dict[int, logic.Formula] = {}
+        self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
+        self._without_marks: dict[int, logic.Term] = {}
+        self._number_texts: dict[int, logic.Term] = {}
         self._kept: list[typing.Any] = []
-        self.likely: dict[int, typing.Any] = {}
-        self.rounded: dict[int, tuple[typing.Any, typing.Any]] = {}
-        self._guesses: dict[typing.Any, typing.Any] = {}
-        self._ranks: dict[typing.Any, typing.Any] = {}
+        self._guesses: dict[typing.Any, logic.Formula] = {}
+        self._ranks: dict[typing.Any, logic.Term] = {}
 
     def root(self, name: str) -> Value:
         """Return what is under the name of a root."""
@@ -86,28 +87,29 @@ class SymbolicMachine:
             self.cells[key] = cells.Cell(self, steps, field, is_item)
         return self.cells[key]
 
-    def text(self, name: str, derived: bool = False) -> typing.Any:
+    def text(self, name: str, derived: bool = False) -> logic.Term:
         """Return a new text."""
         term = z3.String(name)
         self.texts[term.get_id()] = texts.TextVariable(
             term, name, self.alphabet, derived)
         return term
 
-    def has_no_marks(self, text: typing.Any) -> None:
+    def has_no_marks(self, text: logic.Term) -> None:
         """Keep the marks of a regular expression out of a text.
 
         :param text: a text of the solver, or several in a row.
         """
-        if text.get_id() in self._without_marks:
+        number = text.get_id()
+        if number in self._without_marks:
             return
-        self._without_marks[text.get_id()] = text
-        if text.get_id() in self.texts:
+        self._without_marks[number] = text
+        if number in self.texts:
             self.domain.append(z3.InRe(text, alphabets.without_marks()))
         for part in text.children():
             if z3.is_string(part):
                 self.has_no_marks(part)
 
-    def text_of(self, alternative: values.Alternative) -> typing.Any:
+    def text_of(self, alternative: values.Alternative) -> logic.Term:
         """Return the text that a plain value is shown as, as a term.
 
         :returns: None for lists, mappings and what nobody knows.
@@ -121,26 +123,29 @@ class SymbolicMachine:
             return term
         if alternative.is_boolean:
             return z3.If(term, z3.StringVal('True'), z3.StringVal('False'))
-        if term.get_id() not in self._number_texts:
+        number = term.get_id()
+        if number not in self._number_texts:
             text = self._text_of_number(term)
-            self._number_texts[term.get_id()] = text
+            self._number_texts[number] = text
             self.numbers_of[text.get_id()] = term
-        return self._number_texts[term.get_id()]
+        return self._number_texts[number]
 
-    def _text_of_number(self, term: typing.Any) -> typing.Any:
+    def _text_of_number(self, term: logic.Term) -> logic.Term:
         """Return a new text of a number."""
         if z3.is_int(term):
             # The solver has no texts of negative numbers.
             minus = z3.StringVal('-')
-            return z3.If(term < 0, z3.Concat(minus, z3.IntToStr(-term)),
-                         z3.IntToStr(term))
+            is_negative = term < 0
+            text_if_negative = z3.Concat(minus, z3.IntToStr(-term))
+            return z3.If(is_negative, text_if_negative, z3.IntToStr(term))
         # Which text a float is, it does not know at all.
         text = self.text(f'text {len(self._number_texts)} of a float',
                          derived=True)
-        self.domain.append(z3.InRe(text, self.alphabet.language(texts.FLOAT)))
+        floats = self.alphabet.language(texts.FLOAT)
+        self.domain.append(z3.InRe(text, floats))
         return text
 
-    def asks_text(self, number: typing.Any, question: str,
+    def asks_text(self, number: logic.Term, question: str,
                   compute: Callable[[str], bool],
                   near: str = '') -> logic.Formula:
         """Return when something holds of the text of a number.
@@ -156,15 +161,16 @@ class SymbolicMachine:
             self.note_number(number, int(near))
         return self._number(number).asks(question, compute)
 
-    def note_number(self, number: typing.Any, value: float) -> None:
+    def note_number(self, number: logic.Term, value: float) -> None:
         """Store a number that another one is compared with."""
         self._number(number).near.add(int(value))
 
-    def _number(self, term: typing.Any) -> texts.NumberVariable:
-        if term.get_id() not in self.numbers:
-            self.numbers[term.get_id()] = texts.NumberVariable(
-                term, f'number {len(self.numbers)}')
-        return self.numbers[term.get_id()]
+    def _number(self, term: logic.Term) -> texts.NumberVariable:
+        key = term.get_id()
+        if key not in self.numbers:
+            name = f'number {len(self.numbers)}'
+            self.numbers[key] = texts.NumberVariable(term, name)
+        return self.numbers[key]
 
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
         """Return a truth value that the solver may choose.
@@ -207,8 +213,8 @@ class SymbolicMachine:
                 parts.append(logic.conj(guard, may_be))
         return logic.disj(*parts)
 
-    def facet(self, term: typing.Any, key: typing.Any,
-              make: Callable[[str], tuple[typing.Any, ...]],
+    def facet(self, term: logic.Term, key: typing.Any,
+              make: Callable[[str], tuple[logic.Term, ...]],
               compute: texts.Compute) -> texts.Facet | None:
         """Return values computed from a text, None if it is no whole field.
 
@@ -218,11 +224,11 @@ class SymbolicMachine:
         if text is None:
             return None
         if key not in text.facets:
-            text.facets[key] = texts.Facet(make(f'{key} of {text.name}'),
-                                           compute)
+            terms = make(f'{key} of {text.name}')
+            text.facets[key] = texts.Facet(terms, compute)
         return text.facets[key]
 
-    def rank(self, text: str, key: Callable[[str], typing.Any]) -> typing.Any:
+    def rank(self, text: str, key: Callable[[str], typing.Any]) -> logic.Term:
         """Return the place of a text in an order that the solver lacks.
 
         Versions have such an order. Two texts compare as their places do.
@@ -239,7 +245,7 @@ class SymbolicMachine:
             self._ranks[known] = z3.Real(f'rank {len(self._ranks)}')
         return self._ranks[known]
 
-    def note(self, term: typing.Any, text: str) -> None:
+    def note(self, term: logic.Term, text: str) -> None:
         """Store a text that another one is compared with."""
         known = self.texts.get(term.get_id())
         if known is not None:
@@ -263,28 +269,39 @@ class SymbolicMachine:
         Which texts are tried depends on all that was asked of the machine. So
         a search calls this again if more was asked since the last one.
         """
-        domain, limits = list(self.domain), list(self.limits)
+        domain = list(self.domain)
+        limits = list(self.limits)
         for text in self.texts.values():
             # A text that a filter makes is what the filter makes of those
             # that are tried of the text before it.
             if text.derived or not text.facets:
                 continue
-            is_tried = []
-            for candidate in text.candidates(self.texts):
-                is_it = text.term == logic.constant(candidate)
-                is_tried.append(is_it)
-                equations = text.equations(self.texts, candidate)
-                domain.append(z3.Implies(is_it, z3.And(*equations)))
+            equations, is_tried = self._try_texts(text)
+            domain += equations
             limits.append(cells.Limit(
-                z3.Or(*is_tried),
-                f'other text in {text.name} than was tried'))
+                is_tried, f'other text in {text.name} than was tried'))
         for number in self.numbers.values():
             if number.is_asked:
-                equations_of_number, is_tried_number = number.tried()
-                domain += equations_of_number
+                equations, is_tried = number.tried()
+                domain += equations
                 limits.append(cells.Limit(
-                    is_tried_number, 'other numbers as text than were tried'))
-        # Computing the equations has asked for the last ranks.
+                    is_tried, 'other numbers as text than were tried'))
+        # Last: computing the equations has asked for the last ranks.
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
         return domain, limits
+
+    def _try_texts(self, text: texts.TextVariable
+                   ) -> tuple[list[logic.Formula], logic.Formula]:
+        """Return what is computed of texts that are tried, if it is one.
+
+        :returns: formulas, and when the text is one of those.
+        """
+        equations = []
+        is_tried = []
+        for candidate in text.candidates(self.texts):
+            is_it = text.term == logic.constant(candidate)
+            is_tried.append(is_it)
+            computed = text.equations(self.texts, candidate)
+            equations.append(z3.Implies(is_it, z3.And(*computed)))
+        return equations, z3.Or(*is_tried)

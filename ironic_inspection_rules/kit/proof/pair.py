@@ -18,8 +18,10 @@ from ironic_inspection_rules.kit.proof import value as values
 Machine = machines.SymbolicMachine
 Roots = typing.Mapping[str, values.Value]
 
-_TEXTS = {cells.CAPABILITIES: cells.CAPABILITY_TEXT,
-          cells.TRAITS: ('node', 'traits')}
+_TEXTS = {
+    cells.CAPABILITIES: cells.CAPABILITY_TEXT,
+    cells.TRAITS: ('node', 'traits'),
+}
 """The fields in which rules read what a machine has by name."""
 
 _CHANGING = ('node', 'ports', 'plugin_data', 'item')
@@ -56,8 +58,10 @@ class Messages:
             places = list(effects.places(written))
         changing = [(root, *steps) for root, steps in places
                     if root in _CHANGING]
-        read = [values.step(roots.get(root, values.NOTHING), *steps)
-                for root, *steps in (*changing, *_in_other_forms(changing))]
+        read = []
+        for root, *steps in (*changing, *_in_other_forms(changing)):
+            data = roots.get(root, values.NOTHING)
+            read.append(values.step(data, *steps))
         key = (json.dumps(written, default=str), *map(_key, read))
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers) + 1
@@ -66,8 +70,11 @@ class Messages:
 
 
 def _key(value: values.Value) -> Hashable:
-    return tuple((guard.get_id(), alternative.identity)
-                 for guard, alternative in value)
+    """Return what is the same of two values only if they are."""
+    pairs = []
+    for guard, alternative in value:
+        pairs.append((guard.get_id(), alternative.identity))
+    return tuple(pairs)
 
 
 def _in_other_forms(places: Iterable[data_path.Path]

@@ -28,7 +28,9 @@ from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.kit.proof import witness as witnesses
 from ironic_inspection_rules.plugins.actions import schema
 
-DEAD, SHADOWED, CONFLICT = 'dead', 'shadowed', 'conflict'
+DEAD = 'dead'
+SHADOWED = 'shadowed'
+CONFLICT = 'conflict'
 GAP = 'gap'
 DIFFERENT = 'equivalent'
 """Whether two sets of rules treat some machine differently.
@@ -38,7 +40,9 @@ is "no" where the two are equivalent, as a "yes" always has a witness.
 """
 
 OF_RULES = (DEAD, SHADOWED, CONFLICT)
-YES, NO, UNKNOWN = 'yes', 'no', 'unknown'
+YES = 'yes'
+NO = 'no'
+UNKNOWN = 'unknown'
 
 _MISTAKES = (AssertionError, z3.Z3Exception)
 """Errors that a mistake of a proof shows in: it then knows nothing."""
@@ -83,9 +87,9 @@ class Proof:
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         everything = [*self._rules, *self._other]
-        self._machine = machines.SymbolicMachine(
-            alphabets.Alphabet(inspections.texts(everything)
-                               | _texts(tables or {})), tables)
+        texts = inspections.texts(everything) | _texts(tables or {})
+        alphabet = alphabets.Alphabet(texts)
+        self._machine = machines.SymbolicMachine(alphabet, tables)
         self._same_tables = _same_tables(tables or {}, other_tables or {})
         self._inspection = inspections.SymbolicInspection(
             self._machine, self._deadline, everything)
@@ -136,8 +140,11 @@ class Proof:
     def _answer(self, question: str, *numbers: int) -> Answer | None:
         """Answer a question of the rules with these numbers."""
         asks: dict[str, Callable[..., Answer | None]] = {
-            DEAD: self._dead, SHADOWED: self._shadowed,
-            CONFLICT: self._conflict, DIFFERENT: self._different}
+            DEAD: self._dead,
+            SHADOWED: self._shadowed,
+            CONFLICT: self._conflict,
+            DIFFERENT: self._different,
+        }
         ask = asks.get(question, functools.partial(self._gap, question))
         try:
             return ask(*numbers)
@@ -210,10 +217,12 @@ class Proof:
         return found
 
     def _matches(self, rule: model.Rule, machine: Witness) -> bool:
-        return witnesses.matched(
-            self._engine.evaluate(self._rules, machine), rule)
+        """Return whether the engine finds that a rule matches a machine."""
+        done = self._engine.evaluate(self._rules, machine)
+        return witnesses.matched(done, rule)
 
     def _dead(self, number: int) -> Answer | None:
+        """Answer whether no machine can match a rule."""
         passed = self._went(number)
         if logic.settled(passed.matched) is logic.TRUE:
             return None
@@ -244,10 +253,8 @@ class Proof:
             found = self._search.find(wanted)
             if found is None:
                 continue
-            is_left = self._engine.differs(
-                self._rules, without, found) or (
-                self._leaves_lasting(passed.rule, found))
-            if not is_left:
+            differs = self._engine.differs(self._rules, without, found)
+            if not differs and not self._leaves_lasting(passed.rule, found):
                 raise Unclear(self._search.reasons(wanted))
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
@@ -263,8 +270,11 @@ class Proof:
         :param without: all rules but this one.
         :param number: that of the rule.
         """
-        lasts = logic.disj(passed.lasts, self._ends_differ(
-            self._end, self._inspection.resume(passed, without, number)))
+        # First, as it may be unclear: to run rules again takes long.
+        end = self._end
+        end_without = self._inspection.resume(passed, without, number)
+        ends_differ = self._ends_differ(end, end_without)
+        lasts = logic.disj(passed.lasts, ends_differ)
         # An error of its vars or conditions is an effect too.
         effects = [logic.conj(passed.matched, lasts),
                    logic.conj(passed.ends, lasts)]
@@ -291,16 +301,19 @@ class Proof:
 
         Rules do not change the inventory.
         """
-        return logic.disj(one.result != other.result, *(
-            values.differ(self._machine, one.roots[name], other.roots[name])
-            for name in ('node', 'plugin_data', 'ports')))
+        differing = [one.result != other.result]
+        for name in ('node', 'plugin_data', 'ports'):
+            differing.append(values.differ(
+                self._machine, one.roots[name], other.roots[name]))
+        return logic.disj(*differing)
 
     def _conflict(self, first: int, second: int) -> Answer | None:
         """Answer whether two rules write two values to one place."""
         rules = (self._rules[first], self._rules[second])
         if rules[0].priority != rules[1].priority:
             return None
-        one, other = self._went(first), self._went(second)
+        one = self._went(first)
+        other = self._went(second)
         unclear = ''
         for mine, theirs in itertools.product(one.writes, other.writes):
             differing = pair.clash(self._machine, mine, theirs)
@@ -321,13 +334,17 @@ class Proof:
                 return answer
         if unclear:
             raise Unclear(unclear)
+        for mine, theirs in itertools.product(one.writes, other.writes):
+            if pair.overlap(mine.place, theirs.place):
+                return Answer(CONFLICT, rules, NO)
         # Rules that write to no common place are no answer: it is trivial.
-        if any(pair.overlap(mine.place, theirs.place)
-               for mine in one.writes for theirs in other.writes):
-            return Answer(CONFLICT, rules, NO)
         return None
 
     def _gap(self, question: str) -> Answer:
+        """Answer whether rules leave some machine without a value somewhere.
+
+        :param question: ``gap:`` with the path of the place.
+        """
         self._deadline.left()
         path = _place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
@@ -340,23 +357,27 @@ class Proof:
 
         def confirms(machine: Witness) -> bool:
             done = self._engine.evaluate(self._rules, machine)
-            return done.error is None and data_path.get(
-                witnesses.state(done.facts), path) in (None, data_path.ABSENT)
+            if done.error is not None:
+                return False
+            found = data_path.get(witnesses.state(done.facts), path)
+            return found in (None, data_path.ABSENT)
 
         return self._confirmed(question, (), wanted, confirms,
                                f'no rule gives it {pair.as_text(path)}')
 
     def _different(self) -> Answer:
+        """Answer whether the two sets of rules treat a machine differently."""
         if not self._same_tables:
             raise Unclear(_('the tables differ'))
-        if _same(self._rules, [rule for rule in self._other
-                               if rule.mode != model.OFF]):
+        others = [rule for rule in self._other if rule.mode != model.OFF]
+        if _same(self._rules, others):
             return Answer(DIFFERENT, (), NO)
         self._deadline.left()
         end = self._inspection.run(self._other)
+        differs = functools.partial(self._engine.differs, self._rules,
+                                    self._other)
         return self._confirmed(
-            DIFFERENT, (), self._ends_differ(self._end, end),
-            functools.partial(self._engine.differs, self._rules, self._other),
+            DIFFERENT, (), self._ends_differ(self._end, end), differs,
             'a machine is treated differently')
 
 
@@ -408,17 +429,23 @@ def _texts(tables: table.Tables) -> set[str]:
         found.update(expected.keys)
         for row in expected.rows:
             found.update(row)
-            found.update(value for value in row.values()
-                         if isinstance(value, str))
+            for value in row.values():
+                if isinstance(value, str):
+                    found.add(value)
     return found
 
 
 def _same_tables(one: table.Tables, other: table.Tables) -> bool:
+    """Return whether two sets of tables have the same rows, in order."""
     if one.keys() != other.keys():
         return False
-    return all(one[name].definition == other[name].definition
-               and list(one[name].rows) == list(other[name].rows)
-               for name in one)
+    for name, mine in one.items():
+        theirs = other[name]
+        if mine.definition != theirs.definition:
+            return False
+        if list(mine.rows) != list(theirs.rows):
+            return False
+    return True
 
 
 def parse(questions: str) -> list[str]:

@@ -26,8 +26,13 @@ Machine = machines.SymbolicMachine
 Alternatives = Sequence[values.Alternative]
 
 COMPARE: dict[str, Callable[..., typing.Any]] = {
-    'eq': operator.eq, 'ne': operator.ne, 'lt': operator.lt,
-    'le': operator.le, 'gt': operator.gt, 'ge': operator.ge}
+    'eq': operator.eq,
+    'ne': operator.ne,
+    'lt': operator.lt,
+    'le': operator.le,
+    'gt': operator.gt,
+    'ge': operator.ge,
+}
 """What compares two terms, by the op of a condition."""
 
 _REVERSED = {'lt': 'gt', 'le': 'ge', 'gt': 'lt', 'ge': 'le'}
@@ -41,8 +46,10 @@ def chain(machine: Machine, relation: str,
     """Return when each of some values has a relation to the next one."""
     if is_alone(several):
         return logic.TRUE
-    return logic.conj(*(between(machine, relation, one, other)
-                        for one, other in itertools.pairwise(several)))
+    parts = []
+    for one, other in itertools.pairwise(several):
+        parts.append(between(machine, relation, one, other))
+    return logic.conj(*parts)
 
 
 def versions(machine: Machine, relation: str,
@@ -64,17 +71,20 @@ def versions(machine: Machine, relation: str,
             rank = _rank_of_text(machine, alternative, several)
         ranks.append(rank)
     compare = COMPARE[relation]
-    return logic.conj(*(compare(one, other)
-                        for one, other in itertools.pairwise(ranks)))
+    parts = [compare(one, other) for one, other in itertools.pairwise(ranks)]
+    return logic.conj(*parts)
 
 
 def _rank_of_text(machine: Machine, alternative: values.Alternative,
-                  others: Alternatives) -> typing.Any:
-    """Return the rank of a version that a machine sends."""
-    def make_rank(name: str) -> tuple[typing.Any, ...]:
+                  others: Alternatives) -> logic.Term:
+    """Return the rank of a version that a machine sends.
+
+    :param others: the versions that it is compared with.
+    """
+    def make_rank(name: str) -> tuple[logic.Term, ...]:
         return (z3.Real(name),)
 
-    def compute_rank(text: str) -> tuple[typing.Any, ...]:
+    def compute_rank(text: str) -> tuple[logic.Term, ...]:
         return (machine.rank(text, comparison.version_key),)
 
     facet = machine.facet(alternative.as_term(), 'version', make_rank,
@@ -174,22 +184,22 @@ def _compare_texts(machine: Machine, relation: str, one: values.Alternative,
     return COMPARE[relation](one.as_term(), other.as_term())
 
 
-def _order_beside(machine: Machine, relation: str, term: typing.Any,
+def _order_beside(machine: Machine, relation: str, term: logic.Term,
                   text: str) -> logic.Formula:
     """Return when a text has a relation to one that is known.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
     """
     if relation in _OPPOSITE:
-        return logic.negated(_order_beside(
-            machine, _OPPOSITE[relation], term, text))
+        opposite = _OPPOSITE[relation]
+        return logic.negated(_order_beside(machine, opposite, term, text))
     is_before = _is_before(machine, term, text)
     if relation == 'lt':
         return is_before
     return logic.disj(is_before, term == logic.constant(text))
 
 
-def _is_before(machine: Machine, term: typing.Any,
+def _is_before(machine: Machine, term: logic.Term,
                text: str) -> logic.Formula:
     """Return when a text comes before one that is known."""
     number = machine.numbers_of.get(term.get_id())
@@ -221,23 +231,27 @@ def _between_number_and_text(
     else:
         is_number, right = _number_in(machine, other, one)
         left = one.as_term()
+    holds_of_numbers = COMPARE[relation](left, right)
+    holds_otherwise = logic.known(relation == 'ne')
     return logic.disj(
-        logic.conj(is_number, COMPARE[relation](left, right)),
-        logic.conj(logic.negated(is_number), logic.known(relation == 'ne')))
+        logic.conj(is_number, holds_of_numbers),
+        logic.conj(logic.negated(is_number), holds_otherwise))
 
 
 def _number_in(machine: Machine, text: values.Alternative,
-               mate: values.Alternative) -> tuple[typing.Any, typing.Any]:
+               mate: values.Alternative) -> tuple[logic.Formula, logic.Term]:
     """Return when a text reads as a number, and which.
 
     :param mate: the number that it is compared with.
     """
     if isinstance(text, values.Const):
         number = comparison.as_number(text.value)
-        return (logic.known(number is not None),
-                values.Const(number or 0).as_term())
+        if number is None:
+            # The term is not looked at.
+            return logic.FALSE, values.Const(0).as_term()
+        return logic.TRUE, values.Const(number).as_term()
 
-    def make_terms(name: str) -> tuple[typing.Any, ...]:
+    def make_terms(name: str) -> tuple[logic.Term, ...]:
         return z3.Bool(f'{name} exists'), z3.Real(name)
 
     def compute_number(known: str) -> tuple[typing.Any, ...]:
@@ -257,12 +271,13 @@ def _number_in(machine: Machine, text: values.Alternative,
 def _note_number(machine: Machine, one: values.Alternative,
                  other: values.Alternative) -> None:
     """Store a known number that a term is compared with."""
-    if isinstance(one, values.SolverTerm) and not one.is_boolean and (
-            isinstance(other, values.Const)):
+    if not isinstance(one, values.SolverTerm) or one.is_boolean:
+        return
+    if isinstance(other, values.Const):
         machine.note_number(one.term, other.value)
 
 
-def as_number(alternative: values.Alternative) -> typing.Any:
+def as_number(alternative: values.Alternative) -> logic.Term:
     """Return a number or a truth value as a number."""
     term = alternative.as_term()
     if z3.is_bool(term):

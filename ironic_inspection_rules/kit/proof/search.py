@@ -75,6 +75,7 @@ class MachineSearch:
         if self._asked == self._machine.asked:
             return
         domain, limits = self._machine.settle()
+        # The facts, and by a name the numbers of those that are about it.
         self._limits: dict[str, cells.Limit] = {}
         self._about: dict[str, list[int]] = {}
         self._facts: list[_Fact] = []
@@ -113,8 +114,9 @@ class MachineSearch:
             return None
         self._settle()
         self._solver = z3.Solver()
-        self._most_steps = (effort.steps_taken(self._solver)
-                            + effort.STEPS_OF_SEARCH)
+        # The solver counts its steps from the start of the process.
+        steps_before = effort.steps_taken(self._solver)
+        self._most_steps = steps_before + effort.STEPS_OF_SEARCH
         self._solver.add(wanted)
         labels = self._add_facts(names(wanted))
         return self._find(wanted, labels)
@@ -128,7 +130,9 @@ class MachineSearch:
         :returns: the labels of what may be assumed.
         """
         labels: list[str] = []
-        ahead, seen, added = list(asked), set[str](), set[int]()
+        seen: set[str] = set()
+        added: set[int] = set()
+        ahead = list(asked)
         while ahead:
             name = ahead.pop()
             if name in seen:
@@ -170,20 +174,23 @@ class MachineSearch:
             if unusual:
                 # All of the lowest rank in it, at once: a round for each would
                 # be too many.
-                rank = min(label[:len('usual 0')] for label in unusual)
+                rank = min(map(_rank_of, unusual))
                 given_up = {label for label in unusual
-                            if label.startswith(rank)}
+                            if _rank_of(label) == rank}
                 usual = [label for label in usual if label not in given_up]
                 continue
-            beyond = [label for label in limits if label in core
-                      and not self._is_complete(self._limits[label], wanted)]
+            beyond = []
+            for label in limits:
+                if label in core and not self._is_complete(
+                        self._limits[label], wanted):
+                    beyond.append(label)
             if not beyond:
                 # What is wanted contradicts itself, or limits that leave out
                 # no machine that matters.
                 return None
             # Where a limit is in the way, there may be machines beyond it.
-            reasons += [f'depends on {self._limits[label].reason}'
-                        for label in beyond]
+            for label in beyond:
+                reasons.append(f'depends on {self._limits[label].reason}')
             limits = [label for label in limits if label not in beyond]
             # An unusual machine there is as good as any.
             usual = []
@@ -201,8 +208,9 @@ class MachineSearch:
         if steps <= 0:
             raise Unclear('the search takes too long')
         limit = effort.Limit(
-            min(effort.CHECK.steps, steps),
-            min(effort.CHECK.seconds, self._deadline.left()))
+            steps=min(effort.CHECK.steps, steps),
+            seconds=min(effort.CHECK.seconds, self._deadline.left()),
+        )
         limit.set_on(self._solver)
         result = self._solver.check(*map(z3.Bool, assumed))
         if result == z3.sat:
@@ -230,10 +238,17 @@ class MachineSearch:
         :param wanted: what it was to be like.
         """
         known = self._machine.reasons
-        found = dict.fromkeys(known[name] for name in sorted(names(wanted))
-                              if name in known)
-        return '; '.join([*found, *self._beyond]) or (
-            'the engine decides otherwise')
+        reasons = []
+        for name in sorted(names(wanted)):
+            if name in known and known[name] not in reasons:
+                reasons.append(known[name])
+        reasons += self._beyond
+        return '; '.join(reasons) or 'the engine decides otherwise'
+
+
+def _rank_of(label: str) -> int:
+    """Return the rank in a label: 2 in ``usual 2 inventory.cpu``."""
+    return int(label.split(' ')[1])
 
 
 def names(formula: logic.Formula) -> set[str]:
@@ -263,8 +278,8 @@ def names(formula: logic.Formula) -> set[str]:
             # A function such as "+": its arguments are ahead.
             continue
         declared = z3.Z3_get_app_decl(context, part)
-        if z3.Z3_get_decl_kind(context, declared) == (
-                z3.Z3_OP_UNINTERPRETED):
+        kind = z3.Z3_get_decl_kind(context, declared)
+        if kind == z3.Z3_OP_UNINTERPRETED:
             symbol = z3.Z3_get_decl_name(context, declared)
             found.add(z3.Z3_get_symbol_string(context, symbol))
     return found

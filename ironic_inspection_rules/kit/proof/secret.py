@@ -40,8 +40,8 @@ def step(machine: Machine, value: Value, *names: str,
     """
     for name in names:
         if masking.is_secret(name):
-            value = values.transform(value, functools.partial(
-                _entry, machine, name, own))
+            read_entry = functools.partial(_entry, machine, name, own)
+            value = values.transform(value, read_entry)
         else:
             value = values.step(value, name)
     return value
@@ -64,6 +64,7 @@ def _is_written_out(alternative: values.Alternative) -> bool:
 
 
 def _masked_value(machine: Machine, value: Value) -> Value:
+    """Mask a value that is a secret by its name."""
     return values.transform(value, functools.partial(_masked, machine))
 
 
@@ -82,7 +83,8 @@ def _masked(machine: Machine, alternative: values.Alternative) -> Value:
         empty = {}
     else:
         return values.only(alternative)
-    return values.choose(_is_bare(machine, alternative), values.const(empty),
+    is_bare = _is_bare(machine, alternative)
+    return values.choose(is_bare, values.const(empty),
                          values.const(masking.MASK))
 
 
@@ -90,8 +92,9 @@ def _is_bare(machine: Machine, alternative: values.Alternative
              ) -> logic.Formula:
     """Return when a value is empty, so that nothing of it is hidden."""
     if isinstance(alternative, values.Const):
-        return logic.known(alternative.is_missing
-                           or alternative.value in (None, '', [], {}))
+        is_bare = alternative.is_missing or (
+            alternative.value in (None, '', [], {}))
+        return logic.known(is_bare)
     if isinstance(alternative, values.SolverTerm) and alternative.is_text:
         return alternative.term == ''
     if isinstance(alternative, values.ItemList):
@@ -124,11 +127,12 @@ def whole(machine: Machine, alternative: values.Alternative) -> Value:
         return values.const(masked)
     if isinstance(alternative, values.Mapping):
         return values.only(_without_secrets(machine, alternative))
-    if isinstance(alternative, values.ItemList) and (
-            alternative.has_written_items):
-        items = tuple(_item_without_secrets(machine, item)
-                      for item in alternative.items)
-        return values.only(dataclasses.replace(alternative, items=items))
+    if (isinstance(alternative, values.ItemList)
+            and alternative.has_written_items):
+        items = [_item_without_secrets(machine, item)
+                 for item in alternative.items]
+        shown = dataclasses.replace(alternative, items=tuple(items))
+        return values.only(shown)
     return values.only(alternative)
 
 
@@ -148,17 +152,19 @@ def _without_secrets(machine: Machine, mapping: values.Mapping
             changed[name] = masked
     if not changed:
         return mapping
-    return dataclasses.replace(mapping,
-                               entries={**mapping.entries, **changed})
+    entries = {**mapping.entries, **changed}
+    return dataclasses.replace(mapping, entries=entries)
 
 
 def _item_without_secrets(machine: Machine, item: typing.Any) -> typing.Any:
+    """Return an item of a list; one of the machine has no rule's secrets."""
     if isinstance(item, values.WrittenItem):
         return values.WrittenItem(_whole_value(machine, item.value))
     return item
 
 
 def _whole_value(machine: Machine, value: Value) -> Value:
+    """Return what :func:`whole` makes of the alternatives of a value."""
     return values.transform(value, functools.partial(whole, machine))
 
 
@@ -210,11 +216,11 @@ def _is_plain(machine: Machine, value: Value) -> logic.Formula:
     parts = []
     for guard, alternative in value:
         if isinstance(alternative, values.UnknownValue):
-            parts.append(logic.conj(guard, machine.guess(
-                alternative.reason, 'plain', alternative)))
-        elif isinstance(alternative, values.Const | values.SolverTerm) and (
-                alternative.kind not in ('list', 'mapping')):
-            parts.append(guard)
+            perhaps = machine.guess(alternative.reason, 'plain', alternative)
+            parts.append(logic.conj(guard, perhaps))
+        elif isinstance(alternative, values.Const | values.SolverTerm):
+            if alternative.kind not in ('list', 'mapping'):
+                parts.append(guard)
     return logic.disj(*parts)
 
 
@@ -223,8 +229,11 @@ def _is_at(machine: Machine, field: interpolation.Field,
            ) -> logic.Formula:
     """Return when a value of the machine is or has a secret."""
     root = field.root or ''
-    if root in rendering.PORT_ROOTS and steps and (
-            data_path.index(steps[0]) is None):
+    names_port = root in rendering.PORT_ROOTS and steps and (
+        data_path.index(steps[0]) is None)
+    if names_port:
+        # By its address or UUID: which port of a machine that is, nobody
+        # knows.
         return machine.guess(f'the port of {{{field.text}}}', 'secret',
                              field.text, roots[root])
     found = roots[root]
@@ -236,8 +245,9 @@ def _is_at(machine: Machine, field: interpolation.Field,
     if not hidden:
         return _any(machine, found, False)
     # Below a secret there is nothing to see.
-    return logic.conj(logic.disj(*hidden),
-                      logic.negated(values.absent(found)))
+    is_hidden = logic.disj(*hidden)
+    is_there = logic.negated(values.absent(found))
+    return logic.conj(is_hidden, is_there)
 
 
 def _any(machine: Machine, value: Value, own: bool) -> logic.Formula:
@@ -245,8 +255,11 @@ def _any(machine: Machine, value: Value, own: bool) -> logic.Formula:
 
     :param own: whether it was masked before: a secret is known by its mask.
     """
-    return logic.disj(*(logic.conj(guard, _has(machine, alternative, own))
-                        for guard, alternative in value))
+    parts = []
+    for guard, alternative in value:
+        has_secret = _has(machine, alternative, own)
+        parts.append(logic.conj(guard, has_secret))
+    return logic.disj(*parts)
 
 
 def _has(machine: Machine, alternative: values.Alternative, own: bool
@@ -256,8 +269,8 @@ def _has(machine: Machine, alternative: values.Alternative, own: bool
         return logic.known(_has_known(alternative, own))
     if isinstance(alternative, values.SolverTerm):
         if own and alternative.is_text:
-            return z3.Contains(alternative.term,
-                               logic.constant(masking.MASK))
+            mask = logic.constant(masking.MASK)
+            return z3.Contains(alternative.term, mask)
         return logic.FALSE
     if isinstance(alternative, values.Mapping):
         return _has_below(machine, alternative, own)
@@ -269,6 +282,7 @@ def _has(machine: Machine, alternative: values.Alternative, own: bool
 
 
 def _has_known(alternative: values.Const, own: bool) -> bool:
+    """Return whether a known value has a secret in it; see :func:`_any`."""
     if alternative.is_missing:
         return False
     if own:
@@ -280,14 +294,16 @@ def _has_item(machine: Machine, items: values.ItemList, own: bool
               ) -> logic.Formula:
     """Return when an item of a list has a secret in it."""
     parts = []
-    for (exists, value), item in zip(items.items_of_loop(), items.items,
-                                     strict=True):
+    looped = zip(items.items_of_loop(), items.items, strict=True)
+    for (exists, value), item in looped:
         if isinstance(item, values.WrittenItem):
-            parts.append(logic.conj(exists, _any(machine, value, own)))
+            has_secret = _any(machine, value, own)
+            parts.append(logic.conj(exists, has_secret))
     if len(parts) < len(items.items):
         # What is in an item of the machine, only its fields tell.
-        parts.append(logic.conj(items.length > 0, machine.guess(
-            f'a secret in {items.name}', 'secret', items)))
+        has_items = items.length > 0
+        perhaps = machine.guess(f'a secret in {items.name}', 'secret', items)
+        parts.append(logic.conj(has_items, perhaps))
     return logic.disj(*parts)
 
 
@@ -313,6 +329,7 @@ def _has_below(machine: Machine, mapping: values.Mapping, own: bool
 
 
 def _has_mask(value: typing.Any) -> bool:
+    """Return whether a text in a value has a mask in it."""
     if isinstance(value, dict):
         return any(map(_has_mask, value.values()))
     if isinstance(value, list):

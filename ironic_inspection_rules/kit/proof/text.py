@@ -35,11 +35,12 @@ Answers = Callable[[str], bool]
 
 def may_be_float(text: str) -> bool:
     """Return whether a text is perhaps that of a float, and of no integer."""
-    return bool(re.fullmatch(FLOAT, text)) and not (
-        re.fullmatch(INTEGER, text))
+    if re.fullmatch(INTEGER, text):
+        return False
+    return bool(re.fullmatch(FLOAT, text))
 
 
-def pattern_of(number: typing.Any) -> str:
+def pattern_of(number: logic.Term) -> str:
     """Return a regular expression of the texts that a number may have."""
     if z3.is_int(number):
         return INTEGER
@@ -55,7 +56,7 @@ class Facet:
     may be of interest.
     """
 
-    terms: tuple[typing.Any, ...]
+    terms: tuple[logic.Term, ...]
     compute: Compute
     near: set[str] = dataclasses.field(default_factory=set)
 
@@ -73,7 +74,7 @@ class TextVariable:
     matches it, by the number of the formula.
     """
 
-    term: typing.Any
+    term: logic.Term
     name: str
     alphabet: alphabets.Alphabet
     derived: bool = False
@@ -132,8 +133,10 @@ class TextVariable:
 
 def _before_filters(texts: list[str]) -> set[str]:
     """Return texts of which a filter may make these."""
-    return {made for text in texts
-            for made in (text, text.lower(), text.upper(), text.title())}
+    before = set(texts)
+    for text in texts:
+        before |= {text.lower(), text.upper(), text.title()}
+    return before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,7 +154,7 @@ class NumberVariable:
     ``near`` are numbers for which the answers may be of interest.
     """
 
-    term: typing.Any
+    term: logic.Term
     name: str
     near: set[int] = dataclasses.field(default_factory=set)
     _questions: dict[typing.Any, _Question] = dataclasses.field(

@@ -78,7 +78,7 @@ class Alternative:
         """How many values are inside of it, at any depth."""
         return 0
 
-    def as_term(self) -> typing.Any:
+    def as_term(self) -> logic.Term | None:
         """Return a plain value as a term of the solver, else None."""
         return None
 
@@ -147,7 +147,7 @@ class Const(Alternative):
             return None
         return data_path.identity(self.value)
 
-    def as_term(self) -> typing.Any:
+    def as_term(self) -> logic.Term | None:
         # A kind of JSON is a sort of the solver: bool before int, of which it
         # is a subclass, or true would be 1.
         if isinstance(self.value, str):
@@ -182,7 +182,7 @@ class Const(Alternative):
 class SolverTerm(Alternative):
     """A truth value, a number or a text of the solver."""
 
-    term: typing.Any
+    term: logic.Term
 
     @property
     def is_text(self) -> bool:
@@ -204,7 +204,7 @@ class SolverTerm(Alternative):
     def identity(self) -> Hashable:
         return 'term', self.term.get_id()
 
-    def as_term(self) -> typing.Any:
+    def as_term(self) -> logic.Term | None:
         return self.term
 
     def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
@@ -233,8 +233,8 @@ class Mapping(Alternative):
     @classmethod
     def of(cls, known: dict[str, typing.Any]) -> 'Mapping':
         """Return a mapping that is known by its entries."""
-        return cls(None, {name: const(value)
-                          for name, value in known.items()})
+        entries = {name: const(value) for name, value in known.items()}
+        return cls(None, entries)
 
     @property
     def kind(self) -> str:
@@ -262,9 +262,10 @@ class Mapping(Alternative):
 
     @functools.cached_property
     def identity(self) -> Hashable:
-        entries = tuple((name, fingerprint(self.entries[name]))
-                        for name in sorted(self.entries))
-        key = id(self.cell), entries
+        entries = []
+        for name in sorted(self.entries):
+            entries.append((name, fingerprint(self.entries[name])))
+        key = id(self.cell), tuple(entries)
         # A number for the key: mappings in mappings in mappings would have
         # keys without end.
         number = _mapping_numbers.setdefault(key, len(_mapping_numbers))
@@ -282,8 +283,8 @@ class Mapping(Alternative):
         if gone is logic.FALSE or self.cell is None:
             return gone
         if isinstance(self.cell, UnknownValue):
-            return logic.conj(gone, machine.guess(
-                self.cell.reason, 'empty', self))
+            is_empty = machine.guess(self.cell.reason, 'empty', self)
+            return logic.conj(gone, is_empty)
         # Rules may have removed all that the mapping of the machine had.
         return logic.conj(gone, self.cell.has_only(self.entries))
 
@@ -294,10 +295,12 @@ class Mapping(Alternative):
             # Mappings of two places of a machine are compared by nobody.
             return perhaps_differ(machine, self, other)
         # What neither has changed is the same in both.
-        names = sorted({*self.entries, *other.entries})
-        return logic.disj(*(
-            differ(machine, self.entry(name), other.entry(name))
-            for name in names))
+        differing = []
+        for name in sorted({*self.entries, *other.entries}):
+            mine = self.entry(name)
+            theirs = other.entry(name)
+            differing.append(differ(machine, mine, theirs))
+        return logic.disj(*differing)
 
 
 def _is_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
@@ -393,8 +396,11 @@ class ItemList(Alternative):
         return choose(exists, item, NOTHING)
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
-        return [(logic.settled(self.length > index), item.value)
-                for index, item in enumerate(self.items)]
+        items = []
+        for index, item in enumerate(self.items):
+            exists = logic.settled(self.length > index)
+            items.append((exists, item.value))
+        return items
 
     def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
         if not isinstance(other, ItemList):
@@ -410,9 +416,9 @@ class ItemList(Alternative):
         if not self.length.eq(other.length):
             # Two lists of one length have the same items where nobody looks:
             # rules write only those that are looked at.
-            differing.append(logic.conj(
-                self.length > len(pairs),
-                perhaps_differ(machine, self, other)))
+            has_more = self.length > len(pairs)
+            others_differ = perhaps_differ(machine, self, other)
+            differing.append(logic.conj(has_more, others_differ))
         return logic.disj(*differing)
 
 
@@ -534,7 +540,8 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
                 continue
             key = alternative.identity
             if key in known:
-                guard = logic.disj(known[key][0], guard)
+                known_guard, _same = known[key]
+                guard = logic.disj(known_guard, guard)
             known[key] = guard, alternative
     if len(known) > MOST:
         # Each rule may double the alternatives of a place. An unknown value
@@ -577,8 +584,10 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
         exists = logic.disj(logic.conj(guard, inner),
                             logic.conj(opposite, there))
         assert isinstance(mine, Mapping)
-        entries = {name: choose(guard, mine.entry(name), theirs.entry(name))
-                   for name in (*mine.entries, *theirs.entries)}
+        entries = {}
+        for name in (*mine.entries, *theirs.entries):
+            entries[name] = choose(guard, mine.entry(name),
+                                   theirs.entry(name))
         parts.append((exists, only(Mapping(mine.cell, entries))))
     for inner, alternative in left:
         parts.append((logic.conj(opposite, inner), only(alternative)))
@@ -593,7 +602,9 @@ def _mapping_of_one_cell(
     if not isinstance(alternative, Mapping):
         return None
     for pair in others:
-        if isinstance(pair[1], Mapping) and pair[1].cell is alternative.cell:
+        _guard, other = pair
+        if isinstance(other, Mapping) and other.cell is alternative.cell:
+            # The same pair, which the caller removes from the others.
             return typing.cast('tuple[Formula, Mapping]', pair)
     return None
 
@@ -624,8 +635,8 @@ def step(value: Value, *names: str) -> Value:
 
 def when(value: Value, test: Callable[[Alternative], bool]) -> Formula:
     """Return when a value is an alternative that passes a test."""
-    return logic.disj(*(guard for guard, alternative in value
-                        if test(alternative)))
+    guards = [guard for guard, alternative in value if test(alternative)]
+    return logic.disj(*guards)
 
 
 def is_missing(alternative: Alternative) -> bool:
@@ -672,12 +683,15 @@ def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
     They are the same where both are the same alternative. Where they are two,
     nobody compares these, and they may differ.
     """
-    mine = {alternative.identity: guard for guard, alternative in one}
     theirs = {alternative.identity: guard for guard, alternative in other}
-    same = logic.disj(*(logic.conj(guard, theirs[key])
-                        for key, guard in mine.items() if key in theirs))
-    return logic.conj(logic.negated(same), machine.guess(
-        'whether two values are the same', 'differ', one, other))
+    both = []
+    for guard, alternative in one:
+        if alternative.identity in theirs:
+            both.append(logic.conj(guard, theirs[alternative.identity]))
+    are_other = logic.negated(logic.disj(*both))
+    perhaps = machine.guess('whether two values are the same', 'differ', one,
+                            other)
+    return logic.conj(are_other, perhaps)
 
 
 def _alternatives_differ(machine: Guesses, one: Alternative,
@@ -694,7 +708,8 @@ def _alternatives_differ(machine: Guesses, one: Alternative,
     return one.differs_from(machine, other)
 
 
-def _terms_differ(one: typing.Any, other: typing.Any) -> Formula:
+def _terms_differ(one: logic.Term | None, other: logic.Term | None
+                  ) -> Formula:
     """Return when two terms are not the same; None is no term.
 
     Terms of two sorts never are: 1 is another value than 1.0 or true, though

@@ -43,18 +43,34 @@ ABSENT = data_path.ABSENT
 _MOST_ITEMS = 64
 """Items of a list in a witness: the solver does not mind how many it has."""
 
-_KINDS = {type(None): 'null', bool: 'boolean', int: 'number', float: 'float',
-          str: 'text', dict: 'mapping', list: 'list'}
+_KINDS = {
+    type(None): 'null',
+    bool: 'boolean',
+    int: 'number',
+    float: 'float',
+    str: 'text',
+    dict: 'mapping',
+    list: 'list',
+}
 """The kind of a field by the type of its value in JSON."""
+
+
+# Ranks of what is usual: a field has another value than in the sample before
+# it is of another kind; a kind that nobody reports, and a float, come last.
+_VALUE_IS_USUAL = 0
+_KIND_IS_USUAL = 1
+_KIND_IS_REPORTED = 2
+_KIND_IS_REPORTED_OR_TEXT = 3
+_NO_FLOAT = 4
 
 
 @functools.cache
 def sample() -> dict[str, typing.Any]:
     """Return the sample by the names of roots, with a new node."""
-    read = yaml_text.packaged('kit/proof/sample.yaml')
+    roots = yaml_text.packaged('kit/proof/sample.yaml')
     node = machine_test.load_node(None)
-    return {**read, 'node': node.fields,
-            'ports': list(machine_test.ports(read['inventory']))}
+    ports = machine_test.ports(roots['inventory'])
+    return {**roots, 'node': node.fields, 'ports': list(ports)}
 
 
 def usual(cell: cells.Cell) -> typing.Any:
@@ -68,9 +84,7 @@ def usual_parts(cell: cells.Cell
                 ) -> list[tuple[int, logic.Formula]]:
     """Return what usually holds of a field, in parts.
 
-    The search gives up parts of a low rank first. So a value is another one
-    than in the sample (0) before it is of another kind (1); a kind that
-    nobody reports (2, 3), and a float (4), are what is tried last.
+    The search gives up parts of a low rank first.
 
     :returns: pairs of a rank and a formula.
     """
@@ -78,32 +92,36 @@ def usual_parts(cell: cells.Cell
     if 'text' in cell.kinds and len(cell.kinds) > 1:
         # Rules hardly ask for a value of a type that nobody reports.
         reported = ['absent', cell.type or 'text']
-        parts += [(2, _is_of_one(cell, reported)),
-                  (3, _is_of_one(cell, [*reported, 'text']))]
+        is_reported = _is_of_one(cell, reported)
+        is_reported_or_text = _is_of_one(cell, [*reported, 'text'])
+        parts.append((_KIND_IS_REPORTED, is_reported))
+        parts.append((_KIND_IS_REPORTED_OR_TEXT, is_reported_or_text))
     if 'float' in cell.kinds:
         # Integers are not rounded when rules calculate with them.
-        parts.append((4, logic.negated(cell.is_of('float'))))
+        parts.append((_NO_FLOAT, logic.negated(cell.is_of('float'))))
     value = usual(cell)
     kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:
         return parts
-    parts.append((1, cell.is_of(kind)))
+    parts.append((_KIND_IS_USUAL, cell.is_of(kind)))
     if kind == 'mapping':
-        parts.append((0, cell.empty == z3.BoolVal(not value)))
+        is_usual = cell.empty == z3.BoolVal(not value)
+        parts.append((_VALUE_IS_USUAL, is_usual))
     elif kind == 'list' and kind in cell.terms:
-        parts.append((0, cell.terms[kind] == len(value)))
+        is_usual = cell.terms[kind] == len(value)
+        parts.append((_VALUE_IS_USUAL, is_usual))
     elif kind in cell.terms:
         known = value
         if isinstance(value, str):
             known = logic.constant(value)
-        parts.append((0, cell.terms[kind] == known))
+        parts.append((_VALUE_IS_USUAL, cell.terms[kind] == known))
     return parts
 
 
 def _is_of_one(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
     """Return when a field is of one of some kinds."""
-    return logic.disj(*(cell.is_of(kind) for kind in cell.kinds
-                        if kind in kinds))
+    parts = [cell.is_of(kind) for kind in cell.kinds if kind in kinds]
+    return logic.disj(*parts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,14 +167,19 @@ class Witness:
         :returns: the file of the inventory and, where the node matters, that
             of the node.
         """
-        inventory = _write(folder / 'inventories' / f'{name}.json', {
-            'inventory': self.inventory, 'plugin_data': self.plugin_data})
+        file_name = f'{name}.json'
+        machine_data = {
+            'inventory': self.inventory,
+            'plugin_data': self.plugin_data,
+        }
+        inventory = _write(folder / 'inventories' / file_name, machine_data)
         if self.node == sample()['node'] and self.ports is None:
             return inventory, None
-        data: dict[str, typing.Any] = {'node': self.node}
+        node_data: dict[str, typing.Any] = {'node': self.node}
         if self.ports is not None:
-            data['ports'] = list(self.ports)
-        return inventory, _write(folder / 'nodes' / f'{name}.json', data)
+            node_data['ports'] = list(self.ports)
+        node = _write(folder / 'nodes' / file_name, node_data)
+        return inventory, node
 
 
 def _write(path: pathlib.Path, data: typing.Any) -> str:
@@ -181,8 +204,9 @@ def _trait_names(traits: dict[str, bool]) -> list[str]:
 
 def _other_trait(prefix: str, known: Container[str]) -> str:
     """Return a trait with a prefix that no rule names, empty if none has."""
-    for name in (f'{prefix}OTHER', 'CUSTOM_OTHER',
-                 *sorted(trait_names.STANDARD)):
+    candidates = (f'{prefix}OTHER', 'CUSTOM_OTHER',
+                  *sorted(trait_names.STANDARD))
+    for name in candidates:
         is_other = name.startswith(prefix) and name not in known
         if is_other and trait_names.is_good(name):
             return str(name)
@@ -195,8 +219,8 @@ def _write_capabilities(properties: typing.Any) -> None:
         return
     capabilities = properties.pop(cells.CAPABILITIES[-1], None)
     if capabilities:
-        properties['capabilities'] = ','.join(
-            f'{name}:{value}' for name, value in capabilities.items())
+        pairs = [f'{name}:{value}' for name, value in capabilities.items()]
+        properties['capabilities'] = ','.join(pairs)
 
 
 def _build(cell: cells.Cell, found: z3.ModelRef) -> typing.Any:
@@ -261,13 +285,16 @@ def _build_mapping(cell: cells.Cell, found: z3.ModelRef
         made.pop(name, None)
         if value is not ABSENT:
             made[name] = value
-    for names, only in cell.others():
-        if z3.is_true(found.eval(only)):
+    # Whether a mapping has nothing but some names, a rule may ask. Where it
+    # has nothing else, the other names of the sample go.
+    for names, has_only in cell.others():
+        if z3.is_true(found.eval(has_only)):
+            expected = names | cell.below.keys()
             made = {name: value for name, value in made.items()
-                    if name in names or name in cell.below}
-    for names, only in cell.others():
+                    if name in expected}
+    for names, has_only in cell.others():
         # What no rule names has to be there.
-        if z3.is_false(found.eval(only)) and names.issuperset(made):
+        if z3.is_false(found.eval(has_only)) and names.issuperset(made):
             made['other'] = 'something'
     return made
 
@@ -304,8 +331,11 @@ def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
         return ABSENT
     item = copy.deepcopy(there[min(index, len(there) - 1)])
     if isinstance(item, dict) and index >= len(there):
-        endings = {'mac_address': f'{index + 1:02x}', 'name': str(index),
-                   'serial': f'{index:02d}'}
+        endings = {
+            'mac_address': f'{index + 1:02x}',
+            'name': str(index),
+            'serial': f'{index:02d}',
+        }
         for name, ending in endings.items():
             if isinstance(item.get(name), str):
                 item[name] = item[name][:-len(ending)] + ending
@@ -325,11 +355,11 @@ class Engine:
         self._kept: list[model.Rule] = []
 
     def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
-        if id(rule) not in self._plans:
-            self._plans[id(rule)] = machine_test.compile_opened(
-                rule, self._tables)
+        key = id(rule)
+        if key not in self._plans:
+            self._plans[key] = machine_test.compile_opened(rule, self._tables)
             self._kept.append(rule)
-        return self._plans[id(rule)]
+        return self._plans[key]
 
     def evaluate(self, rules: Sequence[model.Rule],
                  witness: Witness) -> evaluation.Evaluation:
@@ -366,23 +396,34 @@ class Engine:
             port is not known it has to change something there.
         """
         found = []
+        # What is there before the first rule, after it, and after the second.
         for number in (first - 1, first, second):
             done = self.evaluate(rules[:number + 1], witness)
             if number >= first:
-                # A rule that fails an inspection has written before it does.
-                is_broken = done.error is not None and not isinstance(
-                    done.error, exceptions.RuleFailed)
-                if is_broken or not matched(done, rules[number]):
+                if _is_broken(done) or not matched(done, rules[number]):
                     return False
             found.append(at(state(done.facts), place))
         before, one, other = found
         if place[:2] == ('ports', states.ANY_PORT):
-            return any(one[port] != other.get(port)
-                       and one[port] != before.get(port) for port in one)
+            for port, value in one.items():
+                # The first rule has written here, and the second one again.
+                if value != before.get(port) and value != other.get(port):
+                    return True
+            return False
         if data_path.same(one, other):
             return False
         is_known = values.when(written.value, _is_unknown) is logic.FALSE
         return is_known or not data_path.same(one, before)
+
+
+def _is_broken(done: evaluation.Evaluation) -> bool:
+    """Return whether rules ended with an error, which undoes what they did.
+
+    A rule that fails an inspection has written before it does.
+    """
+    if done.error is None:
+        return False
+    return not isinstance(done.error, exceptions.RuleFailed)
 
 
 def _is_unknown(alternative: values.Alternative) -> bool:
@@ -415,16 +456,18 @@ def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
     node = copy.deepcopy(facts.node or {})
     node['traits'] = sorted(node.get('traits') or ())
     properties = node.get('properties')
-    if isinstance(properties, dict) and isinstance(
-            properties.get('capabilities'), str):
-        properties['capabilities'] = sorted(
-            properties['capabilities'].split(','))
-    return {
-        'node': node,
-        'ports': {str(port.get('address')).lower(): port
-                  for port in facts.ports},
-        'plugin_data': {name: value for name, value
-                        in facts.plugin_data.items() if name != trace.KEY}}
+    if isinstance(properties, dict):
+        capabilities = properties.get('capabilities')
+        if isinstance(capabilities, str):
+            properties['capabilities'] = sorted(capabilities.split(','))
+    ports = {}
+    for port in facts.ports:
+        address = str(port.get('address')).lower()
+        ports[address] = port
+    plugin_data = dict(facts.plugin_data)
+    # What the rules did is no data of the machine.
+    plugin_data.pop(trace.KEY, None)
+    return {'node': node, 'ports': ports, 'plugin_data': plugin_data}
 
 
 def at(found: dict[str, typing.Any], place: data_path.Path) -> typing.Any:
@@ -440,8 +483,10 @@ def at(found: dict[str, typing.Any], place: data_path.Path) -> typing.Any:
     if place[:3] == cells.CAPABILITIES:
         return _capabilities_at(found, place[3:])
     if place[:2] == ('ports', states.ANY_PORT):
-        return {address: data_path.get(port, place[2:])
-                for address, port in found['ports'].items()}
+        by_address = {}
+        for address, port in found['ports'].items():
+            by_address[address] = data_path.get(port, place[2:])
+        return by_address
     return data_path.get(found, place)
 
 
