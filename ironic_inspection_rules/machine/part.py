@@ -55,14 +55,16 @@ class Part(typing.NamedTuple):
 
     def without(self, shared: Iterable[Identity]) -> 'Part':
         """Return it without identities that belong to several parts."""
-        ids = tuple(name for kind, name in self.identities
-                    if (kind, name) not in shared)
+        ids = tuple(name for name in self.ids
+                    if (self.kind, name) not in shared)
         if ids == self.ids:
             return self
         # Without any identity left, none is of an earlier report.
         return self._replace(
-            ids=ids, label=self.label_of(ids),
-            unidentified=self.unidentified and bool(ids))
+            ids=ids,
+            label=self.label_of(ids),
+            unidentified=self.unidentified and bool(ids),
+        )
 
     def label_of(self, ids: tuple[str, ...]) -> str:
         """Return the label of the part if it had these identities."""
@@ -74,8 +76,9 @@ class Part(typing.NamedTuple):
 
     def sort_key(self) -> tuple[str, ...]:
         """Return the key of an order that does not depend on reports."""
+        attributes = str(sorted(self.what.items()))
         return (self.kind, self.label, self.slot or '', self.source,
-                str(sorted(self.what.items())))
+                attributes)
 
 
 class Announced(typing.NamedTuple):
@@ -118,13 +121,17 @@ class Parts:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, which :meth:`from_dict` reads."""
-        parts = [[kind, list(ids), *others]
-                 for kind, ids, *others in self.parts]
-        announced = {source: list(counts)
-                     for source, counts in sorted(self.announced.items())}
-        return {'parts': parts,
-                'sources': dict(sorted(self.sources.items())),
-                'announced': announced}
+        parts = []
+        for kind, ids, *others in self.parts:
+            parts.append([kind, list(ids), *others])
+        announced = {}
+        for source, counts in sorted(self.announced.items()):
+            announced[source] = list(counts)
+        return {
+            'parts': parts,
+            'sources': dict(sorted(self.sources.items())),
+            'announced': announced,
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
@@ -132,8 +139,9 @@ class Parts:
         parts = []
         for kind, ids, *others in plain['parts']:
             parts.append(Part(kind, tuple(ids), *others))
-        announced = {source: Announced(*counts)
-                     for source, counts in plain['announced'].items()}
+        announced = {}
+        for source, counts in plain['announced'].items():
+            announced[source] = Announced(*counts)
         return cls(in_order(parts), plain['sources'], announced)
 
     @functools.cached_property
@@ -224,8 +232,8 @@ def _part(source: part_source.PartSource, name: str, item: part_source.Item,
     if slot is not None:
         slot = slot[:part_identity.LONGEST]
     label = next(iter(identities.values()), '')
-    return Part(kind, tuple(identities), label, slot, what,
-                _source_name(source, reporter, kind))
+    source_name = _source_name(source, reporter, kind)
+    return Part(kind, tuple(identities), label, slot, what, source_name)
 
 
 def kind_of(source: str) -> str:
@@ -250,8 +258,11 @@ def _shared(parts: Iterable[Part]) -> frozenset[Identity]:
             continue
         for identity in part.identities:
             counts[part.source, identity] += 1
-    return frozenset(identity for (_source, identity), count in counts.items()
-                     if count > 1)
+    shared = set()
+    for (_source, identity), count in counts.items():
+        if count > 1:
+            shared.add(identity)
+    return frozenset(shared)
 
 
 def _without_summed_up(parts: list[Part]) -> list[Part]:

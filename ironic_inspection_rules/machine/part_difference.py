@@ -8,7 +8,7 @@ of them announces is not announced by the other, nor is a part gone that the
 other still reports.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 import dataclasses
 import typing
 
@@ -47,8 +47,14 @@ class PartChange:
         for side in (after, before):
             if side is not None and identity is None:
                 identity = side['id']
-        return {'kind': present.kind, 'what': self.what, 'id': identity,
-                'slot': present.slot, 'before': before, 'after': after}
+        return {
+            'kind': present.kind,
+            'what': self.what,
+            'id': identity,
+            'slot': present.slot,
+            'before': before,
+            'after': after,
+        }
 
 
 def _as_dict(found: part.Part | None) -> dict[str, typing.Any] | None:
@@ -88,27 +94,35 @@ class PartComparison:
         self._known_groups = self._groups.of_parts(self._old)
         self._reported_groups = self._groups.of_parts(after.parts)
         self._pairings = self._pair()
-        # _moves() needs _gone; _unreported() needs _gone, _new and _moved.
+        # In this order: _moves() needs _gone, and _unreported() needs _gone,
+        # _new and _moved.
         self._gone = self._groups.distinct(self._missing())
         self._new = self._groups.distinct(self._additional(is_first=False))
         self._moved = self._groups.distinct_pairs(self._moves())
-        self._changed = self._groups.distinct_pairs(
-            pair for pair in self._pairs() if _has_changed(*pair))
-        self.changes = [
-            *(PartChange(GONE, old, None) for old in self._gone),
-            *(PartChange(NEW, None, new) for new in self._new),
-            *(PartChange(MOVED, old, new) for old, new in self._moved),
-            *(PartChange(CHANGED, old, new) for old, new in self._changed),
-            *self._unreported(),
-        ]
+        changed = [pair for pair in self._pairs() if _has_changed(*pair)]
+        self._changed = self._groups.distinct_pairs(changed)
+        self.changes = list(self._find_changes())
+
+    def _find_changes(self) -> Iterator[PartChange]:
+        for old in self._gone:
+            yield PartChange(GONE, old, None)
+        for new in self._new:
+            yield PartChange(NEW, None, new)
+        for old, new in self._moved:
+            yield PartChange(MOVED, old, new)
+        for old, new in self._changed:
+            yield PartChange(CHANGED, old, new)
+        yield from self._unreported()
 
     def _pair(self) -> dict[str, part_pair.Pairing]:
         """Pair the parts of each source of the report with its last ones."""
         before = part_group.by_source(self._old)
         after = part_group.by_source(self._after.parts)
-        return {source: part_pair.find(before.get(source, []),
-                                       after.get(source, []))
-                for source in self._after.sources}
+        pairings = {}
+        for source in self._after.sources:
+            pairings[source] = part_pair.find(before.get(source, []),
+                                              after.get(source, []))
+        return pairings
 
     def _pairs(self) -> Iterator[part_pair.Pair]:
         for pairing in self._pairings.values():
@@ -116,16 +130,17 @@ class PartComparison:
 
     def _moves(self) -> Iterator[part_pair.Pair]:
         """Return the pairs of parts that have moved to another slot."""
-        stayed = self._groups.of_parts(
-            old for old, new in self._pairs()
-            if old.ids and new.ids and not _has_moved(old, new))
-        elsewhere = stayed | self._groups.of_parts(self._gone)
+        stayed = []
         for old, new in self._pairs():
+            if old.ids and new.ids and not _has_moved(old, new):
+                stayed.append(old)
+        elsewhere = self._groups.of_parts([*stayed, *self._gone])
+        for old, new in self._pairs():
+            if not _has_moved(old, new):
+                continue
             # A part without an identity was taken for the old one, but a
             # source that identifies the old one knows better where it is.
-            is_refuted = (
-                not new.ids and self._groups.of_part(old) in elsewhere)
-            if _has_moved(old, new) and not is_refuted:
+            if new.ids or self._groups.of_part(old) not in elsewhere:
                 yield old, new
 
     def _announced(self, source: str) -> part.Announced:
@@ -175,23 +190,27 @@ class PartComparison:
         Nobody knows whether they are gone or new: their source was silent on
         the other side, or says only on one side which part it reports.
         """
-        mentioned = self._groups.of_parts(
-            [*self._gone, *self._new, *(old for old, _new in self._moved)])
+        moved = [old for old, _new in self._moved]
+        mentioned = self._groups.of_parts([*self._gone, *self._new, *moved])
         # This adds the groups that it yields to those that are mentioned.
         yield from self._unidentified_now(mentioned)
         reported = mentioned | self._reported_groups
         silent = self._groups.distinct(
-            old for old in self._silent_since_last()
-            if self._groups.of_part(old) not in reported)
+            self._outside(reported, self._silent_since_last()))
         for old in self._groups.uncovered(silent, self._old,
                                           self._after.parts):
             yield PartChange(UNREPORTED, old, None)
         first = self._groups.distinct(
-            new for new in self._additional(is_first=True)
-            if self._groups.of_part(new) not in mentioned)
+            self._outside(mentioned, self._additional(is_first=True)))
         for new in self._groups.uncovered(first, self._after.parts,
                                           self._old):
             yield PartChange(UNREPORTED, None, new)
+
+    def _outside(self, groups: Collection[part_group.Group | None],
+                 parts: Iterable[part.Part]) -> list[part.Part]:
+        """Leave out the parts of some groups."""
+        return [found for found in parts
+                if self._groups.of_part(found) not in groups]
 
     def _silent_since_last(self) -> Iterator[part.Part]:
         """Return parts of sources that only the last inspection heard."""
@@ -239,9 +258,8 @@ class PartComparison:
             counts = self._announced_now(source)
             if any(counts):
                 announced[source] = counts
-        return part.Parts(part.in_order(parts),
-                          {**since_by_source, **self._after.sources},
-                          announced)
+        sources = {**since_by_source, **self._after.sources}
+        return part.Parts(part.in_order(parts), sources, announced)
 
     def _reported_parts(self) -> Iterator[part.Part]:
         """Yield the parts of the report, with what was known of them."""
@@ -251,9 +269,12 @@ class PartComparison:
             if self._groups.of_part(old) in gone:
                 identities_of_gone.update(old.identities)
         for pairing in self._pairings.values():
-            reported = [*(new for _old, new in pairing.same), *pairing.after]
+            # A part keeps what it was known by before, unless that is of
+            # another part now.
             taken = set(identities_of_gone)
-            for new in reported:
+            for _old, new in pairing.same:
+                taken.update(new.identities)
+            for new in pairing.after:
                 taken.update(new.identities)
             for old, new in pairing.same:
                 yield _renewed(old, new, taken)
@@ -281,24 +302,31 @@ class PartComparison:
         unidentified = [old for old in own if not old.ids]
         groups = self._groups.of_parts(own)
         # The others are taken out of its parts by their identity.
-        gone = [old for old in self._gone
-                if old.kind == kind
-                and self._groups.of_part(old) not in groups]
+        gone = self._outside(
+            groups, [old for old in self._gone if old.kind == kind])
         new = [found for found in self._new if found.kind == kind]
-        return part.Announced(
-            min(before.gone + len(gone), len(unidentified)),
-            min(before.new + len(new), part.MOST))
+        count_gone = min(before.gone + len(gone), len(unidentified))
+        count_new = min(before.new + len(new), part.MOST)
+        return part.Announced(count_gone, count_new)
 
 
 def _has_moved(old: part.Part, new: part.Part) -> bool:
+    """Return whether a part is in another slot, as far as slots are known.
+
+    Where only one of the reports says which part it is, it may be another
+    part that is in the other slot.
+    """
     if bool(old.ids) != bool(new.ids or old.unidentified):
         return False
     return bool(old.slot and new.slot and old.slot != new.slot)
 
 
 def _has_changed(old: part.Part, new: part.Part) -> bool:
-    return any(value != new.what.get(name, value)
-               for name, value in old.what.items())
+    """Return whether an attribute differs that both reports have."""
+    for name in old.what.keys() & new.what.keys():
+        if old.what[name] != new.what[name]:
+            return True
+    return False
 
 
 def _renewed(old: part.Part, new: part.Part,
@@ -314,5 +342,9 @@ def _renewed(old: part.Part, new: part.Part,
     if new.ids:
         identified = new
     return new._replace(
-        ids=ids, label=identified.label_of(ids), slot=new.slot or old.slot,
-        what={**old.what, **new.what}, unidentified=bool(ids) and not new.ids)
+        ids=ids,
+        label=identified.label_of(ids),
+        slot=new.slot or old.slot,
+        what={**old.what, **new.what},
+        unidentified=bool(ids) and not new.ids,
+    )

@@ -70,18 +70,21 @@ class PartGroups:
         reported: dict[Group | None, _Reported] = {}
         unidentified = []
         for found in parts:
-            if found.ids:
-                first = _Reported(found, set())
-                group = self.of_part(found)
-                reported.setdefault(group, first).sources.add(found.source)
-            else:
+            if not found.ids:
                 unidentified.append(found)
+                continue
+            group = self.of_part(found)
+            if group not in reported:
+                reported[group] = _Reported(found, set())
+            reported[group].sources.add(found.source)
         distinct = list(reported.values())
         for source, parts_of_source in by_source(unidentified).items():
+            # A source has one kind of parts.
             kind = parts_of_source[0].kind
-            candidates = [entry for entry in distinct
-                          if entry.part.kind == kind
-                          and source not in entry.sources]
+            candidates = []
+            for entry in distinct:
+                if entry.part.kind == kind and source not in entry.sources:
+                    candidates.append(entry)
             for found in _without_reported(parts_of_source, candidates):
                 distinct.append(_Reported(found, {source}))
         return [entry.part for entry in distinct]
@@ -103,14 +106,16 @@ class PartGroups:
                 identified.append(pair)
             else:
                 unidentified.append(pair)
+        # Those with an identity first, so that they claim their slots.
         for old, new in [*identified, *unidentified]:
             slots = [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
-            name: typing.Any = self.of_part(old)
             sources = set()
             for slot in slots:
                 sources |= claims.get(slot, set())
             is_reported = bool(sources - {new.source})
+            name: typing.Any = self.of_part(old)
             if name is None and not is_reported:
+                # A name that no other pair has.
                 name = len(distinct)
             if name is not None:
                 distinct.setdefault(name, (old, new))
@@ -129,8 +134,8 @@ class PartGroups:
         count_of_kind: collections.Counter[str] = collections.Counter()
         for parts_of_source in by_source(others).values():
             kind = parts_of_source[0].kind
-            count_of_kind[kind] = max(count_of_kind[kind],
-                                      len(parts_of_source))
+            count = len(parts_of_source)
+            count_of_kind[kind] = max(count_of_kind[kind], count)
         # How many parts of the other time a source has no part for yet.
         groups = self.of_parts(others)
         left: dict[str, int] = {}
@@ -161,15 +166,16 @@ class PartGroups:
         for old, new in changed:
             if not old.ids:
                 continue
+            group = self.of_part(old)
             for name in old.what.keys() & new.what.keys():
-                values[self.of_part(old), name, old.what[name]] = (
-                    new.what[name])
+                values[group, name, old.what[name]] = new.what[name]
 
         def update(found: part.Part) -> part.Part:
             group = self.of_part(found)
             slot = slots.get((found.kind, group, found.slot), found.slot)
-            what = {name: values.get((group, name, value), value)
-                    for name, value in found.what.items()}
+            what = {}
+            for name, value in found.what.items():
+                what[name] = values.get((group, name, value), value)
             return found._replace(slot=slot, what=what)
         return update
 
