@@ -9,17 +9,32 @@ from ironic_inspection_rules.kit.machine.anonymity import digits
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_NOT_PUBLIC = [ipaddress.ip_network(network) for network in (
-    '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16',
-    '100.64.0.0/10', '192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24',
-    '198.18.0.0/15', 'fe80::/64', 'fd00::/8', 'fc00::/8', '2001:db8::/32')]
+_NOT_PUBLIC = list(map(ipaddress.ip_network, (
+    '10.0.0.0/8',
+    '172.16.0.0/12',
+    '192.168.0.0/16',
+    '169.254.0.0/16',
+    '100.64.0.0/10',
+    '192.0.2.0/24',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '198.18.0.0/15',
+    'fe80::/64',
+    'fd00::/8',
+    'fc00::/8',
+    '2001:db8::/32',
+)))
 """Networks that an address stays in: many sites use the same."""
 
-_WITH_IPV4 = [ipaddress.ip_network(network) for network in (
-    '::ffff:0:0/96', '64:ff9b::/96', '::/96')]
+_WITH_IPV4 = list(map(ipaddress.ip_network, (
+    '::ffff:0:0/96',
+    '64:ff9b::/96',
+    '::/96',
+)))
 """Networks of IPv6 whose addresses end in one of IPv4."""
 
 _IPV4 = 32  # Bits.
+_BEFORE_IPV4 = 96  # Bits of an IPv6 address before the one of IPv4 in it.
 _RESERVED_IPV4 = 0xf << 28
 """The network 240.0.0.0/4, which nobody uses."""
 
@@ -75,9 +90,9 @@ class Addresses:
             whole address where it names a host.
         """
         if has_ipv4(address):
-            inner = ipaddress.IPv4Address(address.packed[-4:])
             # A length counts from the beginning of the whole address.
-            made = self._replaced(inner, max(0, length - 96))
+            inner_length = max(0, length - _BEFORE_IPV4)
+            made = self._replaced(_inner_ipv4(address), inner_length)
             return ipaddress.ip_address(address.packed[:-4] + made.packed)
         width = address.max_prefixlen
         kept = _kept_length(address)
@@ -86,17 +101,28 @@ class Addresses:
         free_bits = tuple(map(int, bits[kept:]))
         bases = (2,) * len(free_bits)
         shifted = self._numbers.shift(free_bits, bases, f'net {bits[:kept]}',
-                                      True)
-        value = int(bits[:kept] + ''.join(map(str, shifted)), 2)
+                                      prefix=True)
+        made_bits = ''.join(map(str, shifted))
+        value = int(bits[:kept] + made_bits, 2)
         if not kept and width == _IPV4:
-            value = value & (1 << 28) - 1 | _RESERVED_IPV4
+            value = _last_bits(value, 28) | _RESERVED_IPV4
         elif not kept:
-            value = value & (1 << 120) - 1 | _LOCAL_IPV6
+            value = _last_bits(value, 120) | _LOCAL_IPV6
         # The bits of hosts are zeros in the address of a network.
         host_length = width - length
-        if not int(address) & (1 << host_length) - 1:
+        if not _last_bits(int(address), host_length):
             value = value >> host_length << host_length
         return type(address)(value)
+
+
+def _last_bits(number: int, count: int) -> int:
+    """Return the number that the last bits of a number make."""
+    return number & ((1 << count) - 1)
+
+
+def _inner_ipv4(address: Address) -> ipaddress.IPv4Address:
+    """Return the address of IPv4 that one of IPv6 ends in."""
+    return ipaddress.IPv4Address(address.packed[-4:])
 
 
 def _kept_length(address: Address) -> int:
@@ -120,7 +146,7 @@ def _write(address: Address, replacement: Address, host: str) -> str:
         if replacement.packed[:12] != address.packed[:12]:
             return str(replacement)
         head = host[:host.rindex(':') + 1]
-        return head + str(ipaddress.IPv4Address(replacement.packed[-4:]))
+        return f'{head}{_inner_ipv4(replacement)}'
     written = replacement.compressed
     if '.' in written:
         # Newer Python writes addresses with one of IPv4 so.
@@ -156,12 +182,12 @@ def is_common(address: Address) -> bool:
     if (address.is_unspecified or address.is_loopback or address.is_multicast):
         return True
     if isinstance(address, ipaddress.IPv6Address):
-        return has_ipv4(address) and is_common(
-            ipaddress.IPv4Address(address.packed[-4:]))
+        return has_ipv4(address) and is_common(_inner_ipv4(address))
     if not address.packed[0]:
         # "This network": no host has an address of it.
         return True
-    # A netmask has ones and then only zeros; a short one is an address.
-    inverted = ~int(address) & (1 << _IPV4) - 1
-    is_netmask = inverted & inverted + 1 == 0
+    # A netmask has ones and then only zeros, so that its inverse is one less
+    # than a power of two. A short one is an address.
+    inverted = _last_bits(~int(address), _IPV4)
+    is_netmask = inverted & (inverted + 1) == 0
     return is_netmask and inverted.bit_length() <= 24

@@ -7,6 +7,7 @@ import enum
 import re
 
 _FEW = 3
+"""Patterns that are not worth dividing by their first characters."""
 
 
 class Edge(enum.Enum):
@@ -49,12 +50,18 @@ def _with_edge(edge: Edge, patterns: list[str]) -> str:
         if pattern.startswith('\\'):
             length = 2
         firsts.setdefault(pattern[:length], []).append(pattern[length:])
-    return '|'.join(f'{first}{before}(?:{_by_first(rest)}){after}'
-                    for first, rest in firsts.items())
+    made = []
+    for first, rest in firsts.items():
+        made.append(f'{first}{before}(?:{_by_first(rest)}){after}')
+    return '|'.join(made)
 
 
 def _by_first(patterns: list[str]) -> str:
-    """Return a pattern that tries those of the same beginning only."""
+    """Return a pattern that tries those of the same beginning only.
+
+    A regular expression tries alternatives one after another. Nested by their
+    characters, of thousands only a few are tried at a place.
+    """
     if len(patterns) <= _FEW:
         return '|'.join(patterns)
     firsts: dict[str, list[str]] = {}
@@ -65,5 +72,7 @@ def _by_first(patterns: list[str]) -> str:
             first = ''
         firsts.setdefault(first, []).append(pattern[len(first):])
     others = firsts.pop('', [])
-    return '|'.join([f'{first}(?:{_by_first(rest)})'
-                     for first, rest in firsts.items()] + others)
+    made = []
+    for first, rest in firsts.items():
+        made.append(f'{first}(?:{_by_first(rest)})')
+    return '|'.join([*made, *others])

@@ -42,7 +42,8 @@ class Hardware:
         """
         octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
         made = self._octets(octets).hex()
-        return digits.cased(text, digits.laid_over(text, made))
+        written = digits.laid_over(text, made)
+        return digits.cased(text, written)
 
     def wwn(self, text: str) -> str:
         """Replace a WWN, EUI-64 or GUID.
@@ -73,7 +74,9 @@ class Hardware:
             return octets[:-MAC] + self._mac(octets[-MAC:])
         if len(octets) == EUI_64:
             return self._eui_64(octets)
-        head, tail = octets[:-EUI_64], octets[-EUI_64:]
+        # A GID, say: the prefix of a network, then the EUI-64 of a port.
+        head = octets[:-EUI_64]
+        tail = octets[-EUI_64:]
         if tail[3:5] in _GUID_FILLINGS:
             return head + self._eui_64(tail)
         return bytes.fromhex(self._number(octets.hex()))
@@ -87,8 +90,9 @@ class Hardware:
         is_local = mac[0] & _LOCALLY_ADMINISTERED
         if is_local and int.from_bytes(mac[:3]) != _QEMU:
             kept = 1
-        head, tail = mac[:kept], mac[kept:]
-        return head + self._numbers.opaque(tail, f'mac {head.hex()}')
+        head = mac[:kept]
+        counted = self._numbers.opaque(mac[kept:], f'mac {head.hex()}')
+        return head + counted
 
     def _eui_64(self, octets: bytes) -> bytes:
         """Replace eight octets as the MAC address that they are made of."""
@@ -99,9 +103,9 @@ class Hardware:
             if filling == _IPV6_FILLING and mac[0] & _LOCALLY_ADMINISTERED:
                 # IPv6 inverts the bit.
                 inverted = _LOCALLY_ADMINISTERED
-            made = self._mac(bytes([mac[0] ^ inverted]) + mac[1:])
-            first = bytes([made[0] ^ inverted])
-            return first + made[1:3] + filling + made[3:]
+            made = self._mac(_with_first(mac, mac[0] ^ inverted))
+            made = _with_first(made, made[0] ^ inverted)
+            return made[:3] + filling + made[3:]
         if octets[0] >> 4 in (1, 2):
             # The IEEE's first format: two octets, then a MAC address.
             return octets[:2] + self._mac(octets[2:])
@@ -114,3 +118,8 @@ class Hardware:
             kept = 0
         counted = self._numbers.hexadecimal(number[kept:], 'wwn')
         return number[:kept].lower() + counted
+
+
+def _with_first(octets: bytes, first: int) -> bytes:
+    """Return octets with another first one."""
+    return bytes([first]) + octets[1:]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import functools
 import ipaddress
 import re
+import string
 from typing import NamedTuple
 
 from ironic_inspection_rules.kit.machine.anonymity import address
@@ -29,7 +30,7 @@ _FIELD_NAMES = frozenset((
     'rotational', 'serial', 'server', 'size', 'speed', 'system',
     'system_vendor', 'total', 'uefi', 'vendor', 'version', 'x86_64'))
 """What a machine may be called, and data have anyway."""
-_ASCII_LOWER = {upper: upper + 32 for upper in range(ord('A'), ord('Z') + 1)}
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _FILLINGS = ('fffe', 'ffff', '0300')
 _MAC = 12  # Digits.
 _EUI_64 = 16
@@ -100,14 +101,15 @@ class Known:
             edge = Edge.NUMBER
         elif len(text) >= _SHORTEST_ANYWHERE and _is_mixed(text):
             edge = Edge.ANYWHERE
-        self._add(re.escape(plain), plain,
-                  functools.partial(self._as_name, text), edge)
+        replace = functools.partial(self._as_name, text)
+        self._add(re.escape(plain), plain, replace, edge)
         if len(text) < _SHORTEST:
             return
         # As LLDP and NVMe write it.
+        replace_hex = _constant(made.encode().hex())
         for written in (text, plain):
             digits = written.encode().hex()
-            self._add(digits, digits, _constant(made.encode().hex()))
+            self._add(digits, digits, replace_hex)
 
     def _as_name(self, name: str, found: str) -> str:
         """Return what replaces a name that is perhaps in other letters."""
@@ -152,9 +154,11 @@ class Known:
         self._macs.add(digits)
         # It may also have been taken for a name.
         self._replace[digits] = self._forms.octets
-        head, tail = digits[:6], digits[6:]
+        head = digits[:6]
+        tail = digits[6:]
         # IPv6 inverts the bit of locally administered addresses.
-        inverted = f'{int(head[:2], 16) ^ 2:02x}{head[2:]}'
+        first = int(head[:2], 16) ^ 2
+        inverted = f'{first:02x}{head[2:]}'
         replace = functools.partial(self._as_guid, digits)
         fillings = '|'.join(map(_spaced, _FILLINGS))
         for start in (head, inverted):
@@ -175,8 +179,9 @@ class Known:
         digits = re.sub('[^0-9a-f]', '', lowered(found))
         inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
         first = int(made[:2], 16) ^ inverted
-        return _laid_over(
-            found, f'{first:02x}{made[2:6]}{digits[6:10]}{made[6:]}')
+        filling = digits[6:10]
+        guid = f'{first:02x}{made[2:6]}{filling}{made[6:]}'
+        return _laid_over(found, guid)
 
     def add_wwn(self, text: str) -> None:
         """Add a WWN: hexadecimal digits, perhaps after a prefix."""
@@ -202,8 +207,8 @@ class Known:
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
         # Dashes and underscores stand in names: "ip-10-0-0-1".
         for written in dict.fromkeys((plain, padded)):
-            self._add(written.replace('.', '[._-]'), written, self._as_quad,
-                      Edge.QUAD)
+            pattern = written.replace('.', '[._-]')
+            self._add(pattern, written, self._as_quad, Edge.QUAD)
         for separator in '-_':
             self._replace[plain.replace('.', separator)] = self._as_quad
             self._replace[padded.replace('.', separator)] = self._as_quad
@@ -270,8 +275,9 @@ def lowered(text: str) -> str:
 
 def _is_mixed(text: str) -> bool:
     """Return whether a text has letters and digits."""
-    return (any(character.isdigit() for character in text)
-            and any(character.isalpha() for character in text))
+    has_digits = any(map(str.isdigit, text))
+    has_letters = any(map(str.isalpha, text))
+    return has_digits and has_letters
 
 
 def _short(mac: str) -> str:

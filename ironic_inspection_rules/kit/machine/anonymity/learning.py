@@ -22,8 +22,15 @@ _LARGEST = 255
 _SHORTEST_SERIAL = 8
 _FEWEST_DIGITS = 3
 _NAMES = frozenset((Kind.NAME, Kind.SWITCH))
-_PARTS = frozenset(('interfaces', 'disks', 'all_interfaces',
-                    'valid_interfaces', 'lldp_raw', 'parsed_lldp'))
+_PARTS = frozenset((
+    'interfaces',
+    'disks',
+    'all_interfaces',
+    'valid_interfaces',
+    'lldp_raw',
+    'parsed_lldp',
+))
+"""Fields with an entry for each interface or disk."""
 _NAME_OF_PAIR = frozenset(('name', 'key', 'field', 'attribute', 'label'))
 _VALUE_OF_PAIR = frozenset(('value', 'data', 'content'))
 _LABELLED = re.compile(
@@ -52,7 +59,8 @@ def learn(learned: known.Known, value: Any, kind: Kind = Kind.OTHER,
         if lldp.is_element(value):
             _learn_element(learned, *value)
         elif numbers_of_address(value, kind):
-            learned.add_address(str(ipaddress.ip_address(bytes(value))))
+            address = ipaddress.ip_address(bytes(value))
+            learned.add_address(str(address))
         elif is_item(value):
             learn(learned, value[3], kind_of_item(value))
         else:
@@ -69,10 +77,12 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
 
     :param kind: of the field that has the text.
     """
-    add_by_form = {identifier.Form.OCTETS: learned.add_octets,
-                   identifier.Form.WWN: learned.add_wwn,
-                   identifier.Form.UUID: learned.add_uuid,
-                   identifier.Form.IP: learned.add_address}
+    add_by_form = {
+        identifier.Form.OCTETS: learned.add_octets,
+        identifier.Form.WWN: learned.add_wwn,
+        identifier.Form.UUID: learned.add_uuid,
+        identifier.Form.IP: learned.add_address,
+    }
     if not field.is_version(text, kind):
         add_by_form[identifier.Form.QUAD] = learned.add_address
     found = identifier.find(text)
@@ -99,8 +109,8 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
 
 def _looks_like_serial(key: str) -> bool:
     """Return whether a key is rather an identifier than a name of a field."""
-    return (len(key) >= _SHORTEST_SERIAL
-            and sum(map(str.isdigit, key)) >= _FEWEST_DIGITS)
+    digits = sum(map(str.isdigit, key))
+    return len(key) >= _SHORTEST_SERIAL and digits >= _FEWEST_DIGITS
 
 
 def _learn_element(learned: known.Known, kind: int, content: str) -> None:

@@ -55,7 +55,8 @@ class Replacer:
 
     def name(self, text: str) -> str:
         """Replace all of a text, identifiers in it by their form."""
-        made, end = '', 0
+        made = ''
+        end = 0
         for found in identifier.find(text):
             if found.form is Form.KEPT:
                 continue
