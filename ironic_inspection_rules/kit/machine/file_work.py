@@ -20,6 +20,8 @@ Advance = Callable[[int], typing.Any]
 """Takes the number of machines that were tried since it was last called."""
 
 _work: Work[typing.Any]
+"""The function of a process of the pool. The pool sends arguments only, and
+what :func:`in_chunks` is given to make may be too large to send again."""
 
 
 def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
@@ -47,20 +49,26 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
                                      initargs=(prepare,)) as pool:
         try:
             while True:
-                for chunk in itertools.islice(
-                        left, jobs * _WAITING + 1 - len(waiting)):
+                # Not all chunks at once: the results that wait to be yielded
+                # would be as many as the machines.
+                room = jobs * _WAITING + 1 - len(waiting)
+                for chunk in itertools.islice(left, room):
                     waiting.append((len(chunk), pool.submit(_do, chunk)))
                 if not waiting:
                     return
+                # The oldest, so that results come in the order of the files.
                 count, future = waiting.popleft()
                 yield future.result()
                 advance(count)
         finally:
+            # The caller has enough, or an error ends it: what has not begun
+            # need not run.
             for _count, future in waiting:
                 future.cancel()
 
 
 def _prepare(prepare: Callable[[], Work[typing.Any]]) -> None:
+    """Make the work of this process, when the pool has started it."""
     global _work
     # A terminal interrupts all processes; the first one ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -68,4 +76,5 @@ def _prepare(prepare: Callable[[], Work[typing.Any]]) -> None:
 
 
 def _do(chunk: Sequence[str]) -> typing.Any:
+    """Do the work of this process on a chunk."""
     return _work(chunk)

@@ -30,21 +30,20 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
         for part_list in drawn.parts:
             counts[id(part_list)] += 1
             distinct[id(part_list)] = part_list
-    replaced = _replaced_sizes(
-        (part_list, counts[number])
-        for number, part_list in distinct.items())
+    counted = [(part_list, counts[number])
+               for number, part_list in distinct.items()]
+    replaced = _replaced_sizes(counted)
     if not any(replaced.values()):
         return list(sketches)
     shared = sketch.Shared()
     unified_lists = {}
     for number, part_list in distinct.items():
-        unified_lists[number] = shared.part_list(
-            _with_sizes(part_list, replaced))
+        with_sizes = _with_sizes(part_list, replaced)
+        unified_lists[number] = shared.part_list(with_sizes)
     unified = []
     for drawn in sketches:
-        parts = tuple(unified_lists[id(part_list)]
-                      for part_list in drawn.parts)
-        unified.append(drawn._replace(parts=parts))
+        parts = [unified_lists[id(part_list)] for part_list in drawn.parts]
+        unified.append(drawn._replace(parts=tuple(parts)))
     return unified
 
 
@@ -58,8 +57,8 @@ def _replaced_sizes(counted: Iterable[tuple[sketch.PartList, int]]
     for part_list, machines in counted:
         for _slot, attributes in part_list.items:
             for name, value in attributes:
-                of_attribute = counts.setdefault(
-                    (part_list.kind, name), collections.Counter())
+                key = (part_list.kind, name)
+                of_attribute = counts.setdefault(key, collections.Counter())
                 of_attribute[value] += machines
     return {key: norm.unify(values) for key, values in counts.items()}
 

@@ -85,15 +85,17 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
             of_source.setdefault(part.kind, []).append(part)
         for kind, others in of_source.items():
             by_kind[kind] = _with_others(by_kind.get(kind, []), others)
-    return {kind: _one_of_each_card(differences)
-            for kind, differences in by_kind.items()}
+    for kind, differences in by_kind.items():
+        by_kind[kind] = _one_of_each_card(differences)
+    return by_kind
 
 
 def _with_others(known: Differences, others: Differences) -> Differences:
     """Add what another source has seen more of than those before."""
     result = list(known)
-    for what in (finding.MISSING, finding.NEW, finding.CHANGED,
-                 finding.MOVED):
+    kinds_of_change = (finding.MISSING, finding.NEW, finding.CHANGED,
+                       finding.MOVED)
+    for what in kinds_of_change:
         before = [part for part in known if part.what == what]
         more = [part for part in others if part.what == what]
         slots = {_plain_slot(part) for part in before}
@@ -104,6 +106,7 @@ def _with_others(known: Differences, others: Differences) -> Differences:
 
 
 def _plain_slot(part: peer_difference.PeerDifference) -> str | None:
+    """Return a slot as its sources have in common: letters and digits."""
     if part.slot is None:
         return None
     return re.sub('[^a-z0-9]', '', part.slot.lower())
@@ -139,8 +142,10 @@ def _unexplained(devices: Differences, others: Differences) -> Differences:
     """Leave out PCI devices that are the other parts."""
     places = {_device(part.slot) for part in others} - {None}
     # Without a slot it is not known which device a part is: it explains one.
-    nameless = [part.what for part in others
-                if part.slot is None and _may_be_other_device(part)]
+    nameless = []
+    for part in others:
+        if part.slot is None and _may_be_other_device(part):
+            nameless.append(part.what)
     result = []
     for device in devices:
         if _device(device.slot) in places:
@@ -176,10 +181,11 @@ def _follows(field: peer_difference.PeerDifference, fields: Differences,
         return bool(parts)
     if field.kind == part_source.FIRMWARE and about:
         # A part that is gone takes its firmware with it, and brings none.
-        return any(part.what != finding.MISSING or not field.adds
-                   for part in parts)
-    if about == part_source.PROCESSOR and (
-            field.kind in (finding.BENCHMARK, finding.FLAG)):
+        if field.adds:
+            return any(part.what != finding.MISSING for part in parts)
+        return bool(parts)
+    depends_on_model = field.kind in (finding.BENCHMARK, finding.FLAG)
+    if about == part_source.PROCESSOR and depends_on_model:
         return any(map(_is_model, (*parts, *fields)))
     if field.kind == finding.BENCHMARK:
         return any(part.what == finding.CHANGED for part in parts)

@@ -53,6 +53,8 @@ _ADDRESS = re.compile(
 _LONGEST = 200
 
 
+# The names of fields are the same on all machines of a fleet, so that most are
+# looked up again and again. Machines choose them: the caches have an end.
 @functools.lru_cache(10000)
 def words(name: str) -> frozenset[str]:
     """Return the words of a name: ``MemorySize_mb`` has three."""

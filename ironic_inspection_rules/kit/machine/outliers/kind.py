@@ -25,10 +25,17 @@ from ironic_inspection_rules.machine import part_source
 _MOST_DIFFERENCES = 10
 _LONGEST_VALUE = 200  # Characters of a difference that are shown.
 _STRUCTURE = frozenset((
-    part_source.PROCESSOR, part_source.DIMM, finding.MEMORY,
-    part_source.DISK, part_source.INTERFACE, part_source.ACCELERATOR,
-    part_source.PCI_DEVICE, part_source.POWER_SUPPLY, part_source.SYSTEM,
-    part_source.FIRMWARE))
+    part_source.PROCESSOR,
+    part_source.DIMM,
+    finding.MEMORY,
+    part_source.DISK,
+    part_source.INTERFACE,
+    part_source.ACCELERATOR,
+    part_source.PCI_DEVICE,
+    part_source.POWER_SUPPLY,
+    part_source.SYSTEM,
+    part_source.FIRMWARE,
+))
 """What alone makes machines another kind; a setting alone does not."""
 
 
@@ -92,8 +99,10 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
         return [MachineKind(populations[0])]
     populations.sort(key=len, reverse=True)
     differences = _differences(populations, least)
-    return [MachineKind(population, tuple(differs)) for population, differs
-            in zip(populations, differences, strict=True)]
+    kinds = []
+    for population, differs in zip(populations, differences, strict=True):
+        kinds.append(MachineKind(population, tuple(differs)))
+    return kinds
 
 
 def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
@@ -120,16 +129,18 @@ def _best(features: Sequence[_Feature]) -> _Feature | None:
     kinds: dict[Hashable, set[str]] = {}
     for feature in features:
         kinds.setdefault(feature.labels, set()).add(feature.kind)
-    usable = [feature for feature in features
-              if feature.kind in _STRUCTURE
-              or len(kinds[feature.labels]) > 1]
+    usable = []
+    for feature in features:
+        is_alone = len(kinds[feature.labels]) == 1
+        if feature.kind in _STRUCTURE or not is_alone:
+            usable.append(feature)
     if not usable:
         return None
 
     def weight(feature: _Feature) -> tuple[int, int, bool]:
+        agreeing = len(kinds[feature.labels])
         labelled = sum(label is not None for label in feature.labels)
-        return (len(kinds[feature.labels]), labelled,
-                feature.kind in _STRUCTURE)
+        return agreeing, labelled, feature.kind in _STRUCTURE
 
     return max(usable, key=weight)
 
@@ -152,8 +163,8 @@ def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
             path = source.partition(' ')[2]
             yield from _part_columns(kind, path, lists)
     for path, amounts in field_comparison.numbers(sketches, _is_counted):
-        yield _FieldColumn(peer_difference.kind_of(path, True), path,
-                           _unified(amounts), amounts)
+        kind = peer_difference.kind_of(path, True)
+        yield _FieldColumn(kind, path, _unified(amounts), amounts)
 
 
 def _part_columns(kind: str, path: str,
@@ -164,16 +175,18 @@ def _part_columns(kind: str, path: str,
     for part_list in lists:
         if part_list is None or id(part_list) in tables:
             continue
-        table = {'number': len(part_list.items),
-                 **part_comparison.multisets(part_list)}
+        table = {
+            'number': len(part_list.items),
+            **part_comparison.multisets(part_list),
+        }
         slots = tuple(slot for slot, _attributes in part_list.items if slot)
         if slots:
             table['slots'] = slots
         tables[id(part_list)] = table
-    nothing: dict[str, typing.Any] = {}
+    # A machine without the list has none of the values.
+    tables[id(None)] = {}
     for name in sorted(set().union(*tables.values())):
-        values = [tables.get(id(part_list), nothing).get(name)
-                  for part_list in lists]
+        values = [tables[id(part_list)].get(name) for part_list in lists]
         yield _FieldColumn(kind, f'{path} {name}', values)
 
 
@@ -244,14 +257,17 @@ class _Assignment:
         for feature in features:
             usual = _usual(best, feature)
             if usual is not None:
-                self._voters.setdefault(feature.kind, []).append(
-                    (feature, usual))
+                voters = self._voters.setdefault(feature.kind, [])
+                voters.append((feature, usual))
 
     def labels(self) -> list[int]:
         """Return the number of the population of each machine."""
         populations = range(len(self._best.values))
-        return [max(populations, key=functools.partial(self._likeness, place))
-                for place in range(len(self._best.labels))]
+        labels = []
+        for place in range(len(self._best.labels)):
+            likeness = functools.partial(self._likeness, place)
+            labels.append(max(populations, key=likeness))
+        return labels
 
     def _likeness(self, place: int, population: int) -> tuple[float, ...]:
         """Return how like the machines of a population a machine is."""
@@ -265,10 +281,10 @@ class _Assignment:
         for amounts, middles in self._middles:
             if not math.isnan(amounts[place]):
                 middle = middles[population]
-                distance += abs(amounts[place] - middle) / (
-                    abs(middle) or 1)
-        return (alike, self._best.labels[place] == population, -distance,
-                self._sizes[population])
+                unit = abs(middle) or 1
+                distance += abs(amounts[place] - middle) / unit
+        has_label = self._best.labels[place] == population
+        return alike, has_label, -distance, self._sizes[population]
 
 
 def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
@@ -276,8 +292,8 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
 
     :returns: None where the feature does not tell the populations apart.
     """
-    votes: list[collections.Counter[int]] = [
-        collections.Counter() for _value in best.values]
+    votes: list[collections.Counter[int]]
+    votes = [collections.Counter() for _value in best.values]
     for label, own in zip(best.labels, feature.labels, strict=True):
         if label is not None and own is not None:
             votes[label][own] += 1
@@ -301,8 +317,8 @@ def _middles(best: _Feature, features: Sequence[_Feature]
     for feature in features:
         if feature.amounts is None:
             continue
-        counts: list[collections.Counter[float]] = [
-            collections.Counter() for _value in best.values]
+        counts: list[collections.Counter[float]]
+        counts = [collections.Counter() for _value in best.values]
         for label, amount in zip(best.labels, feature.amounts, strict=True):
             if label is not None:
                 counts[label][amount] += 1
@@ -336,8 +352,12 @@ def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
         texts = [_as_text(column, value) for value in values]
         last = column.path.rpartition(' ')[2]
         ranked.append(_Ranked(
-            last in ('slots', 'id'), column.kind not in _STRUCTURE,
-            not column.path.startswith('inventory'), column.path, texts))
+            is_detail=last in ('slots', 'id'),
+            is_setting=column.kind not in _STRUCTURE,
+            is_beside_inventory=not column.path.startswith('inventory'),
+            path=column.path,
+            texts=texts,
+        ))
     ranked.sort()
     differences: list[list[KindDifference]] = [[] for _kind in populations]
     for field in ranked[:_MOST_DIFFERENCES]:

@@ -16,7 +16,7 @@ from ironic_inspection_rules.kit.machine.profile import rules
 
 
 class Reduced(typing.NamedTuple):
-    """What rules are made of.
+    """What of a machine rules are made of: small, as there are many machines.
 
     :param keys: values that peers have in common, by their paths.
     :param text: what profiles compare, as JSON; equal machines have the same.
@@ -32,8 +32,8 @@ def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
     :param by: see :func:`.sketch.draw`.
     """
     small = component.reduced(facts)
-    return Reduced(sketch.values_of(facts, by), json.dumps(
-        [small.inventory, small.plugin_data], sort_keys=True))
+    text = json.dumps([small.inventory, small.plugin_data], sort_keys=True)
+    return Reduced(sketch.values_of(facts, by), text)
 
 
 class Norms:
@@ -86,8 +86,9 @@ class GroupNorm:
             if value not in known:
                 known.append(value)
         if reduced.text not in self.machines:
-            self.machines[reduced.text] = views.Facts(
-                *json.loads(reduced.text))
+            inventory, plugin_data = json.loads(reduced.text)
+            facts = views.Facts(inventory, plugin_data)
+            self.machines[reduced.text] = facts
 
     def rules(self) -> list[dict[str, typing.Any]]:
         """Return rules that record where a machine of the group is odd."""
@@ -98,9 +99,11 @@ class GroupNorm:
                 observed=set(component.COMPONENTS))
         is_of_group = [_among(path, values)
                        for path, values in self.keys.items()]
+        of_machines = rules.write(
+            list(self.machines.values()), self._label, rules.AUDIT, tolerated,
+            set(self.keys))
         written = []
-        for rule in rules.write(list(self.machines.values()), self._label,
-                                rules.AUDIT, tolerated, set(self.keys)):
+        for rule in of_machines:
             conditions = [*is_of_group, *rule['conditions']]
             written.append({**rule, 'conditions': conditions})
         return written
@@ -109,9 +112,14 @@ class GroupNorm:
 def _among(path: str, values: Sequence[typing.Any]) -> dict[str, typing.Any]:
     """Return the condition that a machine is of a group."""
     root, *names = data_path.parse(path)
-    place = root + ''.join(f'[{name}]' for name in names)
     if all(map(str.isidentifier, names)):
-        place = '.'.join((root, *names))
-    return {'op': 'one-of', 'args': {
-        'value': f"{{{place} | default('', true)}}",
-        'values': [part_sorts.escape(value) for value in values]}}
+        place = '.'.join([root, *names])
+    else:
+        place = root + ''.join(f'[{name}]' for name in names)
+    # A machine that does not report the value has an empty text for it.
+    value_or_empty = f"{{{place} | default('', true)}}"
+    escaped = [part_sorts.escape(value) for value in values]
+    return {
+        'op': 'one-of',
+        'args': {'value': value_or_empty, 'values': escaped},
+    }

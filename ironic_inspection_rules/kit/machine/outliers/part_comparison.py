@@ -16,16 +16,44 @@ from ironic_inspection_rules.machine import part_source
 _STEADY = .5
 """A share of machines with all normal slots, where slots say something."""
 
-_FIRST = ('size', 'size_mb', 'Size', 'capacity', 'firmware',
-          'firmware_version', 'model', 'model_name', 'product',
-          'part_number', 'Part Number', 'Version', 'product_id',
-          'speed_mbps', 'vendor', 'manufacturer', 'Manufacturer',
-          'vendor_id')
+_FIRST = (
+    'size',
+    'size_mb',
+    'Size',
+    'capacity',
+    'firmware',
+    'firmware_version',
+    'model',
+    'model_name',
+    'product',
+    'part_number',
+    'Part Number',
+    'Version',
+    'product_id',
+    'speed_mbps',
+    'vendor',
+    'manufacturer',
+    'Manufacturer',
+    'vendor_id',
+)
 """The attributes that say most about a part, in this order."""
 
-_DESCRIBE = ('size', 'size_mb', 'Size', 'vendor', 'manufacturer',
-             'Manufacturer', 'model', 'model_name', 'product', 'part_number',
-             'Part Number', 'Version')
+_DESCRIBE = (
+    'size',
+    'size_mb',
+    'Size',
+    'vendor',
+    'manufacturer',
+    'Manufacturer',
+    'model',
+    'model_name',
+    'product',
+    'part_number',
+    'Part Number',
+    'Version',
+)
+"""The attributes that name a part, in this order."""
+
 _MOST_ATTRIBUTES = 3
 
 Attributes = typing.Mapping[str, typing.Any]
@@ -85,16 +113,17 @@ def _compare_lists(distinct: typing.Mapping[int, sketch.PartList],
         by_slot = _BySlot(counted, slots, of, least)
         for number, part_list in distinct.items():
             differences[number] = by_slot.differences(part_list)
-        rest = [Counted(_without_slotted(part_list), machines)
-                for part_list, machines in counted]
+        rest = []
+        for part_list, machines in counted:
+            rest.append(Counted(_without_slotted(part_list), machines))
         if not any(unslotted.part_list.items for unslotted in rest):
             return differences
     together = _Together(rest, of, least)
     for number, part_list in distinct.items():
         if slots:
             part_list = _without_slotted(part_list)
-        differences.setdefault(number, []).extend(
-            together.differences(part_list))
+        of_list = differences.setdefault(number, [])
+        of_list += together.differences(part_list)
     return differences
 
 
@@ -120,11 +149,11 @@ def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
             count[slot] += machines
     normal = frozenset(slot for slot, machines in count.items()
                        if machines >= of * norm.NEARLY_ALL)
-    usual = 0
+    having_these = 0
     for part_list, machines in counted:
         if _filled_slots(part_list) == normal:
-            usual += machines
-    if usual < of * _STEADY:
+            having_these += machines
+    if having_these < of * _STEADY:
         return frozenset()
     return normal
 
@@ -147,8 +176,8 @@ class _BySlot:
                     continue
                 self._filled[slot] += machines
                 for name, value in attributes:
-                    counts = values.setdefault((slot, name),
-                                               collections.Counter())
+                    key = (slot, name)
+                    counts = values.setdefault(key, collections.Counter())
                     counts[value] += machines
         self._norms: dict[tuple[str, str], norm.Norm] = {}
         self._normal_parts: dict[str, dict[str, typing.Any]] = {}
@@ -170,8 +199,11 @@ class _BySlot:
                 odd[name] += machines
         varying = {name for name, machines in odd.items()
                    if machines > self._of * norm.QUARTER}
-        self._norms = {key: normal for key, normal in self._norms.items()
-                       if key[1] not in varying}
+        steady = {}
+        for (slot, name), normal in self._norms.items():
+            if name not in varying:
+                steady[slot, name] = normal
+        self._norms = steady
 
     def _odd_names(self, slot: str, attributes: sketch.Attributes
                    ) -> list[str]:
@@ -186,8 +218,10 @@ class _BySlot:
     def differences(self, part_list: sketch.PartList
                     ) -> list[peer_difference.PeerDifference]:
         """Return how parts of a machine differ from those of its peers."""
-        parts = {slot: dict(attributes)
-                 for slot, attributes in part_list.items if slot}
+        parts = {}
+        for slot, attributes in part_list.items:
+            if slot:
+                parts[slot] = dict(attributes)
         missing = sorted(self._slots - parts.keys())
         new = sorted(parts.keys() - self._slots)
         moves = self._moves(parts, missing, new)
@@ -312,8 +346,8 @@ class _Together:
             numbers[len(part_list.items)] += machines
             for _slot, attributes in part_list.items:
                 names.update(name for name, _value in attributes)
-        values: dict[str, collections.Counter[typing.Any]] = {
-            name: collections.Counter() for name in names}
+        values: dict[str, collections.Counter[typing.Any]]
+        values = {name: collections.Counter() for name in names}
         for part_list, machines in counted:
             held = multisets(part_list)
             for name in names:
@@ -336,8 +370,10 @@ class _Together:
         differences = []
         if number not in normal.accepted:
             if not number:
-                lost = {name: list(shared.value)
-                        for name, shared in self._values.items()}
+                # It has no parts at all, so that it lacks all usual values.
+                lost = {}
+                for name, shared in self._values.items():
+                    lost[name] = list(shared.value)
             differences.append(
                 self._number_differs(part_list, normal, lost, added))
         # A part that is there in addition has values of its own; what is

@@ -16,7 +16,7 @@ from ironic_inspection_rules.rule_file import document
 
 
 class _Drawn(typing.NamedTuple):
-    """What came of a chunk of files.
+    """The sketches of a chunk of files.
 
     :param problems: why files cannot be read.
     """
@@ -72,13 +72,18 @@ def learn(found: peers.Result, by: Sequence[str], advance: file_work.Advance
 
 def _prepare_norms(by: Sequence[str]
                    ) -> file_work.Work[list[tuple[str, norm_rules.Reduced]]]:
+    """Return the work that reads what rules are made of."""
     def work(paths: Sequence[str]) -> list[tuple[str, norm_rules.Reduced]]:
-        return [(path, norm_rules.reduce(machine_file.load(path), by))
-                for path in paths]
+        reduced = []
+        for path in paths:
+            facts = machine_file.load(path)
+            reduced.append((path, norm_rules.reduce(facts, by)))
+        return reduced
     return work
 
 
 def _prepare(by: Sequence[str]) -> file_work.Work[_Drawn]:
+    """Return the work that reads what is compared."""
     def work(paths: Sequence[str]) -> _Drawn:
         # What the machines of a chunk share is sent once.
         shared = sketch.Shared()
@@ -89,7 +94,7 @@ def _prepare(by: Sequence[str]) -> file_work.Work[_Drawn]:
             except exceptions.InvalidDocument as exc:
                 drawn.problems.append(str(exc))
                 continue
-            drawn.sketches.append(
-                shared.sketch(sketch.draw(path, facts, by)))
+            whole = sketch.draw(path, facts, by)
+            drawn.sketches.append(shared.sketch(whole))
         return drawn
     return work
