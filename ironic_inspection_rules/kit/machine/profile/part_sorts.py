@@ -4,6 +4,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
+import itertools
 import typing
 
 from ironic_inspection_rules.engine.language import interpolation
@@ -43,8 +44,8 @@ class ValueTest:
         field = f'{{item.{name}}}'
         if self.values == (None,):
             return {'op': 'is-none', 'args': {'value': field}}
-        return {'op': 'one-of', 'args': {
-            'value': field, 'values': list(map(escape, self.values))}}
+        escaped = [escape(value) for value in self.values]
+        return {'op': 'one-of', 'args': {'value': field, 'values': escaped}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,8 +68,8 @@ class RangeTest:
 
     def condition(self, name: str) -> dict[str, typing.Any]:
         """Return the condition for the item of a loop."""
-        return {'op': 'le',
-                'args': {'values': [self.low, f'{{item.{name}}}', self.high]}}
+        field = f'{{item.{name}}}'
+        return {'op': 'le', 'args': {'values': [self.low, field, self.high]}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +88,10 @@ class PartSort:
 
     def _accepts(self, item: component.PartItem) -> bool:
         """Return whether an item is of this sort."""
-        return all(test.holds(item.get(name))
-                   for name, test in self.tests.items())
+        for name, test in self.tests.items():
+            if not test.holds(item.get(name)):
+                return False
+        return True
 
     @property
     def filters(self) -> list[str]:
@@ -112,8 +115,13 @@ def escape(value: typing.Any) -> typing.Any:
     return value
 
 
-_ESCAPED = str.maketrans({'\\': '\\\\', "'": "\\'", '\n': '\\n',
-                          '\r': '\\r', '\t': '\\t'})
+_ESCAPED = str.maketrans({
+    '\\': '\\\\',
+    "'": "\\'",
+    '\n': '\\n',
+    '\r': '\\r',
+    '\t': '\\t',
+})
 
 
 def literal(value: typing.Any) -> str:
@@ -137,28 +145,28 @@ def find(known: component.ComparedParts,
 
     :param listed: the parts of each of the machines.
     """
+    all_items = list(itertools.chain.from_iterable(listed))
     used = []
     for name in known.attributes:
-        is_reported = any(item.get(name) not in (None, '')
-                          for items in listed for item in items)
-        if is_reported:
+        if any(item.get(name) not in (None, '') for item in all_items):
             used.append(name)
-    keys_of_machines = [{_key(item, used) for item in items}
-                        for items in listed]
+    keys_of_machines = []
+    for items in listed:
+        keys_of_machines.append({_key(item, used) for item in items})
     # In the order in which they come, so that the rules do not change.
-    keys = dict.fromkeys(_key(item, used)
-                         for items in listed for item in items)
+    keys = dict.fromkeys(_key(item, used) for item in all_items)
     everywhere: list[list[Key]] = []
     somewhere: dict[Hashable, list[Key]] = {}
     for key in keys:
         if all(key in of_machine for of_machine in keys_of_machines):
             everywhere.append([key])
             continue
+        # Of one sort are those that must be equal in some attributes.
         shared = tuple(value for name, value in zip(used, key, strict=True)
                        if name in known.together)
         somewhere.setdefault(shared, []).append(key)
-    return _without_overlaps(known, used, [*everywhere, *somewhere.values()],
-                             tolerated)
+    groups = [*everywhere, *somewhere.values()]
+    return _without_overlaps(known, used, groups, tolerated)
 
 
 def _key(item: component.PartItem, used: Sequence[str]) -> Key:
@@ -188,9 +196,8 @@ def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
             made.append((group, new))
     # A range that has become wider may overlap another one now.
     if len(made) < len(groups):
-        return _without_overlaps(known, used,
-                                 [keys for keys, _part_sort in made],
-                                 tolerated)
+        merged_groups = [keys for keys, _part_sort in made]
+        return _without_overlaps(known, used, merged_groups, tolerated)
     return [part_sort for _keys, part_sort in made]
 
 
@@ -219,12 +226,13 @@ def _sort(known: component.ComparedParts, used: Sequence[str],
         if name == _SIZE and all(map(component.is_number, values)):
             if known.component in tolerated.observed:
                 tests[name] = ValueTest(values)
-                shown[name] = _names([_bytes(size)
-                                      for size in sorted(values)])
+                sizes = [_bytes(size) for size in sorted(values)]
+                shown[name] = _names(sizes)
             else:
-                low, high = min(values), max(values)
-                tests[name] = RangeTest(
-                    *tolerated.size(known.component, low, high))
+                low = min(values)
+                high = max(values)
+                lowest, highest = tolerated.size(known.component, low, high)
+                tests[name] = RangeTest(lowest, highest)
                 shown[name] = _range(_bytes(low), _bytes(high))
         elif len(values) == 1:
             tests[name] = ValueTest(values)
