@@ -26,9 +26,11 @@ TRUE = 'true'
 FALSE = 'false'
 RAN = 'ran'
 
-CAUSES = {reasons.EMPTY_LOOP: engine_loop.NO_ITEMS,
-          reasons.WHEN: _('its conditions do not hold'),
-          reasons.ERROR: _('it ends in an error')}
+CAUSES = {
+    reasons.EMPTY_LOOP: engine_loop.NO_ITEMS,
+    reasons.WHEN: _('its conditions do not hold'),
+    reasons.ERROR: _('it ends in an error'),
+}
 """Why an action did not run, in words."""
 
 Place = tuple[str | int, ...]
@@ -184,9 +186,9 @@ class Coverage:
         :param place: of the action.
         :returns: the causes with the number of machines, most of them first.
         """
+        machines_by_cause = collections.Counter(self._idle(place))
         texts = []
-        for cause, count in collections.Counter(
-                self._idle(place)).most_common():
+        for cause, count in machines_by_cause.most_common():
             text = _P('%(cause)s (%(count)d machine)',
                       '%(cause)s (%(count)d machines)', count)
             texts.append(text % {'cause': CAUSES[cause], 'count': count})
@@ -232,23 +234,31 @@ class Coverage:
         """Return how many rows of a table some machine needed."""
         unmatched = self.unmatched(name)
         rows = len(self.tables[name])
-        return {'name': name, 'rows': rows,
-                'matched': rows - len(unmatched), 'unmatched': unmatched}
+        return {
+            'name': name,
+            'rows': rows,
+            'matched': rows - len(unmatched),
+            'unmatched': unmatched,
+        }
 
     def _rule(self, rule: model.Rule) -> dict[str, typing.Any]:
-        return disclosure.described(
-            rule, self._described, covered=round(self.percent_of(rule), 1))
+        """Return the coverage of a rule; of a sensitive one the share only."""
+        covered = round(self.percent_of(rule), 1)
+        return disclosure.described(rule, self._described, covered=covered)
 
     def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
         """Return the counts of the parts of a rule."""
+        conditions = self._conditions(rule.conditions,
+                                      (rule.uuid, 'conditions'))
+        actions = []
+        for index, action in enumerate(rule.actions):
+            place = (rule.uuid, 'actions', index)
+            actions.append(self._action(action, place))
         return {
             'description': rule.description,
             'uuid': rule.uuid,
-            'conditions': self._conditions(rule.conditions,
-                                           (rule.uuid, 'conditions')),
-            'actions': [
-                self._action(action, (rule.uuid, 'actions', index))
-                for index, action in enumerate(rule.actions)],
+            'conditions': conditions,
+            'actions': actions,
         }
 
     def _action(self, action: Written, place: Place) -> dict[str, typing.Any]:
@@ -269,8 +279,9 @@ class Coverage:
         for index, operation in enumerate(conditions):
             place = (*above, index)
             counts: dict[str, typing.Any] = {
-                result: self.counts[*place, result]
-                for result in (TRUE, FALSE)}
+                TRUE: self.counts[*place, TRUE],
+                FALSE: self.counts[*place, FALSE],
+            }
             if operation.get('conditions'):
                 counts['conditions'] = self._conditions(
                     operation['conditions'], place)
@@ -321,9 +332,9 @@ class Watch:
             for index, watched in enumerate(plan.conditions):
                 self._watch(watched, (uuid, 'conditions', index))
             for index, action in enumerate(plan.actions):
+                place = (uuid, 'actions', index, 'when')
                 for number, watched in enumerate(action.when):
-                    self._watch(watched, (uuid, 'actions', index, 'when',
-                                          number))
+                    self._watch(watched, (*place, number))
 
     def _watch(self, watched: condition.CompiledCondition,
                place: Place) -> None:
@@ -331,11 +342,12 @@ class Watch:
         if isinstance(watched, condition.Looped):
             watched = watched.condition
         if isinstance(watched, condition.CompoundCondition):
+            parts = []
             for index, part in enumerate(watched.parts):
-                self._watch(part, (*place, index))
-            watched.parts = tuple(
-                WatchedCondition(part, (*place, index), self.seen)
-                for index, part in enumerate(watched.parts))
+                inner = (*place, index)
+                self._watch(part, inner)
+                parts.append(WatchedCondition(part, inner, self.seen))
+            watched.parts = tuple(parts)
 
 
 class WatchedTable(table.Table):
@@ -387,8 +399,8 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
     plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
     for rule in repository.order(rules):
         if rule.mode != model.OFF:
-            plans[rule.phase].append(
-                machine_test.compile_opened(rule, watched))
+            plan = machine_test.compile_opened(rule, watched)
+            plans[rule.phase].append(plan)
     watch = Watch(plans)
 
     def cover(paths: typing.Sequence[str]) -> Coverage:

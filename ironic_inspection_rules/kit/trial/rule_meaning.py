@@ -80,11 +80,13 @@ def _operation(operation: file_rule.Operation,
     multiple = None
     if loop is not None:
         multiple = operation.written.get('multiple') or model.MULTIPLE[0]
+    meanings = {}
+    for name, value in operation.arguments.items():
+        meanings[name] = _argument(operation, name, value, inside)
     return {
         'op': operation.op.name,
         'inverted': operation.inverted,
-        'arguments': {name: _argument(operation, name, value, inside)
-                      for name, value in operation.arguments.items()},
+        'arguments': meanings,
         'loop': _value(loop),
         'multiple': multiple,
         'inner': [_operation(inner, inside) for inner in operation.inner],
@@ -161,6 +163,7 @@ def _pieces(pieces: list[str | interpolation.Field]) -> typing.Any:
 
 
 def _field(field: interpolation.Field) -> list[typing.Any]:
+    """Return the meaning of a field, whatever way it is written in."""
     if field.root is None:
         return [field.text]
     filters = [_filter(call) for call in field.filters]
@@ -172,8 +175,10 @@ def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     """Return the meaning of a filter: its name, a filter in it, arguments."""
     op = registry.filters()[call.name]
     applied = None
-    if op.plugin.TAKES_FILTER and call.arguments and (
-            call.arguments[0][0] is None):
+    # Its first argument has no name.
+    takes_filter = op.plugin.TAKES_FILTER and call.arguments and (
+        call.arguments[0][0] is None)
+    if takes_filter:
         # map('lower') applies a filter; what follows its name is for that.
         (_no_name, name), *others = call.arguments
         applied = _filter(filter_syntax.FilterCall(name, tuple(others)))
@@ -194,8 +199,10 @@ def _filter_argument(argument: arguments.Argument,
     if isinstance(value, list):
         return [_filter_argument(argument, item) for item in value]
     if isinstance(value, dict):
-        return {key: _filter_argument(argument, item)
-                for key, item in value.items()}
+        meanings = {}
+        for key, item in value.items():
+            meanings[key] = _filter_argument(argument, item)
+        return meanings
     if value is not None and argument.type is data_path.Path:
         return list(data_path.parse(str(value)))
     return value

@@ -12,8 +12,15 @@ from typing import Any
 
 from ironic_inspection_rules.kit.trial.fleet import flavor
 
-FIELDS = ('resource_class', 'traits', 'provision_state', 'instance_uuid',
-          'maintenance', 'retired', 'power_state')
+FIELDS = (
+    'resource_class',
+    'traits',
+    'provision_state',
+    'instance_uuid',
+    'maintenance',
+    'retired',
+    'power_state',
+)
 """Fields of a node that decide."""
 
 FREE = 'free'
@@ -39,8 +46,10 @@ class _Offer:
     use: str | None
 
     def serves(self, wanted: flavor.Flavor) -> bool:
-        return self.use is not None and wanted.fits(self.resource_class,
-                                                    self.traits)
+        """Return whether a node with the offer can take a flavor."""
+        if self.use is None:
+            return False
+        return wanted.fits(self.resource_class, self.traits)
 
 
 class Capacity:
@@ -135,16 +144,17 @@ def _offer(node: Plain) -> _Offer:
     while it is available, neither in maintenance nor retired nor with an
     error of its power (``_node_resources_unavailable`` of the driver).
     """
+    is_available = node.get('provision_state') == 'available'
+    has_power = node.get('power_state') != 'error'
+    is_out_of_service = any(node.get(name) for name in _OUT_OF_SERVICE)
+    use = None
     if node.get('instance_uuid'):
         use = IN_USE
-    elif (node.get('provision_state') == 'available'
-          and node.get('power_state') != 'error'
-          and not node.get('maintenance') and not node.get('retired')):
+    elif is_available and has_power and not is_out_of_service:
         use = FREE
-    else:
-        use = None
-    return _Offer(flavor.normalize(node.get('resource_class')),
-                  frozenset(node.get(_TRAIT) or ()), use)
+    resource_class = flavor.normalize(node.get(_RESOURCE_CLASS))
+    traits = frozenset(node.get(_TRAIT) or ())
+    return _Offer(resource_class, traits, use)
 
 
 def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
@@ -152,8 +162,11 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     after = {name: node.get(name) for name in FIELDS}
     traits = set(node.get(_TRAIT) or ())
     by: dict[str, str] = {}
-    for change, rule in zip(entry.get('changes') or (),
-                            entry.get('changed_by') or (), strict=False):
+    changes = entry.get('changes') or ()
+    # The UUID of the rule that made each of them.
+    changed_by = entry.get('changed_by') or ()
+    for change, rule in zip(changes, changed_by, strict=False):
+        # Without the slash: the name of a trait, or of a field of the node.
         name = change['path'][1:]
         removed = change['op'] == 'remove'
         if change['object'] == _TRAIT and removed:
@@ -169,7 +182,8 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
         by[name] = rule
     offer = _offer({**after, _TRAIT: traits})
     if entry['result'] == _FAILED:
-        by[_FAILED] = (entry.get('failed_by') or {}).get('rule', '')
+        failed_by = entry.get('failed_by') or {}
+        by[_FAILED] = failed_by.get('rule', '')
         offer = dataclasses.replace(offer, use=None)
     return offer, by
 
@@ -188,4 +202,6 @@ def _reasons(wanted: flavor.Flavor, without: _Offer,
         changed.append(_RESOURCE_CLASS)
     changed += sorted(wanted.required - without.traits)
     changed += sorted(wanted.forbidden & without.traits)
-    return list(dict.fromkeys(by[name] for name in changed if by.get(name)))
+    rules = [by[name] for name in changed if by.get(name)]
+    # Every rule once, the first reason first.
+    return list(dict.fromkeys(rules))

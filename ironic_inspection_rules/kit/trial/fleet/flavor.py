@@ -41,10 +41,11 @@ class Flavor:
 
     def fits(self, resource_class: str | None, traits: frozenset[str]) -> bool:
         """Check whether a node of a class and with traits can take it."""
-        return (self.resource_class is not None
-                and self.resource_class == resource_class
-                and self.required <= traits
-                and not self.forbidden & traits)
+        if self.resource_class is None:
+            return False
+        if self.resource_class != resource_class:
+            return False
+        return self.required <= traits and not self.forbidden & traits
 
 
 @dataclasses.dataclass
@@ -56,10 +57,12 @@ class _SpecGroup:
 
     @property
     def wanted(self) -> dict[str, int]:
+        """The resources that are asked for; of others the amount is 0."""
         return {name: amount for name, amount in self.resources.items()
                 if amount}
 
     def named(self, value: str) -> frozenset[str]:
+        """Return the traits that are required, or those that are forbidden."""
         return frozenset(name for name, asked in self.traits.items()
                          if asked == value)
 
@@ -76,24 +79,35 @@ def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
     :param disk: in GiB, with swap and ephemeral disk.
     """
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
-    ignored = tuple(key for key, value in extra_specs.items()
-                    if not _take(groups, key, value))
+    ignored = []
+    for key, value in extra_specs.items():
+        if not _take(groups, key, value):
+            ignored.append(key)
     asked: set[str] = set()
     for group in groups.values():
         asked.update(group.resources)
+    # An extra spec for a resource replaces the amount of the flavor.
+    unnamed = groups[''].resources
     # Nova has VCPU for dedicated processors (PCPU) too.
-    for resource, amount, others in (('VCPU', vcpus, {'VCPU', 'PCPU'}),
-                                     ('MEMORY_MB', ram, {'MEMORY_MB'}),
-                                     ('DISK_GB', disk, {'DISK_GB'})):
-        if not asked & others:
-            groups[''].resources[resource] = amount
+    if 'VCPU' not in asked and 'PCPU' not in asked:
+        unnamed['VCPU'] = vcpus
+    if 'MEMORY_MB' not in asked:
+        unnamed['MEMORY_MB'] = ram
+    if 'DISK_GB' not in asked:
+        unnamed['DISK_GB'] = disk
     problem = next(_problems(groups), None)
     if problem:
-        return Flavor(name, problem=problem, ignored=ignored)
-    group, = [group for group in groups.values() if group.wanted]
-    resource_class, = group.wanted
-    return Flavor(name, resource_class, group.named(_REQUIRED),
-                  group.named(_FORBIDDEN), ignored=ignored)
+        return Flavor(name, problem=problem, ignored=tuple(ignored))
+    # Without a problem there is one resource, in one group.
+    [group] = [group for group in groups.values() if group.wanted]
+    [resource_class] = group.wanted
+    return Flavor(
+        name,
+        resource_class,
+        required=group.named(_REQUIRED),
+        forbidden=group.named(_FORBIDDEN),
+        ignored=tuple(ignored),
+    )
 
 
 def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
@@ -101,8 +115,10 @@ def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     for key, value in extra_specs.items():
         _take(groups, key, value)
-    return any(name.startswith(_CUSTOM) for group in groups.values()
-               for name in group.wanted)
+    for group in groups.values():
+        if any(name.startswith(_CUSTOM) for name in group.wanted):
+            return True
+    return False
 
 
 def normalize(resource_class: str | None) -> str | None:
@@ -152,9 +168,9 @@ def _problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
                     'Ironic has: set resources:%(name)s=0') % {
                         'name': name, 'amount': amount}
     if sum(amount for _name, amount in wanted) > 1:
+        amounts = [f'{name}={amount}' for name, amount in wanted]
         yield _('it asks for %s, and a node has one resource class, '
-                'once') % ', '.join(f'{name}={amount}'
-                                    for name, amount in wanted)
+                'once') % ', '.join(amounts)
     for suffix, group in groups.items():
         if group.traits and not group.wanted:
             yield _('it asks for traits (trait%(suffix)s:…) without '

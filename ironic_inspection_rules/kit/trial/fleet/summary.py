@@ -20,8 +20,11 @@ CAPABILITY = 'capabilities'
 KINDS = (TRAIT, RESOURCE_CLASS, CAPABILITY)
 """Names that a machine has, and rules give and take."""
 
-_PATHS = {RESOURCE_CLASS: '/resource_class',
-          CAPABILITY: '/properties/capabilities'}
+_PATHS = {
+    RESOURCE_CLASS: '/resource_class',
+    CAPABILITY: '/properties/capabilities',
+}
+"""Where a node has the names of a kind; traits are beside the node."""
 
 Plain = Mapping[str, Any]
 
@@ -107,8 +110,8 @@ class Summary:
                 self._of(audited['uuid'])['audited'] += 1
         self._count_failure(entry)
         changes = entry.get('changes') or ()
-        for kind, difference in differences(
-                changes, node, self.compared).items():
+        by_kind = differences(changes, node, self.compared)
+        for kind, difference in by_kind.items():
             self.gained[kind].update(difference.gained)
             self.lost[kind].update(difference.lost)
         if loses_its_instance(entry, self.compared):
@@ -155,8 +158,10 @@ class Summary:
             differ = self.differ
         names = {}
         for kind in KINDS:
-            names[kind] = {'gained': _most_first(self.gained[kind]),
-                           'lost': _most_first(self.lost[kind])}
+            names[kind] = {
+                'gained': _most_first(self.gained[kind]),
+                'lost': _most_first(self.lost[kind]),
+            }
         return {
             'machines': self.machines,
             'tried': self.tried,
@@ -202,7 +207,8 @@ def loses_its_instance(entry: Plain, compared: bool) -> bool:
     if compared:
         if not entry.get('differs', True):
             return False
-        before = (entry.get('in_force') or {}).get('validates')
+        in_force = entry.get('in_force') or {}
+        before = in_force.get('validates')
     return entry.get('validates') is False and before is not False
 
 
@@ -241,30 +247,45 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
             before[kind] = _names(kind, node, path)
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
-        removed = change['op'] == 'remove'
-        if change['object'] == TRAIT:
+        if change['object'] == TRAIT and change['op'] != 'remove':
+            after[TRAIT].add(change['path'][1:])
+        elif change['object'] == TRAIT:
             name = change['path'][1:]
-            if removed:
-                after[TRAIT].discard(name)
-            else:
-                after[TRAIT].add(name)
-            if removed and compared:
+            after[TRAIT].discard(name)
+            if compared:
                 before[TRAIT].add(name)
         elif change['object'] == 'node':
             for kind, path in _PATHS.items():
-                # A change of /properties changes the capabilities too.
-                if not f'{path}/'.startswith(f'{change["path"]}/'):
+                inner = _path_within(change, path)
+                if inner is None:
                     continue
-                inner = path.removeprefix(change['path'])
                 if compared:
                     before[kind] = _names(kind, change.get('before'), inner)
-                if removed:
-                    after[kind] = set()
-                else:
-                    after[kind] = _names(kind, change['value'], inner)
-    return {kind: NameDifference(frozenset(before[kind]),
-                                 frozenset(after[kind]))
-            for kind in KINDS}
+                after[kind] = _names(kind, _new_value(change), inner)
+    by_kind = {}
+    for kind in KINDS:
+        by_kind[kind] = NameDifference(
+            frozenset(before[kind]), frozenset(after[kind]))
+    return by_kind
+
+
+def _new_value(change: Plain) -> Any:
+    """Return the value that a change sets, None if it removes one."""
+    if change['op'] == 'remove':
+        return None
+    return change['value']
+
+
+def _path_within(change: Plain, path: str) -> str | None:
+    """Return where a place of the node is in the value of a change.
+
+    A change of ``/properties`` changes the capabilities too.
+
+    :returns: a path in the value; None if the change is elsewhere.
+    """
+    if not f'{path}/'.startswith(f'{change["path"]}/'):
+        return None
+    return path.removeprefix(change['path'])
 
 
 def _names(kind: str, value: Any, path: str) -> set[str]:
@@ -276,7 +297,9 @@ def _names(kind: str, value: Any, path: str) -> set[str]:
     if value in (None, ''):
         return set()
     if kind == CAPABILITY:
-        return set(filter(None, map(str.strip, str(value).split(','))))
+        capabilities = {part.strip() for part in str(value).split(',')}
+        # Between two commas there may be none.
+        return capabilities - {''}
     return {str(value)}
 
 
@@ -312,9 +335,9 @@ class FleetGroups:
         if failed_by:
             # The texts of errors may differ where one rule fails them all.
             reason = json.dumps(failed_by)
+        outcome = _Alike(entry['result'], reason, tuple(sorted(changes)))
         self._entries.append(entry)
-        self._outcomes.append(
-            _Alike(entry['result'], reason, tuple(sorted(changes))))
+        self._outcomes.append(outcome)
 
     def as_list(self) -> list[dict[str, Any]]:
         """Return the groups as plain JSON data, the largest first.
