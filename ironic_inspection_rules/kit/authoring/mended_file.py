@@ -41,8 +41,10 @@ _ROUNDS = 10  # One mending may bring another to light.
 
 Change = mended_text.Change
 Wanted = list[tuple[file_rule.WrittenRule, Change]]
+"""Changes that may be made, each with its rule."""
 
 _UNIT = re.compile('_([kmgt]i?b|bytes)$')
+"""The end of a name that says what a number counts."""
 
 _MARK = '\ufeff'  # The mark that editors of Windows begin a file with.
 
@@ -89,12 +91,7 @@ def mend_text(path: str, text: str,
     mended: list[Mended] = []
     for _round in range(_ROUNDS):
         read = document.parse(path, text)
-        places = mended_text.FileText(text)
-        wanted = []
-        for rule in file_rule.rules(read):
-            for change in dict.fromkeys(changes(rule, ops)):
-                if places.has_room(rule.index, change):
-                    wanted.append((rule, change))
+        wanted = _wanted(text, read, ops)
         text, made = _make(text, read, wanted)
         if not made:
             break
@@ -102,6 +99,19 @@ def mend_text(path: str, text: str,
             line, _column = rule.place(change.pointer)
             mended.append(Mended(path, line, str(change)))
     return mark + text, mended
+
+
+def _wanted(text: str, read: document.Document,
+            ops: registry.Registry) -> Wanted:
+    """Return the changes that mend the rules of a file, where it has room."""
+    places = mended_text.FileText(text)
+    wanted = []
+    for rule in file_rule.rules(read):
+        # Two checks may ask for one change.
+        for change in dict.fromkeys(changes(rule, ops)):
+            if places.has_room(rule.index, change):
+                wanted.append((rule, change))
+    return wanted
 
 
 def _make(text: str, read: document.Document,
@@ -122,9 +132,11 @@ def _make(text: str, read: document.Document,
         return text, []
     half = len(wanted) // 2
     first, made = _make(text, read, wanted[:half])
+    # What the first half has changed, the second half finds changed.
     read = document.parse(read.path, first)
-    others = [(file_rule.WrittenRule(read, rule.index), change)
-              for rule, change in wanted[half:]]
+    others = []
+    for rule, change in wanted[half:]:
+        others.append((file_rule.WrittenRule(read, rule.index), change))
     second, also_made = _make(first, read, others)
     return second, made + also_made
 
@@ -133,13 +145,16 @@ def _make_all(text: str, read: document.Document,
               wanted: Wanted) -> str | None:
     """Return the text with all changes, None if it reads otherwise."""
     by_entry: dict[int, list[Change]] = {}
+    by_place = []
     for rule, change in wanted:
         by_entry.setdefault(rule.index, []).append(change)
+        by_place.append((rule.index, change))
     try:
-        expected = [mended_text.apply(entry, by_entry.get(index, ()))
-                    for index, entry in enumerate(read.entries)]
-        edited = mended_text.FileText(text).edited(
-            (rule.index, change) for rule, change in wanted)
+        expected = []
+        for index, entry in enumerate(read.entries):
+            of_entry = by_entry.get(index, ())
+            expected.append(mended_text.apply(entry, of_entry))
+        edited = mended_text.FileText(text).edited(by_place)
         entries = document.parse(read.path, edited).entries
     except (yaml.YAMLError, exceptions.InvalidDocument, LookupError,
             ValueError, TypeError, AttributeError):
@@ -183,8 +198,10 @@ def _keys(pointer: str, mapping: dict[str, typing.Any],
           known: Iterable[str]) -> Iterator[Change]:
     """Yield what mends the keys of a mapping that are not known."""
     free = set(known) - mapping.keys()
-    slips = {key: suggestion.slip(key, free) for key in mapping
-             if key not in known}
+    slips = {}
+    for key in mapping:
+        if key not in known:
+            slips[key] = suggestion.slip(key, free)
     meant = list(slips.values())
     for old, new in slips.items():
         # Two keys cannot both become the same one.
@@ -249,8 +266,8 @@ def _operation(pointer: str, operation: dict[str, typing.Any],
     if name not in known:
         yield from _choice(f'{pointer}/op', name, known)
     elif not isinstance(known[name].plugin, plugin.ConditionGroup):
-        yield from _arguments(f'{pointer}/args', operation.get('args'),
-                              known[name])
+        args = operation.get('args')
+        yield from _arguments(f'{pointer}/args', args, known[name])
 
 
 def _arguments(pointer: str, args: typing.Any,
@@ -348,7 +365,11 @@ def _rewrite(pointer: str, text: str, old: str,
 
 
 def _write(path: str, text: str) -> None:
-    """Replace a file at once; its mode and owner stay."""
+    """Replace a file at once; its mode and owner stay.
+
+    Whoever reads it finds the old text or the new one, also if this process
+    or its machine stops in between.
+    """
     status = os.stat(path)
     descriptor, name = tempfile.mkstemp(
         dir=os.path.dirname(path), prefix='.', suffix='.tmp')
@@ -359,6 +380,7 @@ def _write(path: str, text: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(name, status.st_mode & 0o7777)
+        # Only root may give a file to somebody else.
         with contextlib.suppress(PermissionError):
             os.chown(name, status.st_uid, status.st_gid)
         os.replace(name, path)

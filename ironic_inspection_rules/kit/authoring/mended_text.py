@@ -200,6 +200,7 @@ class FileText:
             return
         key = found.key
         node = found.node
+        # Each kind of change is made in the text otherwise than in the data.
         if isinstance(change, RenameKey):
             for name, _value in node.value:
                 if name.value == change.old:
@@ -225,8 +226,7 @@ class FileText:
             end = min(item.start_mark.index for item in node.value)
         return any(begin <= place < end for place in self._tags)
 
-    def _find(self, node: typing.Any, pointer: str
-              ) -> '_Place | None':
+    def _find(self, node: typing.Any, pointer: str) -> _Place | None:
         """Return the place of a pointer.
 
         :returns: None if the value is shared, or its key is there twice.
@@ -307,16 +307,18 @@ class FileText:
             dash = max(place for place in self._dashes if place < start)
             between = self._text[dash + 1:start]
             is_empty = start == item.end_mark.index
+            is_on_next_line = '\n' in between or '\r' in between
             is_block = (isinstance(item, yaml.CollectionNode)
                         and not item.flow_style)
-            if is_empty or '\n' in between or '\r' in between:
-                yield Edit(dash, dash + 1, _key(name, key))
+            new_key = _key(name, key)
+            if is_empty or is_on_next_line:
+                yield Edit(dash, dash + 1, new_key)
             elif is_block:
                 # It cannot stand behind a key in the same line.
                 indent = ' ' * (item.start_mark.column + shift)
-                yield Edit(dash, start, f'{_key(name, key)}{line_end}{indent}')
+                yield Edit(dash, start, f'{new_key}{line_end}{indent}')
             else:
-                yield Edit(dash, start, f'{_key(name, key)} ')
+                yield Edit(dash, start, f'{new_key} ')
 
     def _indent(self, node: yaml.SequenceNode) -> typing.Iterator[Edit]:
         """Indent the lines of a list, but those that are empty."""

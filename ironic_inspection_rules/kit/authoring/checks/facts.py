@@ -17,11 +17,22 @@ from ironic_inspection_rules.rule_file import file_rule
 
 Fact = plugin.Fact
 
-_FROM_THE_RIGHT = {'lt': 'gt', 'gt': 'lt', 'le': 'ge', 'ge': 'le',
-                   'eq': 'eq', 'ne': 'ne'}
+_FROM_THE_RIGHT = {
+    'lt': 'gt',
+    'gt': 'lt',
+    'le': 'ge',
+    'ge': 'le',
+    'eq': 'eq',
+    'ne': 'ne',
+}
+"""What holds of the right side and the left one."""
+
 _ORDERS: dict[str, comparison.ValueComparison] = {
-    'lt': comparison.Less(), 'le': comparison.LessOrEqual(),
-    'gt': comparison.Greater(), 'ge': comparison.GreaterOrEqual()}
+    'lt': comparison.Less(),
+    'le': comparison.LessOrEqual(),
+    'gt': comparison.Greater(),
+    'ge': comparison.GreaterOrEqual(),
+}
 _VERSION_ORDERS = {f'{plugin.VERSION}{name}': getattr(operator, name)
                    for name in _FROM_THE_RIGHT}
 
@@ -38,14 +49,16 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     for fact in effects.facts(condition):
         turned = from_the_right(fact.relation)
         if is_field(fact.value) and turned is not None:
+            # As in 8 < {cpu.count}: the field comes first.
             fact = fact._replace(field=fact.value, value=fact.field,
                                  relation=turned)
         if not is_field(fact.field) or interpolation.fields(fact.value):
             continue
-        if (isinstance(fact.value, list) or turned is not None
-                or fact.relation == plugin.IN_NET):
-            about_one_field.append(
-                fact._replace(field=field_name(fact.field)))
+        is_membership = isinstance(fact.value, list)
+        is_comparison = turned is not None
+        if is_membership or is_comparison or fact.relation == plugin.IN_NET:
+            name = field_name(fact.field)
+            about_one_field.append(fact._replace(field=name))
     return about_one_field
 
 
@@ -89,8 +102,10 @@ def contradict(some: Iterable[Fact], others: Iterable[Fact]) -> bool:
 
     Facts about different fields do not exclude each other.
     """
-    return any(one.field == other.field and exclude(one, other)
-               for one, other in itertools.product(some, others))
+    for one, other in itertools.product(some, others):
+        if one.field == other.field and exclude(one, other):
+            return True
+    return False
 
 
 def exclude(one: Fact, other: Fact) -> bool:
@@ -98,8 +113,8 @@ def exclude(one: Fact, other: Fact) -> bool:
     if is_version(one) or is_version(other):
         return _versions_exclude(one, other)
     if plugin.IN_NET in (one.relation, other.relation):
-        return one.relation == other.relation and _nets_apart(one.value,
-                                                              other.value)
+        are_both_nets = one.relation == other.relation
+        return are_both_nets and _nets_apart(one.value, other.value)
     for this, that in ((one, other), (other, one)):
         allowed = values(this)
         if allowed is not None:
@@ -133,8 +148,9 @@ def _bounds(one: Fact, other: Fact) -> tuple[Fact, Fact]:
 
 def _are_comparable(one: typing.Any, other: typing.Any) -> bool:
     """Return whether two values are both numbers, or both text."""
-    return (_is_number(one) and _is_number(other)
-            or _is_plain_text(one) and _is_plain_text(other))
+    if _is_number(one):
+        return _is_number(other)
+    return _is_plain_text(one) and _is_plain_text(other)
 
 
 def _nets_apart(one: typing.Any, other: typing.Any) -> bool:
@@ -199,8 +215,9 @@ def _may_be_version(value: typing.Any, fact: Fact) -> bool:
     if not isinstance(fact.value, str):
         return True
     holds = _VERSION_ORDERS[fact.relation]
-    return bool(holds(comparison.version_key(value),
-                      comparison.version_key(fact.value)))
+    here = comparison.version_key(value)
+    there = comparison.version_key(fact.value)
+    return bool(holds(here, there))
 
 
 def number(value: typing.Any) -> int | float | None:
@@ -231,7 +248,8 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
     if fact.relation == 'none-of':
         return all(may_be(value, Fact(fact.field, 'ne', listed))
                    for listed in fact.value)
-    here, there = number(value), number(fact.value)
+    here = number(value)
+    there = number(fact.value)
     are_numbers = here is not None and there is not None
     if fact.relation == 'eq':
         if are_numbers:
