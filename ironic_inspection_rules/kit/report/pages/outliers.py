@@ -44,7 +44,7 @@ class Crowd:
 def render(found: peers.Result) -> str:
     """Return the page."""
     made = shell.now()
-    return page.render(page.Page(
+    description = page.Page(
         title=f'Odd machines, {made}',
         headline=_headline(found),
         about=made,
@@ -54,7 +54,9 @@ def render(found: peers.Result) -> str:
             _groups_card(found),
             _findings_card(found.findings),
             _skipped_card(found.skipped),
-        )), _ASSETS)
+        ),
+    )
+    return page.render(description, _ASSETS)
 
 
 def _name(machine: str) -> str:
@@ -79,16 +81,31 @@ def _headline(found: peers.Result) -> str:
 
 def _tiles(found: peers.Result) -> page.Tiles:
     """Return the numbers of machines and of groups."""
+    odd = _machines(found) - found.normal
     few = sum(len(skipped.machines) for skipped in found.skipped)
     return page.Tiles((
-        page.Tile(found.normal, ('is like its peers',
-                                 'are like their peers'), 'good'),
-        page.Tile(_machines(found) - found.normal, ('is odd', 'are odd'),
-                  'bad', ('findings',)),
-        page.Tile(len(found.groups), ('group of peers', 'groups of peers'),
-                  '', ('groups',)),
-        page.Tile(few, ('has too few peers', 'have too few peers'), 'warn',
-                  ('few',)),
+        page.Tile(
+            found.normal,
+            words=('is like its peers', 'are like their peers'),
+            look='good',
+        ),
+        page.Tile(
+            odd,
+            words=('is odd', 'are odd'),
+            look='bad',
+            link=('findings',),
+        ),
+        page.Tile(
+            len(found.groups),
+            words=('group of peers', 'groups of peers'),
+            link=('groups',),
+        ),
+        page.Tile(
+            few,
+            words=('has too few peers', 'have too few peers'),
+            look='warn',
+            link=('few',),
+        ),
     ))
 
 
@@ -136,14 +153,17 @@ def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]
     of_machine: dict[str, list[str]] = {}
     for odd in findings:
         of_machine.setdefault(odd.machine, []).append(odd.text)
-    label: page.Part = group.label
-    tag = page.Tag(page.count(group.size, 'machine, alike',
-                              'machines, alike'), 'good')
     if findings:
-        label = page.Link(group.label, 'group', group.label)
+        label: page.Part = page.Link(group.label, 'group', group.label)
         tag = page.Tag(f'{len(of_machine):,} of {group.size:,} odd', 'bad')
-    odd_machines = [OddMachine(_name(machine), machine, '; '.join(texts))
-                    for machine, texts in of_machine.items()]
+    else:
+        label = group.label
+        text = page.count(group.size, 'machine, alike', 'machines, alike')
+        tag = page.Tag(text, 'good')
+    odd_machines = []
+    for machine, texts in of_machine.items():
+        odd_machines.append(
+            OddMachine(_name(machine), machine, '; '.join(texts)))
     parts: list[page.Part] = [Crowd(group.size, tuple(odd_machines))]
     if findings:
         parts.append(_beside(findings))
@@ -157,12 +177,12 @@ def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
     rows = []
     for odd in findings:
         of_peers = odd.peers
+        share = f'{of_peers.count:,} of {of_peers.of:,}'
         rows.append((
             page.Link(_name(odd.machine), 'machine', odd.machine),
             (f'{_part(odd)} ', page.Words(_has(odd), 'bad')),
             of_peers.value,
-            page.Meter(of_peers.count, of_peers.of,
-                       f'{of_peers.count:,} of {of_peers.of:,}'),
+            page.Meter(of_peers.count, of_peers.of, share),
         ))
     return page.Grid('Odd machines beside their peers',
                      ('Machine', 'Has', 'Its peers have', 'How many'),
@@ -182,6 +202,7 @@ def _kinds(group: peers.PeerGroup) -> page.Grid:
 
 
 def _part(odd: finding.Outlier) -> str:
+    """Return the part that is odd, in words."""
     if odd.slot:
         return f'{odd.kind} {odd.slot}'
     return odd.kind
@@ -219,9 +240,8 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
         # Machines that Ironic knows are not files.
         if odd.machine != _name(odd.machine):
             opened.append(page.Block('File', (page.Code(odd.machine),)))
-        rows.append(page.Row(
-            (_name(odd.machine), _part(odd), odd.text, round(odd.odd, 1)),
-            marks, tuple(opened)))
+        cells = (_name(odd.machine), _part(odd), odd.text, round(odd.odd, 1))
+        rows.append(page.Row(cells, marks, tuple(opened)))
     table = page.Table('findings', ('finding', 'findings'), _COLUMNS,
                        tuple(rows), choices)
     return page.Card('findings', 'Findings', 'Findings',

@@ -44,7 +44,7 @@ def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
 
     # What has become worse is what somebody has to look at: it comes first.
     groups.sort(key=is_no_worse)
-    return page.render(page.Page(
+    description = page.Page(
         title=f'{title}, {made}',
         headline=_headline(found),
         about=f'{title}, {made}',
@@ -53,7 +53,9 @@ def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
             _groups_card(runs, groups),
             _runs_card(runs, groups),
             _reasons_card(found['reasons']),
-        )))
+        ),
+    )
+    return page.render(description)
 
 
 class _Replayed:
@@ -117,8 +119,10 @@ def _only(names: Mapping[str, str | None], title: str, run: Plain,
           other: Plain) -> list[page.Block]:
     """Return a block with the rules that match only one of two runs."""
     others = other.get('matched', ())
-    rules = [names.get(uuid) or uuid for uuid in run.get('matched', ())
-             if uuid not in others]
+    rules = []
+    for uuid in run.get('matched', ()):
+        if uuid not in others:
+            rules.append(names.get(uuid) or uuid)
     if not rules:
         return []
     return [page.Block(title, (', '.join(rules),))]
@@ -126,8 +130,8 @@ def _only(names: Mapping[str, str | None], title: str, run: Plain,
 
 def _headline(found: Plain) -> str:
     """Return how many inspections would end otherwise, as a sentence."""
-    whole = sum(found[name] for name in (
-        'same', 'different', 'incomparable', 'error'))
+    outcomes = ('same', 'different', 'incomparable', 'error')
+    whole = sum(found[outcome] for outcome in outcomes)
     number = page.number(found['different'], 'None')
     inspections = page.count(whole, 'inspection', 'inspections')
     return f'{number} of {inspections} would have ended otherwise.'
@@ -139,16 +143,34 @@ def _tiles(found: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
     incomparable = 'cannot be compared'
     undecided = 'could not be decided'
     return page.Tiles((
-        page.Tile(found['same'], ('ends as it did', 'end as they did'),
-                  'good'),
-        page.Tile(found['different'], ('ends otherwise', 'end otherwise'),
-                  'warn', ('show', 'different')),
-        page.Tile(worse, ('no longer succeeds', 'no longer succeed'), 'bad',
-                  ('show', 'worse')),
-        page.Tile(found['incomparable'], (incomparable, incomparable), '',
-                  ('reasons',)),
-        page.Tile(found['error'], (undecided, undecided), 'bad',
-                  ('show', 'error')),
+        page.Tile(
+            found['same'],
+            words=('ends as it did', 'end as they did'),
+            look='good',
+        ),
+        page.Tile(
+            found['different'],
+            words=('ends otherwise', 'end otherwise'),
+            look='warn',
+            link=('show', 'different'),
+        ),
+        page.Tile(
+            worse,
+            words=('no longer succeeds', 'no longer succeed'),
+            look='bad',
+            link=('show', 'worse'),
+        ),
+        page.Tile(
+            found['incomparable'],
+            words=(incomparable, incomparable),
+            link=('reasons',),
+        ),
+        page.Tile(
+            found['error'],
+            words=(undecided, undecided),
+            look='bad',
+            link=('show', 'error'),
+        ),
     ))
 
 
@@ -169,9 +191,11 @@ def _groups_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
         if len(names) > _NAMES:
             text += ' …'
         words = page.count(len(group), 'inspection', 'inspections')
+        link = page.Link(words, 'difference', str(number))
         items.append(page.Item(
-            (page.Link(words, 'difference', str(number)), first.tag),
-            (page.Words(text), *first.opened)))
+            heading=(link, first.tag),
+            parts=(page.Words(text), *first.opened),
+        ))
     return page.Card(
         'differences', 'Differences', 'What ends otherwise',
         'Equal differences are one.', (page.Items(tuple(items)),))
@@ -190,9 +214,9 @@ def _runs_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
             number_of[place] = number
     rows = []
     for place, run in enumerate(runs):
-        rows.append(page.Row(
-            (run.name, run.when, run.tag),
-            (*run.marks, f'difference={number_of[place]}'), run.opened))
+        cells = (run.name, run.when, run.tag)
+        marks = (*run.marks, f'difference={number_of[place]}')
+        rows.append(page.Row(cells, marks, run.opened))
     table = page.Table('inspections', ('inspection', 'inspections'),
                        _COLUMNS, tuple(rows), choices)
     return page.Card(
@@ -204,7 +228,8 @@ def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
     """Return why inspections cannot be compared, with their numbers."""
     if not reasons:
         return None
-    lines = tuple(f'{number:,}: {reason}'
-                  for reason, number in reasons.items())
+    lines = []
+    for reason, number in reasons.items():
+        lines.append(f'{number:,}: {reason}')
     return page.Card('reasons', 'Not compared',
-                     'Why some cannot be compared', '', lines)
+                     'Why some cannot be compared', '', tuple(lines))
