@@ -59,10 +59,9 @@ def read_unserved(served: sa.ColumnElement[bool],
     request: typing.Any = models.Request
     node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
                     sa.column('conductor_group'))
-    ranges = []
-    for state in _OPEN_STATES:
-        ranges.append(sa.and_(request.state == state,
-                              request.due_at <= clock.now() - patience))
+    waits_too_long = request.due_at <= clock.now() - patience
+    ranges = [sa.and_(request.state == state, waits_too_long)
+              for state in _OPEN_STATES]
     # Only the oldest are joined with their nodes: there may be many.
     oldest = leases.limited([request.id, request.due_at], ranges,
                             [request.due_at], _LOOKED_AT)
@@ -84,6 +83,7 @@ def read_unserved(served: sa.ColumnElement[bool],
 
 
 def _is_held() -> sa.ColumnElement[bool]:
+    """Return the condition of requests that a worker is processing."""
     # A lease that has run out is nobody's. Few requests are not due yet: those
     # that workers hold, or have just put off.
     row: typing.Any = models.Request
@@ -93,7 +93,8 @@ def _is_held() -> sa.ColumnElement[bool]:
 
 def _first_due() -> list[typing.Any]:
     """Return columns: the time, and the first time due in every open state."""
-    # The first entry of each range; one minimum for all would read them all.
+    # The first entry of each range of the index. One minimum for all open
+    # states would read all of their entries.
     row: typing.Any = models.Request
     columns: list[typing.Any] = [clock.now()]
     for state in _OPEN_STATES:
@@ -121,12 +122,13 @@ def read() -> Backlog:
     """
     count = sa.select(sa.func.count())
     is_open = models.Request.state.in_(_OPEN_STATES)
+    # One statement, so that its numbers are those of one moment.
+    query = sa.select(
+        count.where(is_open).scalar_subquery(),
+        count.where(_is_held()).scalar_subquery(),
+        *_first_due())
     with transaction.reader() as session:
-        # One statement, so that its numbers are those of one moment.
-        count_open, count_held, *first_due = session.execute(sa.select(
-            count.where(is_open).scalar_subquery(),
-            count.where(_is_held()).scalar_subquery(),
-            *_first_due())).one()
+        count_open, count_held, *first_due = session.execute(query).one()
     return Backlog(waiting=count_open - count_held, processing=count_held,
                    delay=_delay(*first_due))
 
@@ -140,9 +142,9 @@ def read_neglected(patience: float) -> Backlog | None:
     """
     # Requests are counted only when something is wrong: counting takes
     # longer than this question, and workers mostly keep up.
+    query = sa.select(sa.exists().where(_is_held()), *_first_due())
     with transaction.reader() as session:
-        is_any_held, *first_due = session.execute(sa.select(
-            sa.exists().where(_is_held()), *_first_due())).one()
+        is_any_held, *first_due = session.execute(query).one()
     if is_any_held or _delay(*first_due) <= patience:
         return None
     return read()

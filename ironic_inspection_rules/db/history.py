@@ -42,8 +42,9 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
     :param ended: when parts that are gone were last found, by ``kind`` and
         identity with a space between.
     """
-    present = connection.execute(
-        sa.select(_KEPT.c.id).where(_KEPT.c.uuid == values['uuid'])).first()
+    with_this_uuid = sa.select(_KEPT.c.id).where(
+        _KEPT.c.uuid == values['uuid'])
+    present = connection.execute(with_this_uuid).first()
     if present is not None:
         return
     connection.execute(sa.insert(_KEPT), [values])
@@ -56,18 +57,17 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
 def _end_stays(connection: sa.Connection, node_uuid: str,
                ended: Mapping[str, datetime.datetime]) -> None:
     """Note when parts of a node were last found, see :func:`record`."""
-    stays = connection.execute(
-        sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
-        .where(_STAYS.c.node_uuid == node_uuid,
-               _STAYS.c.ended_at.is_(None))).all()
-    for stay in stays:
+    query = sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
+    query = query.where(_STAYS.c.node_uuid == node_uuid,
+                        _STAYS.c.ended_at.is_(None))
+    for stay in connection.execute(query).all():
         ended_at = ended.get(f'{stay.kind} {stay.identity}')
-        if ended_at is not None:
-            # By primary key, which locks no gap of an index: transactions of
-            # other nodes insert there.
-            connection.execute(
-                sa.update(_STAYS).where(_STAYS.c.id == stay.id)
-                .values(ended_at=ended_at))
+        if ended_at is None:
+            continue
+        # By primary key, which locks no gap of an index: transactions of
+        # other nodes insert there.
+        of_stay = sa.update(_STAYS).where(_STAYS.c.id == stay.id)
+        connection.execute(of_stay.values(ended_at=ended_at))
 
 
 def list_inventories(node_uuid: str, limit: int | None = None,
@@ -116,9 +116,9 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
     :raises: KeptInventoryNotFound if the node has no such inspection.
     """
     row: Any = models.KeptInventory
-    inventories = transaction.read(
-        sa.select(row).options(orm.undefer(row.patch))
-        .where(row.uuid == uuid, row.node_uuid == node_uuid))
+    query = sa.select(row).options(orm.undefer(row.patch))
+    query = query.where(row.uuid == uuid, row.node_uuid == node_uuid)
+    inventories = transaction.read(query)
     if not inventories:
         raise exceptions.KeptInventoryNotFound(uuid)
     return inventories[0]
@@ -126,11 +126,9 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
 
 def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
     """Read where a part has been, newest first."""
-    return transaction.read_rows(
-        sa.select(*_STAYS.c)
-        .where(_STAYS.c.identity == identity)
-        .order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
-        .limit(limit))
+    query = sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
+    query = query.order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
+    return transaction.read_rows(query.limit(limit))
 
 
 def destroy(node_uuids: Collection[str]) -> None:
@@ -168,8 +166,12 @@ def expire(before: datetime.datetime) -> int:
 
 
 def _remove_some(table: Any, *conditions: sa.ColumnElement[bool]) -> int:
+    """Remove the oldest rows that meet conditions.
+
+    :returns: how many were removed, at most :data:`_CHUNK`.
+    """
     # Read without locks, then lock and check again: what somebody else holds
     # is passed over.
-    ids = transaction.read(sa.select(table.id).where(*conditions)
-                           .order_by(table.id).limit(_CHUNK))
+    query = sa.select(table.id).where(*conditions)
+    ids = transaction.read(query.order_by(table.id).limit(_CHUNK))
     return removal.remove_unlocked(table, ids, *conditions)

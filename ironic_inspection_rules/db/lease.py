@@ -54,7 +54,8 @@ class _Candidate(typing.NamedTuple):
 
 def read_clock() -> float:
     """Read the clock by which requests are due."""
-    return float(transaction.read(sa.select(clock.now()))[0])
+    [now] = transaction.read(sa.select(clock.now()))
+    return float(now)
 
 
 class Search:
@@ -120,6 +121,7 @@ class Search:
             # A candidate may seem to be due later than now, see _deliverable.
             if candidates:
                 first = candidates[0]
+                # A Decimal in MySQL, unlike a column of type Double.
                 until = min(first.due_at, float(first.looked_at))
             else:
                 until = read_clock()
@@ -191,9 +193,10 @@ def _due_requests(lease: float, states: Collection[str],
     row: typing.Any = models.Request
     beyond = []
     if after is not None:
-        beyond.append(sa.or_(
-            row.due_at > after.due_at,
-            sa.and_(row.due_at == after.due_at, row.id > after.id)))
+        is_later = row.due_at > after.due_at
+        # Several may be due at the same time.
+        is_next = sa.and_(row.due_at == after.due_at, row.id > after.id)
+        beyond.append(sa.or_(is_later, is_next))
     if since:
         beyond.append(row.due_at > since)
     ranges = []
@@ -202,9 +205,9 @@ def _due_requests(lease: float, states: Collection[str],
             ranges.append(sa.and_(
                 row.state == state, is_deliverable, db_request.OPEN,
                 *conditions, *beyond))
-    query = limited(
-        [row.id, row.token, row.due_at, clock.now().label('looked_at')],
-        ranges, [row.due_at, row.id], _CANDIDATES)
+    looked_at = clock.now().label('looked_at')
+    columns = [row.id, row.token, row.due_at, looked_at]
+    query = limited(columns, ranges, [row.due_at, row.id], _CANDIDATES)
     rows = transaction.read_rows(query.order_by('due_at', 'id'))
     return [_Candidate(**values) for values in rows]
 
@@ -221,9 +224,9 @@ def limited(columns: list[typing.Any], branches: list[sa.ColumnElement[bool]],
     # these in a subquery only.
     queries = []
     for branch in branches:
-        first_rows = (sa.select(*columns).where(branch).order_by(*order)
-                      .limit(limit).subquery())
-        queries.append(sa.select(first_rows))
+        first_rows = sa.select(*columns).where(branch)
+        first_rows = first_rows.order_by(*order).limit(limit)
+        queries.append(sa.select(first_rows.subquery()))
     return sa.union_all(*queries).limit(limit)
 
 
@@ -243,22 +246,28 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
         claimed or changed since it was read.
     """
     row = models.Request
+    data = models.InspectionData
+    query = sa.select(row, data).options(orm.undefer(row.checkpoints))
+    query = query.outerjoin(data, data.id == row.unprocessed_id)
+    query = query.where(row.id == candidate.id)
     with transaction.writer() as session:
+        # Another worker that claimed it since has changed the token.
         if not lock(session, candidate.id, row.token == candidate.token,
                     db_request.OPEN, sa.or_(*_deliverable(lease))):
             return None
-        session.execute(
-            sa.update(row).where(row.id == candidate.id)
-            .values(worker=worker, token=candidate.token + 1,
-                    due_at=clock.now() + lease)
-            .execution_options(synchronize_session=False))
-        request, data = session.execute(
-            sa.select(row, models.InspectionData)
-            .options(orm.undefer(row.checkpoints))
-            .outerjoin(models.InspectionData,
-                       models.InspectionData.id == row.unprocessed_id)
-            .where(row.id == candidate.id)).one()
-        return request, data
+        _change(session, candidate.id, worker=worker,
+                token=candidate.token + 1, due_at=clock.now() + lease)
+        request, its_data = session.execute(query).one()
+        return request, its_data
+
+
+def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:
+    """Change columns of a request that is locked."""
+    row = models.Request
+    # No object of the session has the row: there is nothing to synchronize.
+    session.execute(
+        sa.update(row).where(row.id == id_).values(**values)
+        .execution_options(synchronize_session=False))
 
 
 def lock(session: orm.Session, id_: int,
@@ -268,11 +277,10 @@ def lock(session: orm.Session, id_: int,
     :param conditions: conditions that the request must still meet.
     :returns: whether the request is locked by this transaction now.
     """
-    row = session.execute(
-        sa.select(models.Request.id)
-        .where(models.Request.id == id_, *conditions)
-        .with_for_update(skip_locked=True)).first()
-    return row is not None
+    query = sa.select(models.Request.id)
+    query = query.where(models.Request.id == id_, *conditions)
+    query = query.with_for_update(skip_locked=True)
+    return session.execute(query).first() is not None
 
 
 @transaction.retried
@@ -290,22 +298,20 @@ def prolong_requests(held: Iterable[tuple[str, int]],
     """
     row = models.Request
     key = sa.tuple_(row.uuid, row.token)
+    query = sa.select(row.id, row.uuid, row.token)
+    query = query.where(db_request.OPEN, key.in_(list(held)))
+    last_deliveries: dict[int, tuple[str, int]] = {}
     with transaction.writer() as session:
-        rows: typing.Any = session.execute(
-            sa.select(row.id, row.uuid, row.token)
-            .where(db_request.OPEN, key.in_(list(held))))
-        last_deliveries: dict[int, tuple[str, int]] = {
-            id_: (uuid, token) for id_, uuid, token in rows}
+        rows: typing.Any = session.execute(query)
+        for id_, uuid, token in rows:
+            last_deliveries[id_] = (uuid, token)
     for id_, (uuid, token) in last_deliveries.items():
         with transaction.writer() as session:
             # SQLite reuses the id of a row that is gone: compare the UUID.
             is_locked = lock(session, id_, row.uuid == uuid,
                              row.token == token, db_request.OPEN)
             if is_locked:
-                session.execute(
-                    sa.update(row).where(row.id == id_)
-                    .values(due_at=clock.now() + lease)
-                    .execution_options(synchronize_session=False))
+                _change(session, id_, due_at=clock.now() + lease)
     return set(last_deliveries.values())
 
 
@@ -358,6 +364,11 @@ def _take_lapsed(lease: float, states: Iterable[str],
 @transaction.retried
 def _take(id_: int, values: Mapping[str, typing.Any],
           *conditions: sa.ColumnElement[bool]) -> models.Request | None:
+    """Give a request a new token, and other values.
+
+    :returns: the request as it was, but for the token; None if it is locked,
+        or does not meet the conditions any more.
+    """
     row = models.Request
     with transaction.writer() as session:
         if not lock(session, id_, *conditions):
@@ -365,9 +376,7 @@ def _take(id_: int, values: Mapping[str, typing.Any],
         request: typing.Any = session.get_one(row, id_)
         # Apart from the session, which would store the token once more.
         session.expunge(request)
-        session.execute(sa.update(row).where(row.id == id_)
-                        .values(token=row.token + 1, **values)
-                        .execution_options(synchronize_session=False))
+        _change(session, id_, token=row.token + 1, **values)
         request.token += 1
         return request
 
@@ -382,15 +391,16 @@ def list_held_requests(node_uuid: str) -> list[models.Request]:
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))
     is_done_and_leased = sa.and_(row.open_node_uuid.is_(None),
                                  row.due_at > clock.now())
-    return transaction.read(
-        sa.select(row).where(row.node_uuid == node_uuid,
-                             sa.or_(is_open_and_held, is_done_and_leased)))
+    query = sa.select(row).where(
+        row.node_uuid == node_uuid,
+        sa.or_(is_open_and_held, is_done_and_leased))
+    return transaction.read(query)
 
 
 def list_workers() -> list[str]:
     """Read the names of the workers that hold a lease."""
     row = models.Request
-    return transaction.read(
-        sa.select(row.worker).distinct()
-        .where(db_request.OPEN, row.worker.is_not(None),
-               row.due_at > clock.now()))
+    query = sa.select(row.worker).distinct()
+    query = query.where(db_request.OPEN, row.worker.is_not(None),
+                        row.due_at > clock.now())
+    return transaction.read(query)

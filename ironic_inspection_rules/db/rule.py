@@ -212,28 +212,27 @@ def get_rules_of_revision(revision: int) -> tuple[
     has_begun = columns.first_revision <= revision
     has_not_ended = sa.or_(version.end_revision.is_(None),
                            columns.end_revision > revision)
+    # The last change up to it: numbers between two changes are its own.
+    last_change = sa.select(models.Revision)
+    last_change = last_change.where(
+        models.Revision.__table__.c.revision <= revision)
+    last_change = last_change.order_by(models.Revision.revision.desc())
+    in_force = sa.select(version).where(has_begun, has_not_ended)
+    in_force = in_force.order_by(version.position, version.id)
     with transaction.reader() as session:
-        row: Any = session.execute(
-            sa.select(models.Revision)
-            .where(models.Revision.__table__.c.revision <= revision)
-            .order_by(models.Revision.revision.desc()).limit(1)
-        ).scalar_one_or_none()
+        row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _('There is no revision %s of the rule set, or it is not kept '
                   'any more.') % revision)
-        versions = session.execute(
-            sa.select(version).where(has_begun, has_not_ended)
-            .order_by(version.position, version.id))
-        return row, list(versions.scalars())
+        return row, list(session.execute(in_force).scalars())
 
 
 def closed_rules() -> set[str]:
     """Return the UUIDs of rules that are sensitive in any revision kept."""
-    uuids = transaction.read(
-        sa.select(models.RuleVersion.uuid).distinct()
-        .where(models.RuleVersion.sensitive.is_(True)))
-    return set(uuids)
+    query = sa.select(models.RuleVersion.uuid).distinct()
+    query = query.where(models.RuleVersion.sensitive.is_(True))
+    return set(transaction.read(query))
 
 
 def open_rules() -> set[str]:
@@ -241,8 +240,8 @@ def open_rules() -> set[str]:
 
     A rule of which no revision is kept is not among them.
     """
-    rows = transaction.read_rows(sa.select(
-        models.RuleVersion.uuid, models.RuleVersion.sensitive).distinct())
+    query = sa.select(models.RuleVersion.uuid, models.RuleVersion.sensitive)
+    rows = transaction.read_rows(query.distinct())
     # A rule that was sensitive in some revisions only has two rows.
     uuids = {row['uuid'] for row in rows}
     secret = {row['uuid'] for row in rows if row['sensitive']}
@@ -265,9 +264,8 @@ def describe_revision(row: models.Revision) -> dict[str, Any]:
 
 
 def _get(session: orm.Session, uuid: str) -> models.Rule:
-    rule = session.execute(
-        sa.select(models.Rule).where(models.Rule.uuid == uuid)
-    ).scalar_one_or_none()
+    query = sa.select(models.Rule).where(models.Rule.uuid == uuid)
+    rule = session.execute(query).scalar_one_or_none()
     if rule is None:
         raise exceptions.RuleNotFound(uuid)
     return rule

@@ -104,9 +104,10 @@ def get_run(node_uuid: str, uuid: str) -> models.Run:
 
     :raises: NotFound if the node has no such run.
     """
-    runs = transaction.read(
-        sa.select(models.Run).options(*_WHOLE)
-        .where(models.Run.uuid == uuid, models.Run.node_uuid == node_uuid))
+    query = sa.select(models.Run).options(*_WHOLE)
+    query = query.where(models.Run.uuid == uuid,
+                        models.Run.node_uuid == node_uuid)
+    runs = transaction.read(query)
     if not runs:
         raise exceptions.NotFound(
             _('Inspection run %s could not be found.') % uuid)
@@ -128,13 +129,14 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     :returns: rows with ``node_uuid``, ``uuid`` and ``created_at`` of the run,
         ``inventory`` and ``plugin_data``.
     """
-    with transaction.reader() as session:
-        rows = session.execute(
-            sa.select(_RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
+    query = sa.select(_RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
                       _RUNS.c.content)
-            .where(are_last(node_uuids), _RUNS.c.content.is_not(None))).all()
-        documents = content.get(session.connection(),
-                                [row.content for row in rows])
+    query = query.where(are_last(node_uuids), _RUNS.c.content.is_not(None))
+    # In one transaction: what a run names may be removed with the run.
+    with transaction.reader() as session:
+        rows = session.execute(query).all()
+        digests = [row.content for row in rows]
+        documents = content.get(session.connection(), digests)
     failed = []
     for row in rows:
         if row.content in documents:
@@ -149,10 +151,10 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
 
 def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
     """Return the condition that selects the last run of each node."""
-    return _RUNS.c.id.in_(
-        sa.select(sa.func.max(_RUNS.c.id))
-        .where(_RUNS.c.node_uuid.in_(node_uuids))
-        .group_by(_RUNS.c.node_uuid))
+    last_of_each = sa.select(sa.func.max(_RUNS.c.id))
+    last_of_each = last_of_each.where(_RUNS.c.node_uuid.in_(node_uuids))
+    last_of_each = last_of_each.group_by(_RUNS.c.node_uuid)
+    return _RUNS.c.id.in_(last_of_each)
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

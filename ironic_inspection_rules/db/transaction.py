@@ -15,6 +15,8 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite
 
+# oslo.db keeps the transaction of a thread in it: one that is opened inside of
+# another one is part of that, and they commit together.
 _CONTEXT = threading.local()
 
 
@@ -46,6 +48,8 @@ def writer_without_gaps() -> Iterator[orm.Session]:
 
 def plain_writer() -> contextlib.AbstractContextManager[sa.Connection]:
     """Open a transaction without a session, which takes less time.
+
+    It is never a part of another one.
 
     The engine opens it: oslo.db does not give a connection back to the pool
     when its transaction cannot begin.
