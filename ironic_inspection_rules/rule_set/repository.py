@@ -67,8 +67,10 @@ class Snapshot(typing.NamedTuple):
 
     def reads_previous(self, phases: typing.Iterable[str]) -> bool:
         """Return whether a rule of these phases reads the data before."""
-        return any(plan.reads_previous for phase in phases
-                   for plan in self.plans(phase))
+        for phase in phases:
+            if any(plan.reads_previous for plan in self.plans(phase)):
+                return True
+        return False
 
 
 class Repository:
@@ -102,11 +104,15 @@ class Repository:
         self._mask_secrets = mask_secrets
         self._lock = threading.Lock()
         self.snapshot = Snapshot()
-        self.options = json.dumps({
-            'built_in': [{**rule.to_mapping(), 'built_in': True}
-                         for rule in self.built_in],
+        built_in_mappings = []
+        for rule in self.built_in:
+            built_in_mappings.append({**rule.to_mapping(), 'built_in': True})
+        options = {
+            'built_in': built_in_mappings,
             'default_scope': self._default_scope,
-            'mask_secrets': mask_secrets}, sort_keys=True)
+            'mask_secrets': mask_secrets,
+        }
+        self.options = json.dumps(options, sort_keys=True)
 
     def with_options(self, options: str) -> 'Repository':
         """Return the stored rules among other options.
@@ -114,11 +120,17 @@ class Repository:
         :param options: the :attr:`options` of a repository.
         """
         read = json.loads(options)
+        built_in = map(model.Rule.from_mapping, read['built_in'])
         return Repository(
-            self.ops, tuple(map(model.Rule.from_mapping, read['built_in'])),
-            self._read_revision, self._read_rules,
-            read['default_scope'], read['mask_secrets'],
-            self.built_in_tables, self._source)
+            self.ops,
+            tuple(built_in),
+            self._read_revision,
+            self._read_rules,
+            read['default_scope'],
+            read['mask_secrets'],
+            self.built_in_tables,
+            self._source,
+        )
 
     def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.
@@ -131,7 +143,12 @@ class Repository:
             be compiled, such as after its plugin was removed; the rules of
             before stay.
         """
+        # Before the lock: mostly nothing has changed, and no inspection waits
+        # for the query of another one.
         revision = self._read_revision(context)
+        # Only one thread reads and compiles; the others wait, and find its
+        # snapshot. One that has read an earlier revision reads once more, and
+        # ends with the newest as well.
         with self._lock:
             while revision != self.snapshot.revision:
                 try:
@@ -203,19 +220,21 @@ class Repository:
             phase: [] for phase in model.PHASES}
         wrong = []
         for rule in order(rules):
-            if rule.mode != model.OFF:
-                if rule.phase == model.EARLY:
-                    _warn_of_fields(rule)
-                try:
-                    plans[rule.phase].append(self._compile(rule, tables))
-                except exceptions.InvalidRule as exc:
-                    LOG.error('%s; where it is in force, no rule runs until '
-                              'it is mended, deleted or its mode is "off"',
-                              exc)
-                    wrong.append(exc)
+            if rule.mode == model.OFF:
+                continue
+            if rule.phase == model.EARLY:
+                _warn_of_fields(rule)
+            try:
+                plan = self._compile(rule, tables)
+            except exceptions.InvalidRule as exc:
+                LOG.error('%s; where it is in force, no rule runs until '
+                          'it is mended, deleted or its mode is "off"', exc)
+                wrong.append(exc)
+            else:
+                plans[rule.phase].append(plan)
         if wrong:
             raise wrong[0]
-        return {phase: tuple(each) for phase, each in plans.items()}
+        return {phase: tuple(compiled) for phase, compiled in plans.items()}
 
     def _compile(self, rule: model.Rule,
                  tables: table.Tables) -> compiler.CompiledRule:

@@ -15,8 +15,10 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
 
 LOG = log.getLogger(__name__)
 
@@ -41,9 +43,13 @@ class RuleCounter:
         self._write = write
         self._period = period
         self._rows: dict[str, Row] = {}
-        self._lock = threading.Lock()
-        self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
+        # For the rows and the timer. Not held while they are written, as a
+        # slow database must not keep inspections waiting.
+        self._lock = threading.Lock()
+        # One writes at a time: the flush at the end of a process waits for
+        # that of the timer, and writes what this one has given back.
+        self._writing = threading.Lock()
 
     def count(self, outcome: runner.PhaseOutcome, node_uuid: str | None,
               error: Exception | None = None) -> None:
@@ -52,13 +58,11 @@ class RuleCounter:
         :param node_uuid: of the machine, None before it is known.
         """
         now = timeutils.utcnow().isoformat()
-        enforced = {rule_trace.rule.uuid: rule_trace.rule
-                    for rule_trace in outcome.traces if rule_trace.matched}
-        audited = {rule_trace.rule.uuid: rule_trace.rule
-                   for rule_trace in outcome.audited if rule_trace.matched}
+        enforced = _matched_rules(outcome.traces)
+        audited = _matched_rules(outcome.audited)
+        matched = {**audited, **enforced}
         would_fail = {rule_trace.rule.uuid: rule_trace.rule
                       for rule_trace in outcome.audited if rule_trace.error}
-        matched = {**audited, **enforced}
         with self._lock:
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
@@ -77,11 +81,11 @@ class RuleCounter:
                     row['label'] = disclosure.label(would_fail[uuid])
                     row['failed'] += 1
                     row['would_fail'] += 1
-            if isinstance(error, exceptions.RuleError) and (
-                    error.rule_uuid in self._rows):
-                row = self._rows[error.rule_uuid]
-                row['failed'] += 1
-                row['label'] = error.rule
+            if isinstance(error, exceptions.RuleError):
+                failed = self._rows.get(error.rule_uuid)
+                if failed is not None:
+                    failed['failed'] += 1
+                    failed['label'] = error.rule
             self._plan_to_write()
 
     def flush(self) -> None:
@@ -107,6 +111,7 @@ class RuleCounter:
                 self._take_back(rows)
 
     def _take_back(self, rows: dict[str, Row]) -> None:
+        """Add what was counted meanwhile to rows that were not written."""
         with self._lock:
             for uuid, later in self._rows.items():
                 row = rows.setdefault(uuid, _empty(uuid, later['since']))
@@ -120,16 +125,38 @@ class RuleCounter:
             self._plan_to_write()
 
     def _plan_to_write(self) -> None:
+        """Start the timer, unless it runs; the lock is held."""
         if self._rows and self._timer is None:
             self._timer = threading.Timer(self._period, self.flush)
             self._timer.daemon = True
             self._timer.start()
 
 
+def _matched_rules(traces: collections.abc.Iterable[trace.RuleTrace]
+                   ) -> dict[str, model.Rule]:
+    """Return the rules that matched, by their UUIDs."""
+    rules = {}
+    for rule_trace in traces:
+        if rule_trace.matched:
+            rules[rule_trace.rule.uuid] = rule_trace.rule
+    return rules
+
+
 _SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')
 
 
 def _empty(uuid: str, since: str) -> Row:
-    return {'rule_uuid': uuid, 'label': uuid, 'since': since, 'runs': 0,
-            'matched': 0, 'failed': 0, 'audited': 0, 'would_fail': 0,
-            'seconds': 0.0, 'last_matched_at': None, 'last_matched_node': None}
+    """Return the row of a rule of which nothing is counted yet."""
+    return {
+        'rule_uuid': uuid,
+        'label': uuid,
+        'since': since,
+        'runs': 0,
+        'matched': 0,
+        'failed': 0,
+        'audited': 0,
+        'would_fail': 0,
+        'seconds': 0.0,
+        'last_matched_at': None,
+        'last_matched_node': None,
+    }

@@ -34,7 +34,11 @@ class _MaskedRoots(budget.View):
 class Views:
     """Both views of the data; changes are made to both.
 
-    ``open`` and ``masked`` are the data by root name.
+    ``open`` and ``masked`` are the data by root name. A container without a
+    secret in it is one object in both of them. Each view has a
+    :class:`.views.Tree` of its own, which copies what it does not own before
+    it changes it: so nothing that is changed in one of them shows in the other
+    by itself. Whoever shares a value releases it from both trees first.
 
     :param roots: the data by root name; the values in it are never changed.
     :param make_once: see :meth:`.views.Facts.made_once`.
