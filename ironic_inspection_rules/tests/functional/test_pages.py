@@ -193,7 +193,7 @@ class PagesTestCase(files.FilesTestCase):
                 const table = document.querySelector('#machines table');
                 return [table.querySelector('th'), table].map(
                   (node) => node.getBoundingClientRect().width)""")
-            self.assertGreater(name, .35 * table)
+            self.assertGreater(name, .35 * table, repr(page))
 
     def test_hostile_text_stays_text(self):
         for name, page in self.pages().items():

@@ -225,7 +225,7 @@ class TwoHostsTestCase(pxe.TestCase):
         for leave in (self.leader.kill, self.other.stop):
             leave()
             self.wait_for(lambda: self.other.passes)
-            self.assertTrue(self.machine.gets_lease(INSPECTED))
+            self.assertTrue(self.machine.gets_lease(INSPECTED), repr(leave))
             self.leader.start()
             self.leader, self.other = self.other, self.leader
         self.assertEqual({0, 1}, self.observer.seen)

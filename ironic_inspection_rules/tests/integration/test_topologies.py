@@ -60,7 +60,7 @@ class TopologyTestCase(base.IntegrationTestCase):
         alone = client.call('POST', url, {'node': node, **asked})
         for nodes in ({}, [node]):
             told = client.call('POST', url, {'nodes': nodes, **asked})
-            self.assertIsNone(told['next'])
+            self.assertIsNone(told['next'], repr(nodes))
             self.assertEqual(
                 [(node, None, alone['changes'])],
                 [(entry['uuid'], entry['error'], entry['changes'])

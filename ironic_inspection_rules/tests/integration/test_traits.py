@@ -152,6 +152,7 @@ class TraitsTestCase(base.TestCase):
         self.provide(node)
         for traits in (None, []):
             self.ask_for(node, traits)
-            self.assertTrue(self.deploy_validation(node)['result'])
+            self.assertTrue(self.deploy_validation(node)['result'],
+                            repr(traits))
         self.assertIsNone(self.deploy(node))
         self.client.wait_for_state(node, 'active')

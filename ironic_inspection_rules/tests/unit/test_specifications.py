@@ -163,6 +163,6 @@ class ClientTestCase(base.TestCase):
 
     def test_functions_that_the_sdk_lacks(self):
         for name in ('inspection_rules', 'delete_all_inspection_rules'):
-            self.assertTrue(callable(getattr(client, name)))
+            self.assertTrue(callable(getattr(client, name)), repr(name))
         self.assertFalse(hasattr(_proxy.Proxy,
                                  'delete_all_inspection_rules'))

@@ -117,7 +117,8 @@ class PageTestCase(test_fleet.FleetTestCase):
         self.assertEqual(['n3', 'n2', 'n4', 'n1', 'n5'], list(entries))
         for name, other in (('n3', 'n2'), ('n4', 'n1')):
             taken = ironic_exception.DuplicateName(name=other)
-            self.assertTrue(entries.pop(name).endswith(f': {taken}'))
+            self.assertTrue(entries.pop(name).endswith(f': {taken}'),
+                            (name, other))
         self.assertEqual({None}, set(entries.values()))
         self.assertEqual([0, 0, 0, 1, 1], [
             len(entry['changes']) for entry in page['nodes']])

@@ -57,7 +57,8 @@ class MicroversionTestCase(base.TestCase):
             self.assertEqual(404, before.status_int, path)
             # The node has no inventory, which is another error.
             self.assertNotEqual(before.text,
-                                self.answer(method, path, '1.81').text)
+                                self.answer(method, path, '1.81').text,
+                                (method, path))
 
     def test_requests_of_the_queue_are_in_every_version(self):
         self.assertEqual(200, self.status('GET', 'inspection_requests', '1.1'))

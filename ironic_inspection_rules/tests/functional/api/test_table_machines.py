@@ -109,7 +109,7 @@ class StateTestCase(Base):
         everything = self.states()
         for state in ('missing', 'unexpected', 'wrong', 'twice', 'right'):
             wanted = [found for found in everything if found[2] == state]
-            self.assertTrue(wanted)
+            self.assertTrue(wanted, repr(state))
             self.assertEqual(wanted, self.states(f'?state={state}'))
         self.machines('?state=wrnog', status=400)
 
@@ -127,7 +127,7 @@ class StateTestCase(Base):
             page = f'?limit=2&{query}'
             while page:
                 answer = self.machines(page)
-                self.assertLessEqual(len(answer['machines']), 2)
+                self.assertLessEqual(len(answer['machines']), 2, repr(query))
                 read += [(found['key'], found['node'], found['state'])
                          for found in answer['machines']]
                 following = answer.get('next')

@@ -203,5 +203,5 @@ class EtcdLockTestCase(base.TestCase):
             self.service.client.get.return_value = found
             with coordinator.LeasedLock('etcd3+http://etcd:2379', 'member',
                                         'lock', 3) as lock:
-                self.assertTrue(lock.hold())
+                self.assertTrue(lock.hold(), repr(found))
                 self.assertRaises(coordinator.LockLost, lock.hold)

@@ -304,7 +304,7 @@ class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
         self.start(other)
         for member in (first, other):
             self.let_win(member)
-            self.assertTrue(member.gained.wait(PATIENCE))
+            self.assertTrue(member.gained.wait(PATIENCE), repr(member))
 
     def test_a_coordinator_is_tried_again_until_it_is_back(self) -> None:
         self.directory.write_text('in the way')

@@ -282,7 +282,8 @@ class RulesMixin:
                                 rule_set.ChangeOrigin(keep_revisions=keep))
             found, rules = db_rule.get_rules_of_revision(0)
             self.assertEqual((0, []), (found.revision, rules))
-            self.assertIsNone(db_rule.describe_revision(found)['created_at'])
+            self.assertIsNone(db_rule.describe_revision(found)['created_at'],
+                              repr(keep))
 
     def test_old_revisions_go(self):
         origin = rule_set.ChangeOrigin(keep_revisions=3)

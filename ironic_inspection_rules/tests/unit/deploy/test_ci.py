@@ -80,7 +80,7 @@ class PipelineTestCase(CheckoutTestCase):
             told = subprocess.run(
                 ['/bin/bash', '-ec', text], capture_output=True, text=True,
                 env={'PATH': '/nowhere'})
-            self.assertNotEqual(0, told.returncode)
+            self.assertNotEqual(0, told.returncode, (text, name))
             self.assertIn(f'{name}: ', told.stderr)
             self.assertNotIn('not found', told.stderr)
 
@@ -134,7 +134,7 @@ class PipelineTestCase(CheckoutTestCase):
         for auth in (cloud.config['auth'], {
                 name.removeprefix('OS_').lower(): value
                 for name, value in secret['secret']['data'].items()}):
-            self.assertLessEqual(auth.keys(), options)
+            self.assertLessEqual(auth.keys(), options, repr(auth))
             # Rules belong to no project: Ironic asks for this scope.
             self.assertEqual('all', auth['system_scope'])
 

@@ -126,7 +126,7 @@ class KollaTestCase(ImageMixin, base.IronicTestCase):
             self.read_config(file)
             self.assertEqual(['inspection-rules'], CONF.api.middleware)
             self.assertTrue(CONF.inspector.hooks.endswith(
-                ',inspection-rules'))
+                ',inspection-rules'), repr(file))
             self.assertIn('ramdisk-error', CONF.inspector.hooks)
         self.assertTrue(CONF.inspection_queue.enabled)
 

@@ -126,7 +126,8 @@ class ChargesTestCase(base.TestCase):
                           {'conditions': [('any', [field])]}):
                 self.check(problem, size=1000, **where)
             small = field.replace(str(count), '20')
-            self.assertIsNone(self.run_rule([('keep', [small])], size=1000))
+            self.assertIsNone(self.run_rule([('keep', [small])], size=1000),
+                              (kind, count, problem))
 
     def test_a_deep_result_ends_before_it_is_made_text(self):
         self.check('nested deeper than 25 levels', [(
@@ -141,7 +142,7 @@ class ChargesTestCase(base.TestCase):
                 self.check('more than 5000 operations', operations=5000,
                            **arguments)
                 self.assertIsNone(self.run_rule(operations=15000,
-                                                **arguments))
+                                                **arguments), (kind, field))
 
     def test_what_a_condition_is_given_is_paid_for(self):
         for kind in ('text', 'list', 'mapping'):
@@ -161,7 +162,7 @@ class ChargesTestCase(base.TestCase):
                 self.check('more than 5000 operations', operations=5000,
                            **arguments)
                 self.assertIsNone(self.run_rule(operations=15000,
-                                                **arguments))
+                                                **arguments), (kind, op, args))
 
     def test_what_an_action_is_given_is_paid_for(self):
         for kind in ('text', 'list', 'mapping'):
@@ -172,7 +173,7 @@ class ChargesTestCase(base.TestCase):
                 self.check('more than 5000 operations', operations=5000,
                            **arguments)
                 self.assertIsNone(self.run_rule(operations=15000,
-                                                **arguments))
+                                                **arguments), (kind, args))
 
     def test_the_clock_is_looked_at_before_each_list_and_mapping(self):
         # Short ones may hold all that a machine sent.

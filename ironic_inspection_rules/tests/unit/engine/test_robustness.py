@@ -102,7 +102,8 @@ class AnyRuleTestCase(base.TestCase):
                 ports=({'address': MAC, 'extra': data},)))
             outcome = runner.run(plans, target, explain=explain)
             if outcome.error:
-                self.assertIsInstance(outcome.error, exceptions.RuleError)
+                self.assertIsInstance(outcome.error, exceptions.RuleError,
+                                      repr(explain))
             for trace in outcome.traces:
                 self.assertEqual(UUID, trace.as_dict()['uuid'])
 
@@ -152,7 +153,7 @@ class SmallStackTestCase(base.TestCase):
             for explain in (False, True):
                 outcome = self.in_small_thread(self.run_rules, data,
                                                mask_secrets, explain)
-                self.assertIsNone(outcome.error)
+                self.assertIsNone(outcome.error, (mask_secrets, explain))
 
     def test_data_hundreds_of_levels_deep_is_not_copied(self):
         data = {'a': self.nested(250), 'b': self.nested(250)}

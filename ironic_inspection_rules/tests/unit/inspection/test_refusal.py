@@ -146,7 +146,7 @@ class NodeTestCase(RefusalTestCase):
             self.assertIn(str(error), str(real))
             self.assertIn(f'{UUID[:-1]}1, set-attribute: what it sets',
                           str(error))
-            self.assertIsNone(error.__cause__)
+            self.assertIsNone(error.__cause__, repr(operations))
 
     def test_the_early_phase_saves_nothing(self):
         rules = base.rules(base.rule(('set-plugin-data', ['/a', 1]),
@@ -156,7 +156,7 @@ class NodeTestCase(RefusalTestCase):
             self.assertIsNone(evaluation.evaluate(
                 {'early': rules.snapshot.plans('early')},
                 evaluation.working_copy.Facts({}, {}, node=node),
-                refuse=refusal.Refusals(self.context).find).error)
+                refuse=refusal.Refusals(self.context).find).error, repr(node))
 
     def test_no_node_takes_nothing_from_another(self):
         rules = self.rules([('set-attribute', ['/name', 'one'])])

@@ -259,8 +259,8 @@ class ChangeTestCase(base.TestCase):
                 part.Parts(tuple(parts), {'agent': None})
                 for parts in (before, after)))
             self.assertEqual(2 * count, len(changes))
-            self.assertLess(0, len(looked_at))
-            self.assertLess(len(looked_at), 100 * count)
+            self.assertLess(0, len(looked_at), (before, after))
+            self.assertLess(len(looked_at), 100 * count, (before, after))
 
     def test_what_identifies_a_part_may_be_written_otherwise(self):
         for one, other in (('0x5000C500', '5000c500'),

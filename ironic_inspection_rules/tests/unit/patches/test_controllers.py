@@ -70,9 +70,10 @@ class UndecoratedTestCase(base.IronicTestCase):
                        node.NodeTraitsController.put):
             found = controllers.undecorated(method)
             self.assertIsNot(method, found)
-            self.assertTrue(found.arguments_transformed)
+            self.assertTrue(found.arguments_transformed, repr(method))
             self.assertFalse(
-                hasattr(found.__wrapped__, 'arguments_transformed'))
+                hasattr(found.__wrapped__, 'arguments_transformed'),
+                repr(method))
 
     def test_what_is_not_decorated_stays(self):
         self.assertIs(len, controllers.undecorated(len))

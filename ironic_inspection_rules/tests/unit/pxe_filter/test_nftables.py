@@ -37,7 +37,7 @@ class TableTestCase(base.TestCase):
         for script in (self.table.create(), self.table.create_fallback()):
             self.assertNotIn('element', ' '.join(script))
             self.assertTrue(script[-1].endswith(
-                'guard counter drop comment "unknown"'))
+                'guard counter drop comment "unknown"'), repr(script))
 
     def test_no_change_is_no_command(self):
         same = admission.Admission(frozenset({FIRST}), frozenset({SECOND}),

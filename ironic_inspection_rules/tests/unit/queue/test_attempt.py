@@ -463,12 +463,12 @@ class BindingMixin:
             if begun:
                 old = self.queue.begin(old, state.PROCESSING)
             self.inspect(timeutils.utcnow())
-            self.assertTrue(self.check(old).superseded)
-            self.assertFalse(self.check(old).obstacle)
+            self.assertTrue(self.check(old).superseded, repr(begun))
+            self.assertFalse(self.check(old).obstacle, repr(begun))
 
             new = self.post(cpu=2)
 
-            self.assertNotEqual(old.uuid, new.uuid)
+            self.assertNotEqual(old.uuid, new.uuid, repr(begun))
             ended = self.queue.find(old.uuid)
             self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
                              (ended.state, ended.last_error))

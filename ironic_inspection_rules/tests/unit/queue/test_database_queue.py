@@ -104,7 +104,7 @@ class DatabaseQueueMixin:
         for delay in (5, 30):
             self.queue.retry(self.queue.get('w1'), delay, 'locked', True)
             self.pass_time(delay - 1)
-            self.assertIsNone(self.queue.get('w1'))
+            self.assertIsNone(self.queue.get('w1'), repr(delay))
             self.pass_time(2)
         self.assertEqual('again', self.queue.get('w1').node_uuid)
 

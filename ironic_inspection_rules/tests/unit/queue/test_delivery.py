@@ -131,9 +131,10 @@ class DeliveryTestCase(base.QueueTestCase):
     def test_a_locked_node_costs_no_attempt(self):
         self.nodes.trouble['lock'] = [exceptions.NodeBusy('busy')] * 3
         for delay in (RETRY, 2 * RETRY, 4 * RETRY):
-            self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+            self.assertIs(delivery.Outcome.RETRIED, self.deliver(),
+                          repr(delay))
             base.pass_time(delay - 0.5)
-            self.assertIsNone(self.queue.get('w1'))
+            self.assertIsNone(self.queue.get('w1'), repr(delay))
             base.pass_time(0.5)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
@@ -161,7 +162,8 @@ class DeliveryTestCase(base.QueueTestCase):
             for step in ('lock', 'check', 'process'):
                 self.nodes.trouble[step] = [trouble] * 3
                 for _turn in range(3):
-                    self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+                    self.assertIs(delivery.Outcome.RETRIED, self.deliver(),
+                                  (trouble, step))
                     base.pass_time(delivery.MAX_DELAY)
         self.assertEqual({}, self.nodes.failed)
         self.assertEqual(0, self.outcome()[1])
@@ -170,7 +172,8 @@ class DeliveryTestCase(base.QueueTestCase):
     def test_a_session_that_the_work_has_spoilt_fails_the_node(self):
         for cause in ("(pymysql.err.IntegrityError) (1062, 'Duplicate')",
                       '(psycopg2.errors.UniqueViolation) duplicate key'):
-            self.assertFalse(surroundings.are_to_blame(rolled_back(cause)))
+            self.assertFalse(surroundings.are_to_blame(rolled_back(cause)),
+                             repr(cause))
 
     def test_a_request_is_given_back_when_the_database_is_there_again(self):
         self.nodes.trouble['process'] = [db_exc.DBConnectionError('away')]

@@ -52,7 +52,7 @@ class AdvanceTestCase(base.TestCase):
         for event in (state.INSPECT, state.WAIT, state.CONTINUE,
                       state.FINISH):
             verdict, reached = state.advance(reached, event)
-            self.assertIs(OK, verdict)
+            self.assertIs(OK, verdict, repr(event))
         self.assertEqual(state.FINISHED, reached)
         self.assertIn(reached, state.TERMINAL)
 

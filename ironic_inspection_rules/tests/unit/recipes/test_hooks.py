@@ -155,5 +155,5 @@ class HooksTestCase(base.TestCase):
                 run = Run(name, machine)
                 expected = copy.deepcopy(machine)
                 hook(expected)
-                self.assertIsNone(run.error)
+                self.assertIsNone(run.error, repr(odd))
                 self.assertEqual(expected['ports'], run['ports'])

@@ -178,7 +178,7 @@ class YamlTestCase(RowsTestCase):
 
     def test_what_is_no_list_is_refused(self):
         for text in ('', 'a: 1', 'text', '--- []\n--- []\n'):
-            self.assertIsNone(self.refused(text, 'rows.yaml'))
+            self.assertIsNone(self.refused(text, 'rows.yaml'), repr(text))
 
     def test_yaml_that_is_broken_is_refused_with_the_line(self):
         self.assertEqual(2, self.refused('- a: 1\n  a: 2\n', 'rows.yaml'))

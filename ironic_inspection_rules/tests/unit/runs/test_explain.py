@@ -116,7 +116,7 @@ class FindTestCase(base.TestCase):
             part, node('extra', 'list'), [1, 2, 3, 1]))
         for present in (1, [1, 2, 3], [1, 2, 3, 4], None, data_path.ABSENT):
             self.assertIs(False, recorded_change.still_holds(
-                part, node('extra', 'list'), present))
+                part, node('extra', 'list'), present), repr(present))
         self.assertTrue(recorded_change.still_holds(
             part, node('extra', 'list', '3'), 1))
 
@@ -191,7 +191,7 @@ class FindTestCase(base.TestCase):
             self.assert_found(0, name, found)
             if name != 'a' and present is not recorded_change.UNKNOWN:
                 self.assertTrue(recorded_change.still_holds(
-                    found.change, place, present))
+                    found.change, place, present), (path, present, name))
 
     def test_a_sensitive_rule_that_set_it_is_found(self):
         older = {'main': phase(rule('a', change('/extra/size', None, 1)))}

@@ -168,4 +168,4 @@ class RecordTestCase(base.TestCase):
         audited, = self.record(error=LONG, mode='audit')['audit']
         for text in (condition['reason'], audited['error']):
             self.assertEqual(shortening.shorten_text(LONG), text)
-            self.assertLess(len(text), len(LONG))
+            self.assertLess(len(text), len(LONG), repr(text))

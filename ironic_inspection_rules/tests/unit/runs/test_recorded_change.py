@@ -49,7 +49,8 @@ class StillHoldsTestCase(base.TestCase):
                               (('size', 'x'), data_path.ABSENT),
                               ((), 'size: 1 , b:2')):
             self.assertTrue(still_holds(
-                made, node('properties', 'capabilities', *path), present))
+                made, node('properties', 'capabilities', *path), present),
+                (path, present))
 
     def test_a_trait_is_there_or_not(self):
         place = recorded_change.RecordedPlace('traits', ('CUSTOM_X',))
@@ -62,7 +63,7 @@ class StillHoldsTestCase(base.TestCase):
         for made in (change('/extra/size', 1, '******'),
                      change('/extra/size', 1, {'a': '******'}),
                      change('/extra/size', 1, 'x' * 4096 + '…')):
-            self.assertIsNone(still_holds(made, SIZE, 1))
+            self.assertIsNone(still_holds(made, SIZE, 1), repr(made))
 
     def test_nobody_knows_the_whole_by_a_part_that_was_removed(self):
         made = change('/extra/size/part', 1)

@@ -94,7 +94,7 @@ class ReplayTestCase(base.TestCase):
                       (rule(A, '/extra/a', 1, sensitive=True),),
                       (failing(),), (failing(phase='preprocess'),)):
             ends, told = self.again(self.keep(*rules), *rules)
-            self.assertIsNone(told)
+            self.assertIsNone(told, repr(rules))
             failed = rules and rules[0].get('phase') == 'preprocess' and (
                 rules[0]['uuid'] == C)
             self.assertEqual(['preprocess'] if failed
@@ -107,7 +107,7 @@ class ReplayTestCase(base.TestCase):
                  rule(B, '/extra/b', 1)] for value in ('old', 'new'))
             told = self.otherwise(before, after)
             self.assertEqual([], told['changes'])
-            self.assertTrue(told['differs'])
+            self.assertTrue(told['differs'], repr(phase))
 
     def test_everything_that_a_record_has_is_compared(self):
         rules = (rule(A, '/extra/a', 1), rule(B, '/extra/b', 1, mode='audit'))
@@ -180,7 +180,7 @@ class ReplayTestCase(base.TestCase):
             document = copy.deepcopy(kept)
             document['facts']['preprocess']['error'].update(changed)
             self.assertIsNone(self.again(document, failing(
-                phase='preprocess'))[1])
+                phase='preprocess'))[1], (changed, reason))
             error = self.assertRaises(replay.Incomparable, self.again,
                                       document)
             self.assertIn(reason, str(error))

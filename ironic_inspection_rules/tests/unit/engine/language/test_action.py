@@ -46,14 +46,14 @@ class ApplyTestCase(base.TestCase):
         for loop in ({}, {'loop': [1, 2]}):
             items, told = self.written(append(
                 1, when=[{'op': 'eq', 'args': [1, 2]}], **loop))
-            self.assertIsNone(items)
-            self.assertFalse(told.ran)
+            self.assertIsNone(items, repr(loop))
+            self.assertFalse(told.ran, repr(loop))
 
     def test_it_has_not_run_where_there_is_nothing_to_run_for(self):
         for loop in ([], '{plugin_data.none}', '{plugin_data.empty}'):
             items, told = self.written(append('{item}', loop=loop, when=[
                 {'op': 'eq', 'args': [1, 1]}]), none=None, empty=[])
-            self.assertIsNone(items)
+            self.assertIsNone(items, repr(loop))
             self.assertEqual(('empty_loop', 'the loop has no items'),
                              told.idle)
 

@@ -69,7 +69,8 @@ class SignatureTestCase(base.TestCase):
         for signature in (self.plain, self.variadic):
             bound, problems = signature.bind(args)
             if not problems:
-                self.assertLessEqual(bound.keys(), signature.by_name.keys())
+                self.assertLessEqual(bound.keys(), signature.by_name.keys(),
+                                     repr(signature))
 
 
 class ConvertTestCase(base.TestCase):

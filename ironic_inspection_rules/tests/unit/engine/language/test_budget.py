@@ -175,8 +175,8 @@ class NestingTestCase(base.TestCase):
     def test_what_is_closed_is_no_depth(self):
         for pair in (b'[],', b'{},', b'[[]],', b'{"a":[]},'):
             text = b'[' + pair * 9 + b'[[[1]]]]'
-            self.assertFalse(budget.is_deeper(text, 4))
-            self.assertTrue(budget.is_deeper(text, 3))
+            self.assertFalse(budget.is_deeper(text, 4), pair)
+            self.assertTrue(budget.is_deeper(text, 3), pair)
 
     @hypothesis.given(st.binary(), st.integers(1, 5))
     def test_of_anything_something_is_told(self, text, limit):
@@ -188,9 +188,9 @@ class NestingTestCase(base.TestCase):
 
     def test_brackets_in_strings_and_behind_escapes_do_not_count(self):
         for text in (rb'"[[["', rb'"\"[[["', rb'"\\\"[[["', b'"[[[', b'"[\\'):
-            self.assertFalse(budget.is_deeper(text, 0))
+            self.assertFalse(budget.is_deeper(text, 0), text)
         for text in (rb'"\\"[', rb'\"["[', b'""[', b'"\\\xff"{'):
-            self.assertTrue(budget.is_deeper(text, 0))
+            self.assertTrue(budget.is_deeper(text, 0), text)
 
     @hypothesis.given(st.text('"\\[]{}, a\u00e4'), st.integers(0, 4))
     def test_it_counts_as_byte_by_byte(self, text, limit):

@@ -72,7 +72,7 @@ class FieldsTestCase(base.TestCase):
         self.assertEqual(('a', 'b'), interpolation.sole_field(
             '{node.a[b] | lower}').steps)
         for value in ('{node} ', '{node}{node}', '{{node}}', '', 1, None, []):
-            self.assertIsNone(interpolation.sole_field(value))
+            self.assertIsNone(interpolation.sole_field(value), repr(value))
 
     @fuzz.settings
     @hypothesis.given(fuzz.values)

@@ -46,7 +46,8 @@ class DataTestCase(base.TestCase):
 
     def test_getting_from_plain_values_finds_nothing(self):
         for data in (None, 1, 'text', True):
-            self.assertIs(data_path.ABSENT, data_path.get(data, ('0',)))
+            self.assertIs(data_path.ABSENT, data_path.get(data, ('0',)),
+                          repr(data))
 
 
 class SameTestCase(base.TestCase):

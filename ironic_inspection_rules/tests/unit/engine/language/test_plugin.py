@@ -133,5 +133,5 @@ class PayingTestCase(base.TestCase):
                 [{'op': 'buys', 'args': [0], 'when': [
                     {'op': 'pays', 'args': ['{plugin_data.n}', 7]}]}],
                 [{'op': 'pays', 'args': [30, 30]}], **fields)
-            self.assertIsNone(outcome.error)
+            self.assertIsNone(outcome.error, repr(fields))
             self.assertEqual('mode' not in fields, 'bought' in data)

@@ -84,7 +84,7 @@ class TableTestCase(base.TestCase):
         for inventory in ({}, {'serial': None}, {'serial': ' '},
                           {'serial': ['x']}):
             self.assertIsNone(found.key_of_machine(
-                budget.View({'inventory': inventory})))
+                budget.View({'inventory': inventory})), repr(inventory))
         self.assertEqual('A1', found.key_of_machine(
             budget.View({'inventory': {'serial': 'a1'}})))
 
@@ -259,7 +259,7 @@ class ConvertTestCase(base.TestCase):
         self.assertEqual('', table.convert('', None))
         self.assertEqual('', table.convert('', 'string'))
         for kind in ('integer', 'number', 'boolean'):
-            self.assertIsNone(table.convert('', kind))
+            self.assertIsNone(table.convert('', kind), repr(kind))
 
     def test_values(self):
         for text, kind, value in (

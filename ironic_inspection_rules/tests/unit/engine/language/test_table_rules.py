@@ -85,12 +85,12 @@ class RowTestCase(base.TestCase):
                      '{plugin_data.serial | lookup(tables.machines)}',
                      '{plugin_data.absent | lookup(tables.machines)}',
                      '{tables.machines | row(plugin_data.absent)}'):
-            self.assertFalse(holds('exists', text, 'c3'))
-            self.assertTrue(holds('!exists', text, 'c3'))
+            self.assertFalse(holds('exists', text, 'c3'), repr(text))
+            self.assertTrue(holds('!exists', text, 'c3'), repr(text))
 
     def test_row_of_a_machine_without_usable_identity_is_missing(self):
         for serial in (None, '', ['a1'], {'a': 1}):
-            self.assertTrue(holds('!exists', ROW, serial))
+            self.assertTrue(holds('!exists', ROW, serial), repr(serial))
 
     def test_list_is_no_key(self):
         self.assertRaises(exceptions.RuleError, holds, 'exists',
@@ -185,7 +185,7 @@ class SecretTestCase(base.TestCase):
         for option in ('always', 'sensitive', 'never'):
             made, error = self.of_rule('{vars.row.pin}', option,
                                        sensitive=True, vars={'row': ROW})
-            self.assertIsNone(error)
+            self.assertIsNone(error, repr(option))
             self.assertEqual('1234', made)
 
     def test_other_rules_compare_masked_values(self):
@@ -195,7 +195,7 @@ class SecretTestCase(base.TestCase):
                     {'op': 'eq', 'args': ['{vars.row.pin}', '******']}]},
                 plugin_data={'serial': 'a1'}, tables=TABLES,
                 mask_secrets=option)
-            self.assertTrue(outcome.traces)
+            self.assertTrue(outcome.traces, repr(option))
 
     def test_other_rules_never_write_them(self):
         for option in ('always', 'sensitive', 'never'):
@@ -215,7 +215,7 @@ class SecretTestCase(base.TestCase):
                     'again': '{vars.key | lookup(tables.machines)}',
                     'rows': [ROW], 'text': 'a {vars.row.pin}'})
                 self.assertIsInstance(error, exceptions.RuleError, value)
-                self.assertIsNone(made)
+                self.assertIsNone(made, (option, value))
 
     def test_other_rules_never_write_an_item_that_is_one(self):
         for loop, value in (

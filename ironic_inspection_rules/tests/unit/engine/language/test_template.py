@@ -229,7 +229,7 @@ class FindPortTestCase(base.TestCase):
     def test_what_no_port_has_finds_none(self):
         for name in ('3', '-1', '', 'abcd', '00'):
             self.assertIsNone(rendering.find_port(
-                self.ports, name, budget.UNLIMITED))
+                self.ports, name, budget.UNLIMITED), repr(name))
 
     def test_looking_at_many_ports_is_paid_for(self):
         for count in (15, 160, 1610):
@@ -237,5 +237,6 @@ class FindPortTestCase(base.TestCase):
             ports = [*self.ports, *[{}] * (count - 3)]
             self.assertEqual(2, rendering.find_port(ports, '2', till))
             self.assertEqual(0, till.paid)
-            self.assertIsNone(rendering.find_port(ports, 'x', till))
+            self.assertIsNone(rendering.find_port(ports, 'x', till),
+                              repr(count))
             self.assertEqual(count // 16, till.paid)

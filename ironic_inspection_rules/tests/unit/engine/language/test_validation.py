@@ -65,7 +65,7 @@ class InspectorRuleTestCase(base.TestCase):
     def test_others_are_none(self):
         for other in ({}, 5, {'actions': [{'op': 'fail'}]}, {'actions': 5},
                       {'conditions': [{'op': 'eq', 'args': ['field', 1]}]}):
-            self.assertFalse(validation.is_old(other))
+            self.assertFalse(validation.is_old(other), repr(other))
 
 
 class NumbersTestCase(base.TestCase):

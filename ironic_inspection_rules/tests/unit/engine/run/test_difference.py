@@ -87,8 +87,8 @@ class DifferenceTestCase(base.TestCase):
                 ({}, ('a', 'b'), [])):
             self.assertEqual(shown, self.between(
                 one, state({'extra': extra}), ('node', ('extra', *closed))))
-            self.assertTrue(self.found.closed)
-            self.assertTrue(self.found)
+            self.assertTrue(self.found.closed, (extra, closed, shown))
+            self.assertTrue(self.found, (extra, closed, shown))
         self.assertEqual([], self.between(
             one, state({'extra': {'a': {'b': 1}}}, ['B']),
             ('traits', ('B',))))

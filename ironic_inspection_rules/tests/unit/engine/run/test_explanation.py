@@ -60,7 +60,7 @@ class ExplanationTestCase(base.TestCase):
                 [('gt', 2, 1, 'values=[1, 1]' if explain else None),
                  ('exists', 2, 0, 'value=3' if explain else None)],
                 [tuple(each) for each in action.when])
-            self.assertTrue(action.ran)
+            self.assertTrue(action.ran, repr(explain))
             self.assertEqual(['info: 3', 'info: 2'], list(action.notes))
 
     def test_values_of_other_types_are_told_apart(self):

@@ -93,8 +93,8 @@ class RunTestCase(base.TestCase):
                 outcome = self.run_rules(
                     {**audited, 'mode': 'audit'}, enforced, explain=explain,
                     limits=limits)
-                self.assertIsNone(outcome.error)
-                self.assertIsNone(outcome.audited[0].error)
+                self.assertIsNone(outcome.error, (audited, explain))
+                self.assertIsNone(outcome.audited[0].error, (audited, explain))
 
     def test_some_rules_are_decided_before_the_first_action(self):
         outcome = self.run_rules(

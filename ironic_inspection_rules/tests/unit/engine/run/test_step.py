@@ -64,7 +64,7 @@ class VarsTestCase(base.TestCase):
                 {'vars': {'a': value}}, limits=limits,
                 plugin_data={'text': 'x' * length})
             if told is None:
-                self.assertIsNone(outcome.error)
+                self.assertIsNone(outcome.error, (length, told))
             else:
                 self.assertIn(told, str(outcome.error))
 

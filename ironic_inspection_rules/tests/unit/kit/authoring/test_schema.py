@@ -261,7 +261,7 @@ class SchemaTestCase(base.TestCase):
             self.assertIn('description', defined['rule']['properties'][name])
         for name in ('condition', 'action', 'earlyAction'):
             ops = defined[name]['properties']['op']['anyOf'][:-1]
-            self.assertNotEqual([], ops)
+            self.assertNotEqual([], ops, repr(name))
             for op in ops:
                 self.assertRegex(op['description'], '^[A-Z].*[a-z]', op)
                 self.assertNotIn('`', op['description'])

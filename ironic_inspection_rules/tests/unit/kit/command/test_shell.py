@@ -351,7 +351,7 @@ class TestTestCase(CallTestCase):
             self.assertEqual([{'object': 'node', 'op': 'add',
                                'path': '/extra/a', 'value': 1}],
                              result['changes'])
-            self.assertTrue(result['rules'][0]['matched'])
+            self.assertTrue(result['rules'][0]['matched'], (how, load))
 
     def test_expectations_decide_what_it_returns(self):
         expected = str(self.directory / 'expected.yaml')

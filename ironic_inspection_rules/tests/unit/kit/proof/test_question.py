@@ -1347,7 +1347,7 @@ class QuestionTestCase(base.TestCase):
                        if each.verdict == 'unknown']
             self.assertEqual(most, now)
             self.assertLessEqual(set(given_up), {
-                each.question for each in unknown})
+                each.question for each in unknown}, (seconds, most, given_up))
             self.assertEqual({'the time limit is reached'},
                              {each.reason for each in unknown})
 

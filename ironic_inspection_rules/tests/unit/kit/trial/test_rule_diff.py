@@ -65,7 +65,7 @@ class RuleDiffTestCase(files.FilesTestCase):
                 (NAMED_A, NAMED_A.replace('description: A',
                                           'description: C'))):
             self.assertEqual([('renamed', 'A → C')], self.compare(old, new))
-            self.assertFalse(self.changes[0].differs)
+            self.assertFalse(self.changes[0].differs, (old, new))
             self.assertEqual(self.uuids[0], self.uuids[1])
             self.assertIn('+description: C', self.changes[0].lines)
 

@@ -55,5 +55,5 @@ class CapabilityTestCase(base.TestCase):
                             ('b', '{plugin_data.t}')):
             error, text = self.run_actions(
                 ('set-capability', name, value), t=' \n')
-            self.assertIsNotNone(error)
+            self.assertIsNotNone(error, (name, value))
             self.assertEqual('a:1', text)

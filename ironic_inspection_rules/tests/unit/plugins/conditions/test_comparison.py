@@ -85,7 +85,7 @@ class ComparisonTestCase(base.TestCase):
             for force_strings in (False, True):
                 self.assertIsInstance(
                     free(condition())(*values, force_strings=force_strings),
-                    bool)
+                    bool, (condition, force_strings))
 
     def test_whole_numbers_of_any_length_are_told_apart(self):
         for number in (10 ** 16, 2 ** 64, 10 ** 200):
@@ -97,7 +97,8 @@ class ComparisonTestCase(base.TestCase):
                         (comparison.Greater(), False),
                         (comparison.GreaterOrEqual(), False)):
                     self.assertIs(holds, free(condition)(number, other))
-                self.assertFalse(comparison.OneOf()(number, [other]))
+                self.assertFalse(comparison.OneOf()(number, [other]),
+                                 (number, other))
 
     def test_one_list_is_as_good_as_its_items(self):
         for condition, holds in (
@@ -108,11 +109,12 @@ class ComparisonTestCase(base.TestCase):
             for values in (['1', '2'], ['1', '2', '3']):
                 self.assertIs(holds, condition(values))
                 self.assertIs(holds, condition(*values))
-            self.assertFalse(condition(['1'], '2'))
-            self.assertFalse(condition('1', ['2']))
-            self.assertFalse(condition(['1'], ['2'], '3'))
+            self.assertFalse(condition(['1'], '2'), (condition, holds))
+            self.assertFalse(condition('1', ['2']), (condition, holds))
+            self.assertFalse(condition(['1'], ['2'], '3'), (condition, holds))
             for nothing in ([], ['1']):
-                self.assertTrue(condition(nothing))
+                self.assertTrue(condition(nothing),
+                                (condition, holds, nothing))
 
     @fuzz.settings
     @hypothesis.given(st.integers(), st.integers())

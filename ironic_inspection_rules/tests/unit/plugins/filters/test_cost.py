@@ -83,4 +83,5 @@ class CostTestCase(base.TestCase):
     def test_short_text_costs_no_more_than_a_step(self):
         for field in ("node.a | replace('x', '1234567890')",
                       "node.a | regex_replace('x', 'y')", 'node.a | lower'):
-            self.assertTrue(self.render(field, 'x' * 20, operations=1))
+            self.assertTrue(self.render(field, 'x' * 20, operations=1),
+                            repr(field))

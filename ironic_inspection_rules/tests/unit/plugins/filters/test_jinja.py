@@ -239,10 +239,11 @@ class JinjaTestCase(base.TestCase):
         for number in (math.inf, -math.inf, math.nan):
             for each in filters:
                 self.assertIs(exceptions.OperationError,
-                              ours(f'plugin_data.v | {each}', v=number))
+                              ours(f'plugin_data.v | {each}', v=number),
+                              repr(number))
         for values in ([1e308, 1e308], [math.inf]):
             self.assertIs(exceptions.OperationError,
-                          ours('plugin_data.v | sum', v=values))
+                          ours('plugin_data.v | sum', v=values), repr(values))
 
     def test_what_jinja_says_otherwise(self):
         for case in OTHERWISE:
@@ -288,7 +289,7 @@ class JinjaTestCase(base.TestCase):
     def test_a_date_has_a_format_of_python(self):
         for written in ('%Q', '%'):
             self.assertIs(exceptions.OperationError, refused(
-                f"plugin_data.v | date('{written}')"))
+                f"plugin_data.v | date('{written}')"), repr(written))
         self.assertIs(exceptions.OperationError,
                       refused('plugin_data.v | date(plugin_data.a)'))
 

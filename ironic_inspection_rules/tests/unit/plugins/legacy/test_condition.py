@@ -60,8 +60,9 @@ class ConditionTestCase(base.TestCase):
 
     def test_a_missing_field_is_empty(self):
         for field in ('missing', 'missing.deep', 'none', 'empty'):
-            self.assertTrue(self.holds('is-empty', field))
-            self.assertFalse(self.holds('is-empty', field, invert=True))
+            self.assertTrue(self.holds('is-empty', field), repr(field))
+            self.assertFalse(self.holds('is-empty', field, invert=True),
+                             repr(field))
         self.assertFalse(self.holds('is-empty', 'zero'))
 
     def test_multiple_joins_results_that_were_inverted(self):

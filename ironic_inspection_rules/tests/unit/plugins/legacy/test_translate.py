@@ -135,4 +135,4 @@ class RestoreTestCase(base.TestCase):
                 {'actions': (action,),
                  'conditions': ({'op': '!inspector-is-empty',
                                  'args': ['x']},)}):
-            self.assertIsNone(self.restored(**fields))
+            self.assertIsNone(self.restored(**fields), repr(fields))

@@ -105,4 +105,4 @@ class ChangeTestCase(base.TestCase):
             error = journal.blame('node', attributes, ValueError('xyzzy'))
             self.assertEqual('open', error.rule)
             self.assertNotIn('xyzzy', str(error))
-            self.assertIsNone(error.__cause__)
+            self.assertIsNone(error.__cause__, repr(attributes))

@@ -48,7 +48,8 @@ class QuantityTestCase(base.CheckTestCase):
         for field, value in ((MEMORY, '64 parsec'), (MEMORY, '5 %'),
                              ('inventory.cpu.count', '8 k')):
             message, = self.check(shape.check_units, field, f'"{value}"')
-            self.assertTrue(message.endswith('in the unit of the field'))
+            self.assertTrue(message.endswith('in the unit of the field'),
+                            (field, value))
 
     def test_what_has_no_unit_is_text(self):
         for value in ('"64"', '"GB"', '"64 GB RAM"', '64', 'a64 GB'):

@@ -153,7 +153,8 @@ class ConditionTestCase(StockTestCase):
                              (CPU, r'\{inventory\[cpu\]')):
             made = convert([{'op': 'matches', 'args': {
                 'value': value, 'regex': regex}}])
-            self.assertNotEqual('!exists', made.rule['conditions'][0]['op'])
+            self.assertNotEqual('!exists', made.rule['conditions'][0]['op'],
+                                (value, regex))
 
     def test_regular_expressions_begin_at_the_beginning(self):
         for regex, ours in (('a|b', r'\A(?:a|b$)'), ('a$', r'\A(?:a$)'),
@@ -284,7 +285,7 @@ class ConditionTestCase(StockTestCase):
                     self.assertRaises(ValueError, ipaddress.ip_network, '5')),
                  'subnet')):
             made = convert([{'op': op, 'args': args}])
-            self.assertIsNone(made.rule)
+            self.assertIsNone(made.rule, (op, args, why, name))
             # Nor can it be a rule that is switched off.
             self.check(made, [('/conditions/0', why),
                               (f'/conditions/0/args/{name}', '')])
@@ -299,7 +300,7 @@ class ConditionTestCase(StockTestCase):
                 ({'op': 5, 'args': {}}, 'a mapping with "op" and "args"'),
                 (5, 'a mapping with "op" and "args"')):
             made = convert(actions=[action])
-            self.assertIsNone(made.rule)
+            self.assertIsNone(made.rule, (action, why))
             self.told([('/actions/0', why)], made.lost)
 
     def test_a_rule_of_which_nothing_can_be_kept_is_switched_off(self):

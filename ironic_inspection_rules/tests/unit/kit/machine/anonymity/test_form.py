@@ -104,7 +104,7 @@ class FormsTestCase(base.TestCase):
 
     def test_what_is_no_address_is_none(self):
         for text in ('1.2.3.4.5', '300.1.1.1', 'eth0'):
-            self.assertIsNone(self.forms.address(text))
+            self.assertIsNone(self.forms.address(text), repr(text))
 
     @hypothesis.given(strategies.uuids())
     def test_a_uuid_stays_one_of_its_version(self, value):
