@@ -8,7 +8,9 @@ import typing
 LONGEST = 255
 """Characters of an identity that are looked at."""
 
+# A MAC address, or a longer one of pairs of digits.
 _MAC = re.compile('([0-9a-f]{2}[:-]){5,}[0-9a-f]{2}')
+# What says which kind of number follows.
 _PREFIX = re.compile(r'^(0x|naa\.|eui\.|uuid\.|nguid\.)')
 _PLACEHOLDERS = frozenset((
     '', 'none', 'null', 'n/a', 'na', 'unknown', 'default string',

@@ -47,9 +47,11 @@ _OF_DATABASE = (db_exc.DBError, sa.exc.DBAPIError,
                 sa.exc.PendingRollbackError)
 """What libraries make of an error of the database, whatever it is."""
 
+# Errors that have no code, of SQLite and of Python.
 _TEXT = re.compile('database is locked|readonly database'
                    "|can't start new thread")
 
+# The code of an error in the text of another one that has it no longer.
 _EARLIER = re.compile(r'Error\) \((\d{4}), |\(psycopg2\.errors\.(\w+)\)')
 _OF_POSTGRESQL = frozenset({
     'ReadOnlySqlTransaction', 'IdleInTransactionSessionTimeout',

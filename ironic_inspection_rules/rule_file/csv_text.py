@@ -23,6 +23,7 @@ _DELIMITERS = ',;\t'
 _QUOTED = re.compile('"(?:[^"]|"")*"?')
 # Excel reads it and does not show it.
 _SEPARATOR = re.compile(r'sep=([,;\t|])\r?\n?')
+# How spreadsheets keep digits from becoming a number: ="00123".
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
 
 _MOST_SHARED = 1000

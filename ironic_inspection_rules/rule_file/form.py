@@ -32,6 +32,7 @@ ANSWER = ('changes', 'created_at', 'links', 'next', 'project_id', 'user_id',
           'warnings')
 """Members that may stand beside these, and are not read."""
 
+# A variable of Ansible, which stands for a rule of the same file.
 _REFERENCE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 
 

@@ -35,13 +35,18 @@ _TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 _TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
 TOO_MANY_DIGITS = _('the number has too many digits')
+# A number that is too long for Python to read, or to write.
 _LONG_NUMBER = re.compile('[-+]?[0-9][0-9A-Fa-f_x:]{1000,}')
 
 _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
+# A field at the beginning of a value.
 _FIELD = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
+# A field as a value that YAML takes for a mapping, and does not finish.
 _UNQUOTED = re.compile(rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
                        r'(?:[.\[|][^{}]*)\})\s*(?:[,\]}]|$)')
+# The one key of such a mapping: the path of the field.
 _PATH = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
+# A value without quotes, up to the end of the line.
 _PLAIN = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
 NULL = 'tag:yaml.org,2002:null'
 _STANDARD = 'tag:yaml.org,2002:'

@@ -36,6 +36,7 @@ TABLES = 'tables'
 ROOTS = (*OF_NODE, 'inventory', PLUGIN_DATA, 'vars', TABLES)
 ITEM = 'item'
 
+# A field without filters: "node.extra.rack", "inventory[disks][0].size".
 _PATH = re.compile(
     r'(?P<root>[A-Za-z_][A-Za-z0-9_]*)'
     r'(?P<steps>(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*)')
@@ -45,7 +46,9 @@ _PATH_IN_ARGUMENT = re.compile(
     r"""(?P<root>[A-Za-z_][A-Za-z0-9_]*)"""
     r"""(?P<steps>(?:\.[^\s.\[\]{}!:|,()='"]+|\[[^\]]{1,255}\])*)""")
 
+# One step of a path: ".rack", "[0]".
 _STEP = re.compile(r'\.([^\s.\[\]{}!:|]+)|\[([^\]]+)\]')
+# What may follow a path: a conversion, a format, and the last brace.
 _END = re.compile(r'(?P<conversion>![sr])?(?::(?P<spec>[^{}]{0,40}))?\}')
 _ESCAPED_BRACE = re.compile(r'\{\{|\}\}')
 _BRACE = re.compile(r'[{}]')

@@ -22,6 +22,7 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 _LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.
+# Numbers as text; machines send it, so that there is an end to the digits.
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
     r'\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})'

@@ -23,6 +23,7 @@ _TEXT = frozenset(('text',))
 _LONGEST_DATE = 100  # Maximum length of a date as text.
 _DIRECTIVE = '%[A-Za-z]'  # A part of a date in a format.
 _NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
+# A group as the replacement of an expression names it: "\1", "\g<name>".
 _GROUP_REFERENCE = re.compile(r'\\(?:g<(?P<name>\w+)>|(?P<number>[0-9]+))\Z')
 
 

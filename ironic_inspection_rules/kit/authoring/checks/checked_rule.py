@@ -13,6 +13,7 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 
 _PLAIN = ('description', 'scope', 'phase', 'sensitive')
+# A pointer into an argument, of a condition in a group or a "when" too.
 _IN_ARGUMENT = re.compile(r'/(?:conditions|actions)/\d+'
                           r'(?:/(?:conditions|when)/\d+)*/args/.')
 

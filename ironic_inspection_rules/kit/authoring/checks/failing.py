@@ -18,6 +18,7 @@ from ironic_inspection_rules.rule_file import file_rule
 
 Items = typing.Mapping[str, reach.KnownLoopItem | None]
 
+# What names a port: a MAC address, or a UUID with or without dashes.
 _PORT_ID = re.compile(r'(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|'
                       r'[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}'
                       r'[0-9A-Fa-f]{12}')

@@ -44,7 +44,9 @@ PORT = frozenset("""
     node_uuid physical_network portgroup_id pxe_enabled updated_at uuid
     vendor""".split())
 
+# A MAC address after a dot, which belongs in brackets: the address, the rest.
 _PORT = re.compile(r'ports\.((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(.*)')
+# The beginning of "{data.inventory.cpu}" and "{data[inventory][cpu]}".
 _DATA = re.compile(r'data(?:\.(inventory|plugin_data)|'
                    r'\[(inventory|plugin_data)\])(?=[.\[])')
 _NEGATIVE = re.compile(r'-[0-9]+')

@@ -18,6 +18,8 @@ from ironic_inspection_rules.plugins.actions import schema
 
 _NODE_CAPABILITIES = ('node', *schema.CAPABILITIES)
 _ROOT_DEVICE = ('properties', 'root_device')
+# A name that a kernel gives to a disk, perhaps behind an operator of Ironic's
+# root device hints: "s== /dev/sda".
 _KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
 _CUSTOM = 'CUSTOM_'
 _ALL = ('', _CUSTOM, 'CUSTOM', 'C')

@@ -19,11 +19,13 @@ from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import yaml_scalar
 
+# Words that YAML 1.1 reads as true or false.
 _SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
 _ESCAPED = {'\0': '0', '\a': 'a', '\b': 'b', '\v': 'v', '\f': 'f',
             '\x1b': 'e'}
 """By a control character, the letter that it is in double quotes."""
 _CONTROL = re.compile('[\0\a\b\v\f\x1b]')
+# The flags of an expression in which white space is no part.
 _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 
 

@@ -21,13 +21,19 @@ from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 
 _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
+# A path without braces: inventory.cpu.count.
 _BARE = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
+# A field without its last brace, perhaps behind others: {inventory.cpu.count
 _OPENED = re.compile(rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
                      rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)')
+# A field in two pairs of braces, which are text: {{inventory.cpu.count}}
 _DOUBLED = re.compile(rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}')
+# A field with its filters behind the braces: {inventory.disks} | length
 _OUTSIDE = re.compile(rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
                       r'((?:\s*\|\s*[a-z_0-9]+(?:\([^(){}]*\))?)+)\s*')
+# A field as shells write variables: ${inventory.cpu.count}
 _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
+# The same without braces: $inventory.cpu.count
 _SHELL_BARE = re.compile(rf'\$(?=(?:{_ROOTS})[.\[])')
 
 _MOSTLY_TEXT = ('path', 'name', 'names', 'prefix', 'msg', 'level')

@@ -10,18 +10,27 @@ from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import known_values
 
+# A MAC address, or the first pairs of one, perhaps with anchors.
 _PART_OF_MAC = re.compile(r'\^?[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2})*'
                           r'[:-]?\$?')
+# An expression as other languages write it: /xeon/i
 _SLASHES = re.compile(r'/([^/]+)/(?:i|gi|ig)')
 _MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
 _VERSION = re.compile(r'[vV]?\d+(?:\.\d+)+')
 _BOOLEANS = {'true': True, 'yes': True, 'on': True,
              'false': False, 'no': False, 'off': False}
+# A number with commas in it: 262,144.
 _GROUPED_DIGITS = re.compile(r'\d{1,3}(?:,\d{3})+')
+# A date, or the beginning of one, as text is compared with it.
 _ISO_DATE = re.compile(r'\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?')
+# What hardly stands in text that is no regular expression: ".*", "\d",
+# "[ab]+", "(?i", "^…$", "(a|b)".
 _EXPRESSION = re.compile(r'\.[*+](?!\.)|\\[dDwWsSb.]|\[[^\]\s]+\][*+?{]|'
                          r'\(\?[a-z:]|^\^.*\$$|^\([^()]+\|[^()]+\)$')
+# A word with a star at its end, as in file names: PowerEdge*
 _GLOB = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
+# Parentheses behind a word, with a space or an equals sign and nothing of
+# regular expressions in them.
 _GROUP_OF_TEXT = re.compile(
     r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
     r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])')

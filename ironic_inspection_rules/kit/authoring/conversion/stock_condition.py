@@ -24,6 +24,7 @@ Args = typing.Mapping[str, typing.Any]
 Text = stock_text.StockText
 
 _EMPTY = ['', 'None', '[]', '{}']
+# A brace that would begin a field here; in stock Ironic it is text.
 _ROOT = re.compile(
     r'(?<!\\)\{(?=\s*(?:' + '|'.join(
         (*interpolation.ROOTS, interpolation.ITEM)) + r')\b)')

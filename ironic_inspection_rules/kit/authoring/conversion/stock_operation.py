@@ -22,6 +22,7 @@ Operation = rule.Operation
 Text = stock_text.StockText
 
 _LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
+# Stands for the item of a loop while its text is converted; no rule has it.
 _MARK = re.compile(r'zqitem(\d+)qz')
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
 _OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})

@@ -18,6 +18,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import names
 from ironic_inspection_rules.kit.authoring.conversion import rule
 
+# A step as str.format reads it: ".name" is an attribute, "[key]" a key.
 _STEP = re.compile(r'(\.)([^.\[\]]+)|\[([^\]]+)\]')
 _NAME = re.compile(rf'(?P<root>[^.\[\]]+)(?P<steps>(?:{_STEP.pattern})*)')
 _UNKNOWN = _('the format of {%s} is not known here')

@@ -42,7 +42,9 @@ _LOCAL_IPV6 = 0xfd << 120
 """The network fd00::/8, of addresses that are local to a site."""
 
 _WRITTEN_OUT = 39  # Characters of an IPv6 address with all its zeros.
+# An IPv4 address, perhaps with zeros before its numbers.
 _QUAD = re.compile(r'\d{1,3}(?:\.\d{1,3}){3}', re.ASCII)
+# A number of an address with a zero before it: 010.000.000.001.
 _PADDED = re.compile(r'(?:^|\.)0\d')
 
 

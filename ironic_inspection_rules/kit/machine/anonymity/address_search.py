@@ -18,6 +18,8 @@ _QUAD = r'\d{1,3}(?:\.\d{1,3}){3}'
 PATTERN = (r'(?<![0-9A-Fa-f:.])'
            rf'(?=[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:|[0-9A-Fa-f:.]*{_QUAD})'
            r'[0-9A-Fa-f:.]+')
+# What a run is made of: four numbers with dots, hexadecimal digits, and what
+# separates them.
 _PARTS = re.compile(
     rf'(?<!\.)(?P<quad>{_QUAD})(?![0-9A-Fa-f]|\.[0-9])'
     r'|(?P<hex>[0-9A-Fa-f]+)|::|:|\.')

@@ -44,11 +44,13 @@ _KINDS = (
     (FieldKind.VERSION,
      r'version|firmware|release|revision|build|frequency|kernel'),
 )
+# The name of a field that says what a part is, not which one.
 _MODEL = re.compile(r'(manufacturer|vendor|model|product|part)'
                     r'(name|number|id)?$')
 _NAME_OF_VLAN = re.compile('vlans?/name$')
 _WORD = re.compile(r'[\w.()+~-]+')
 
+# What firmware writes where it knows no name or number.
 _SAYING_NOTHING = re.compile(
     r'(not (specified|available|applicable|present|provided|set)|none|null'
     r'|n/?a|unknown|unspecified|empty|default( string)?|invalid|undefined'

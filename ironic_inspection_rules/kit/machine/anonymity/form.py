@@ -10,6 +10,7 @@ from ironic_inspection_rules.kit.machine.anonymity import address
 from ironic_inspection_rules.kit.machine.anonymity import digits
 from ironic_inspection_rules.kit.machine.anonymity import hardware
 
+# At least eight hexadecimal digits, with letters of one case among them.
 _HEX_WORD = re.compile(r'(?=.*[0-9])(?=.*[a-fA-F])'
                        r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})')
 _NUMBER = re.compile('[0-9]{2,}')

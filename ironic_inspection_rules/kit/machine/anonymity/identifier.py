@@ -34,6 +34,8 @@ class Identifier(NamedTuple):
 
 _HEX = '[0-9A-Fa-f]'
 _WORD = '[0-9A-Za-z]'
+# In this order: a time or a PCI address looks like a run of digits as well.
+# What is around a form must not be a part of it.
 _PATTERNS = {
     Form.KEPT: rf'(?<!{_WORD})(?:{_HEX}{{4}}|{_HEX}{{8}}):{_HEX}{{2}}:'
                rf'{_HEX}{{2}}\.[0-7](?!{_WORD}|\.\d)'
@@ -62,11 +64,15 @@ _CANDIDATE = re.compile(
     r'[:@]|\d\.\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.')
 """What a text with an identifier has; most texts have none of it."""
 
+# The length of a network behind an address: "/24".
 _LENGTH = re.compile(r'/\d{1,3}(?![0-9A-Za-z]|\.\d)')
+# What stands before an address, such as "://", "gateway=" and "dns: ".
 _SAYS_ADDRESS = re.compile(
     r'(?:://|::|[@\[]|(?:\bip|addr|address|gw|gateway|server|host|dns|ntp'
     r'|route|peer|inet)\w{0,4}\s?[=:]\s?)$', re.IGNORECASE)
+# What stands behind an address: a port, or the bracket around it.
 _HAS_PORT = re.compile(r':\d{2,5}(?![0-9A-Za-z.])|::|\]|:/')
+# What stands before a version: "v", "firmware: ", "rev. ".
 _SAYS_VERSION = re.compile(
     r'(?<![0-9A-Za-z])(?:(?:v|ver|vers|version|rev|revision|release|firmware'
     r'|fw|bios|build|driver|kernel)[.\s:=,-]{0,3}|v)$', re.IGNORECASE)

@@ -14,6 +14,7 @@ from ironic_inspection_rules.kit.machine.anonymity import lldp
 
 Kind = field.FieldKind
 
+# Addresses without separators: a MAC address, an EUI-64, one of InfiniBand.
 BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
 BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
 _ITEM = 4  # Parts of an item of hardware-detect: class, device, name, value.
@@ -33,10 +34,12 @@ _PARTS = frozenset((
 """Fields with an entry for each interface or disk."""
 _NAME_OF_PAIR = frozenset(('name', 'key', 'field', 'attribute', 'label'))
 _VALUE_OF_PAIR = frozenset(('value', 'data', 'content'))
+# A name or a number behind its label: "Serial Number: CZ3409XK7Q".
 _LABELLED = re.compile(
     r'(?<![0-9A-Za-z])(?:(?P<serial>serial(?:[ _-]?(?:number|no\.?|num))?|s/n'
     r'|(?:asset|service)[ _-]?tag)|(?:host|node)[ _-]?name|fqdn)'
     r'[ \t]*[:=][ \t]*["\']?(?P<value>[^\s"\',;]+)', re.IGNORECASE)
+# The name of the host in the option "ip" of a kernel, its fifth part.
 _HOST_OF_CMDLINE = re.compile(
     r'(?<![\w.])ip=(?:(?:\[[^\]\s]*\]|[^:\s]*):){4}(?P<value>[\w.-]+):')
 

@@ -13,6 +13,7 @@ from ironic_inspection_rules.machine import part_source
 
 Differences = list[peer_difference.PeerDifference]
 
+# A PCI address; its last digit is the function of the device.
 _PCI_DEVICE = re.compile(
     r'([0-9a-f]{4}:)?(?P<device>[0-9a-f]{2}:[0-9a-f]{2})\.[0-9a-f]',
     re.IGNORECASE)

@@ -12,6 +12,7 @@ import re
 MEMBER = '*'
 """Stands for a member that each machine names its own way."""
 
+# The words of a name, also where only capitals begin them: "MemorySize".
 _WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+')
 
 _INDIVIDUAL = frozenset((
@@ -39,11 +40,14 @@ _MODELS = frozenset((
 _NOT_NAMES = frozenset(('device', 'subsystem', 'class', 'product', 'vendor'))
 """With one of these, an id says what a device is, not which one it is."""
 
+# Names that a kernel gives to disks and interfaces.
 _KERNEL_NAME = re.compile(
     r'(?:/dev/)?(?:[shv]d[a-z]{1,2}|xvd[a-z]|nvme\d+(?:[nc]\d+)*|eth\d+|'
     r'en[opsxP]\w*\d\w*|ib\w*\d+\w*|bond\d+|dm-\d+|md\d+|loop\d+|sr\d+|'
     r'wlan\d+|wl\w*\d\w*|mmcblk\d+|lo|usb\d+|em\d+|p\d+p\d+)(?:\.\d+)?')
+# A name with a number: "DIMM 3", "fan_2".
 _COUNTED = re.compile(r'(\D*?)[_:. #-]?\d+')
+# What is a machine's own: addresses, UUIDs, dates, paths, URLs, long numbers.
 _ADDRESS = re.compile(
     r'(?:[0-9a-f]{2}[:-]){5,}[0-9a-f]{2}|'
     r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|'

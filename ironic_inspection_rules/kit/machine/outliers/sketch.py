@@ -75,9 +75,11 @@ _CONTAINERS = (dict, list)
 _NUMBERS = (int, float)
 _PLAIN = frozenset((str, int, float, bool))
 _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
+# What names the kind of a path, and not the slot.
 _SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
 _VERSIONS = frozenset(('version', 'firmware', 'revision', 'rev', 'release',
                        'model', 'stepping', 'microcode'))
+# A version, or a date with its time: both may look like something else.
 _PLAIN_VERSION = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
 _PCI_ID = re.compile('[0-9a-fA-F]{4}')
 _DEEPEST = 20

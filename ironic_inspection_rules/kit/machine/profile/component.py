@@ -18,6 +18,7 @@ from ironic_inspection_rules.machine import part_source
 
 PartItem = Mapping[str, typing.Any]
 
+# A tolerance: "memory=5%", "disks=1".
 _FORM = re.compile(r'(?P<component>[a-z-]+)=(?P<number>[0-9]+(?:\.[0-9]+)?)'
                    r'(?P<percent>%?)')
 

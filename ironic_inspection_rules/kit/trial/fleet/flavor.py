@@ -16,6 +16,7 @@ _FORBIDDEN = 'forbidden'
 _GROUP_POLICY = 'group_policy'
 # ResourceRequest.XS_KEYPAT of nova.scheduler.utils.
 _KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
+# What Nova writes as one underscore in the name of a resource class.
 _NOT_ALPHANUMERIC = re.compile('[^0-9A-Za-z]+')
 
 
