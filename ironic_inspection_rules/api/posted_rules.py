@@ -30,6 +30,7 @@ MEMBERS: dict[str, Any] = {'rules': {'type': ['array', 'null']},
                            **table_set.MEMBER}
 """Members of a request that tries rules, as JSON Schema."""
 
+# Sets of posted rules that stay compiled: a fleet is evaluated page by page.
 _KEPT = 4
 _LARGEST = 1 << 20
 """Characters of a rule set that is kept: more is slow to read anyway."""

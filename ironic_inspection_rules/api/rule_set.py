@@ -31,6 +31,7 @@ _POLICIES = {replacement.CREATED: 'baremetal:inspection_rule:create',
              replacement.DELETED: 'baremetal:inspection_rule:delete'}
 _ACTIONS = {replacement.CREATED: 'create', replacement.UPDATED: 'update',
             replacement.DELETED: 'delete'}
+# A change is decided again where another one came first.
 _MOST_ATTEMPTS = 100
 
 Fields = Mapping[str, Any]

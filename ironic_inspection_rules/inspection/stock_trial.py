@@ -20,6 +20,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts as machine_facts
 from ironic_inspection_rules.patches import stock_engine
 
+# Characters of a value that are printed.
 _LONGEST = 200
 
 

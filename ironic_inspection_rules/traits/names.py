@@ -15,6 +15,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 
+# Ironic keeps no more of a node, and Placement takes no longer name.
 MAX_TRAITS = 50
 MAX_LENGTH = 255
 MOST_ASKED = 100

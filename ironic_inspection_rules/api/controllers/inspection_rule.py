@@ -36,6 +36,7 @@ CREATION_ORDER = 'id'
 SORT_KEYS = (CREATION_ORDER, *(name for name in view.BRIEF_FIELDS
                                if name != 'built_in'))
 
+# Characters that are kept with a revision.
 _MAX_MESSAGE = 1000
 
 REPLACE_SET = {'dry_run': args.boolean, 'prune': args.boolean}

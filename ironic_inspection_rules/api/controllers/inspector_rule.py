@@ -23,6 +23,8 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.plugins.legacy import translate
 
+# The version of the API of ironic-inspector in which a new rule is answered
+# with 201.
 _CREATED_SINCE = (1, 6)
 
 Answer = dict[str, Any]

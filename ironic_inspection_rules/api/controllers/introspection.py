@@ -41,6 +41,7 @@ _IN_INSPECTION = (states.INSPECTWAIT, states.INSPECTING, states.INSPECTFAIL)
 _TIMES = ['uuid', 'provision_state', 'created_at', 'provision_updated_at',
           'inspection_started_at', 'inspection_finished_at']
 
+# Nodes that are read with one query.
 _PAGE = 1000
 
 _ROUNDED = datetime.timedelta(seconds=1)

@@ -106,6 +106,7 @@ VARYING: Schema = {'anyOf': [
 ]}
 """The definition that :data:`VARIES` refers to."""
 
+# Characters of a column, variables of a rule, and levels of groups.
 MAX_TEXT = 255
 MOST_VARS = 100
 PRIORITIES = range(10000)

@@ -33,6 +33,7 @@ from ironic_inspection_rules.rule_file import yaml_text
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
+# Lines of a table for people; JSON has all of them.
 _MOST_GROUPS = 20
 _MOST_NAMES = 10
 _MOST_CHANGES = 8

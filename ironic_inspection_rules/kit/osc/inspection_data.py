@@ -26,7 +26,9 @@ from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
 _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
+# Characters: with an ending it is a valid name of a file everywhere.
 _LONGEST_NAME = 200
+# Characters of a key that cannot be guessed.
 _SHORTEST_KEY = 16
 
 

@@ -38,6 +38,7 @@ _DONE = (REFUSED, FINISHED, ERROR)
 _PAUSE = 2
 """Seconds until requests of which none was done are looked at again."""
 
+# Nodes that are named; of others there is the number.
 _MOST_ROWS = 50
 
 

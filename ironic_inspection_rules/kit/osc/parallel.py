@@ -22,6 +22,7 @@ from ironic_inspection_rules.kit.terminal import progress
 
 EXIT_INTERRUPTED = 130
 
+# Requests at a time by default, and at most: more only wait in the API.
 _JOBS = 4
 _MOST_JOBS = 64
 _ATTEMPTS = 6

@@ -28,6 +28,7 @@ from ironic_inspection_rules.rule_set import replacement
 
 Rule = Mapping[str, Any]
 
+# Of more the number is printed, and the command that prints all.
 _MOST_WARNINGS = 50
 
 

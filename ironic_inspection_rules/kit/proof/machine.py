@@ -23,6 +23,7 @@ LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
 """How lists and mappings are shown as text."""
 
+# Of a number that is tried: rules hardly compare with a longer one.
 _MOST_DIGITS = 18
 
 

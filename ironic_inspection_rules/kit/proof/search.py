@@ -13,6 +13,7 @@ from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import witness as witnesses
 
+# A round gives up some assumptions; the steps of the solver end a long one.
 _MOST_ROUNDS = 40
 
 

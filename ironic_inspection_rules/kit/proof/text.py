@@ -21,6 +21,7 @@ from ironic_inspection_rules.kit.proof import alphabet as alphabets
 from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 
+# Texts that a search tries: each is a formula for every facet.
 _MOST_CANDIDATES = 80
 _MOST_HALVES = 2 ** 50
 """From where on a float does not tell half of one."""

@@ -11,6 +11,7 @@ from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import machine_test
 
+# Keys of a table that are named.
 _MOST_KEYS = 10
 
 

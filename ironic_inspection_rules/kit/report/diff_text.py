@@ -18,6 +18,7 @@ Groups = Mapping[machine_diff.SameTreatment, list[str]]
 Tables = Sequence[Mapping[str, typing.Any]]
 """Changes of tables as in a plan."""
 
+# Machines that are named.
 _MOST_NAMES = 5
 _LONGEST = 60_000  # Characters of a comment; forges take 65,536.
 _BETWEEN = '\n\n'

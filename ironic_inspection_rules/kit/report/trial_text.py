@@ -20,6 +20,7 @@ from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import yaml_text
 
+# Of more the number is printed.
 _MOST_REASONS = 3
 _MOST_NAMES = 3
 _ONE_BY_ONE = 20  # Of more machines a table shows what they have in common.

@@ -17,6 +17,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
 
+# Characters of a value in a line.
 _LONGEST = 500
 
 

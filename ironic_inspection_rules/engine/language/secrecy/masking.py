@@ -44,6 +44,7 @@ _SECRETS_IN_TEXT = re.compile('|'.join((
     rf'(?i:(?P<name>(?<![\w.-]){_NAMES_IN_TEXT}[\'"]?\s?[=:]\s?))'
     r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)')), re.DOTALL)
 """Secrets in free text, recognised by what is around them."""
+# A shorter text has no secret with what shows that it is one.
 _SHORTEST_TEXT = 5
 
 MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
@@ -54,6 +55,7 @@ MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
 of these."""
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
+# A longer name is masked: to look for words in it would take long.
 _LONGEST_NAME = 255
 _LONGEST_KNOWN = 64
 """Maximum length of cached names: machines choose names."""

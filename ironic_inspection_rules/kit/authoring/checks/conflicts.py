@@ -20,6 +20,7 @@ from ironic_inspection_rules.kit.authoring.checks import exclusion
 Rule = checked_rule.CheckedRule
 
 _REMOVED = data_path.ABSENT
+# Characters of a value that a message has.
 _LONGEST = 40
 
 

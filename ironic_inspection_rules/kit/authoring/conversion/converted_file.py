@@ -23,6 +23,7 @@ _NEVER = frozenset(('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED,
                     lint.STOCK))
 """The checks that find what does not work, beside errors."""
 
+# Columns of a file, where a text can be broken.
 _WIDTH = 78
 
 _IN_GENERAL = (

@@ -12,6 +12,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine.profile import component
 
 _SIZE = 'size'
+# Values that a label names; of more it has the number.
 _MOST_NAMES = 3
 
 Key = tuple[typing.Any, ...]

@@ -28,6 +28,7 @@ _CHOICES = {
     'show=differing': 'treated differently',
     'show=worse': 'that succeeded and would not',
 }
+# Machines that are named in a heading.
 _NAMES = 3
 
 

@@ -10,6 +10,8 @@ from ironic_inspection_rules.kit.trial.fleet import summary
 _ASSETS = ('fleet.css', 'fleet_model.js', 'fleet_tables.js',
            'fleet_capacity.js', 'fleet_choices.js', 'fleet_matters.js',
            'fleet_pictures.js', 'fleet_map.js', 'fleet.js')
+# Stands in lists of indexes for what is not there: the script of the page
+# reads it so.
 _NOTHING = -1
 
 Plain = typing.Mapping[str, typing.Any]

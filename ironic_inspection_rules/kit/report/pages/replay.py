@@ -21,6 +21,7 @@ _CHOICES = {
     'show=error': 'that could not be decided',
     'show=worse': 'that succeeded and would not',
 }
+# Machines that are named in a heading.
 _NAMES = 3
 
 

@@ -23,6 +23,7 @@ _ASSETS = importlib.resources.files(
 _PROGRAM = ('shell.css', 'shell.js', 'table.css', 'table.js', 'finder.js',
             'page.js')
 
+# Files that are named in a title.
 _MOST_NAMES = 3
 
 _LONE = re.compile('[\ud800-\udfff]')

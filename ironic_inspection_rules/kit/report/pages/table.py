@@ -29,6 +29,7 @@ _CHOICES = {
     'show=twice': 'that share a key',
     'show=right': 'as their rows expect',
 }
+# Machines that are named in a heading.
 _NAMES = 12
 
 
