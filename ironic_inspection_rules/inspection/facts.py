@@ -43,14 +43,26 @@ def of_node(node, ports: Iterable[dict], port_groups: Iterable[dict],
     """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
-    fields['auto_discovered'] = is_auto_discovered(node, plugin_data)
+    return of_fields(fields, ports, port_groups, inventory, plugin_data,
+                     previous)
+
+
+def of_fields(node: dict, ports: Iterable[dict], port_groups: Iterable[dict],
+              inventory: dict, plugin_data: dict,
+              previous: dict | None = None) -> working_copy.Facts:
+    """Build the facts of a node, see :func:`of_node`, from its fields.
+
+    :param node: the fields, with the names of its ``traits``.
+    """
+    fields = {**node, 'auto_discovered': is_auto_discovered(
+        node['provision_state'], plugin_data)}
     return working_copy.Facts(inventory, plugin_data, fields, tuple(ports),
                               tuple(port_groups), previous)
 
 
-def is_auto_discovered(node, plugin_data: dict) -> bool:
-    """Return whether auto-discovery has just enrolled this node."""
-    return (node.provision_state == states.ENROLL
+def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
+    """Return whether auto-discovery has just enrolled a node."""
+    return (provision_state == states.ENROLL
             and bool(plugin_data.get(inspect_utils.AUTO_DISCOVERED_FLAG)))
 
 

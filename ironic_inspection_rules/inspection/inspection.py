@@ -131,7 +131,7 @@ class Inspection:
         :raises: HardwareInspectionFailure if a rule fails.
         """
         node = self.task.node
-        if facts.is_auto_discovered(node, plugin_data):
+        if facts.is_auto_discovered(node.provision_state, plugin_data):
             scope = CONF.auto_discovery.inspection_scope
             if scope and model.SCOPE_PROPERTY not in node.properties:
                 node.properties = {**node.properties,
@@ -149,7 +149,8 @@ class Inspection:
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
-        if not facts.is_auto_discovered(self.task.node, plugin_data):
+        if not facts.is_auto_discovered(self.task.node.provision_state,
+                                        plugin_data):
             return
         self._run_phase(model.MAIN, inventory, plugin_data)
         self._main_is_over = True

