@@ -86,12 +86,14 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
     :param explain: trace every rule, with a reason for each condition. This
         has a budget of its own, so that it does not change the outcome.
     :param keep: collect what is kept of a run: reasons for the conditions of
-        the rules that match, and how long each rule took.
+        the rules that match, how long each rule took, and values that were
+        there already.
     """
     plans_in_scope = [plan for plan in plans
                       if not plan.rule.scope or plan.rule.scope == scope]
     phase = _Phase(target, limits, explain, keep)
     error = None
+    target.journal.keeps_confirmed = keep
     allowance = budget.Budget(limits)
     with target.paid_by(allowance):
         try:

@@ -45,8 +45,11 @@ class AddTrait(plugin.Action):
 
     def __call__(self, target: Target, name: str) -> None:
         _check([name])
-        target.confirm_traits([name])
-        _set(target, [*target.traits, name])
+        traits = target.traits
+        if name in traits:
+            target.confirm_traits([name])
+        else:
+            _set(target, [*traits, name])
 
     def revert(self, target: Target, name: str) -> None:
         """Remove the trait."""

@@ -24,6 +24,7 @@ class Journal:
     already there, ``notes`` the lines that were logged and the requests that
     were sent. What sensitive rules set is in ``withheld`` instead, and what
     they note is nowhere: whoever shows the rest needs no check of their own.
+    ``keeps_confirmed`` is false where nobody reads ``confirmed``.
 
     :param ports: the ports as they are before the phase.
     """
@@ -32,6 +33,7 @@ class Journal:
             str, typing.Any]] = ()) -> None:
         self.changes: list[engine_change.Change] = []
         self.confirmed: list[engine_change.Change] = []
+        self.keeps_confirmed = True
         self.notes: list[str] = []
         self.withheld: list[engine_change.Change] = []
         self._ports = ports
@@ -53,7 +55,9 @@ class Journal:
 
     def fork(self) -> 'Journal':
         """Return an empty journal with the same ports."""
-        return Journal(self._ports)
+        fork = Journal(self._ports)
+        fork.keeps_confirmed = self.keeps_confirmed
+        return fork
 
     @property
     def length(self) -> int:
@@ -135,7 +139,9 @@ class Journal:
 
         :param root: a root, or :data:`.change.TRAITS` with a name as its path.
         """
-        if not self._withholds and len(self.confirmed) >= _MOST_CONFIRMED:
+        is_kept = (self.keeps_confirmed
+                   and len(self.confirmed) < _MOST_CONFIRMED)
+        if not (is_kept or self._withholds):
             return
         op = 'replace'
         if root == engine_change.TRAITS:

@@ -73,7 +73,7 @@ class RecordTestCase(base.TestCase):
         outcome, _roots = phase.run(
             {}, {'actions': [{'op': op, 'args': args} for op, args in actions],
                  **fields},
-            plugin_data={'l': ['a', 'b', 'c'], 'm': {'-': 1}})
+            keep=True, plugin_data={'l': ['a', 'b', 'c'], 'm': {'-': 1}})
         return outcome
 
     def written(self, *actions):
