@@ -130,6 +130,8 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     """
     done: list[trace.ActionTrace] = []
     error = None
+    view = target.view(plan.masked)
+    give_tables(plan, view)
     try:
         for action in plan.actions:
             asked = None
@@ -137,7 +139,7 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
             if action.when:
                 asked = _ConditionTraces(plan, action, explaining)
                 apply = functools.partial(apply, asked=asked.note)
-            _carry_out(plan, action, apply, target, done, asked)
+            _carry_out(plan, action, apply, target, view, done, asked)
     except exceptions.RuleError as exc:
         error = exc
     return trace.RuleTrace(plan.rule, True, (), tuple(done)), error
@@ -190,10 +192,12 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     done: list[trace.ActionTrace] = []
     error = None
     changes = target.journal.length
+    view = target.view(plan.masked)
+    give_tables(plan, view)
     try:
         for action in plan.actions:
             if action.reverts:
-                _carry_out(plan, action, action.revert, target, done,
+                _carry_out(plan, action, action.revert, target, view, done,
                            reverted=True)
     except exceptions.RuleError as exc:
         error = exc
@@ -206,12 +210,14 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
 def _carry_out(plan: compiler.CompiledRule,
                action: engine_action.CompiledAction,
                step: collections.abc.Callable[..., reasons.Idle | None],
-               target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
+               target: working_copy.WorkingCopy, view: budget.View,
+               done: list[trace.ActionTrace],
                asked: _ConditionTraces | None = None,
                reverted: bool = False) -> None:
     """Take a step of an action, and append its trace.
 
     :param step: carries the action out, or undoes it.
+    :param view: the data by root name as the rule sees them.
     :param done: gets the trace, also after an error.
     :raises: :class:`.exceptions.RuleError` if it fails.
     """
@@ -222,9 +228,7 @@ def _carry_out(plan: compiler.CompiledRule,
     confirmed_before = len(journal.confirmed)
     idle: reasons.Idle | None = None
     try:
-        target.roots.budget.spend()
-        view = target.view(plan.masked)
-        give_tables(plan, view)
+        view.budget.spend()
         idle = step(target, view)
     except Exception as exc:
         error = disclosure.error_of(plan.rule, action.name, exc)

@@ -73,7 +73,7 @@ class MaskedFields:
         :param unmasked: the same with all secrets.
         :raises: :class:`.exceptions.MaskedField` if one is or has.
         """
-        if hides_columns(view):
+        if self._of_tables.are_any and hides_columns(view):
             self._of_tables.refuse(view)
         if view is unmasked:
             return
@@ -97,7 +97,8 @@ class _FieldsOfTables:
     ``own_vars`` and ``loop`` are templates; they are set where they are read.
     """
 
-    __slots__ = ('_fields', 'loop', 'own_vars', 'reads_item', 'reads_vars')
+    __slots__ = ('_fields', 'are_any', 'loop', 'own_vars', 'reads_item',
+                 'reads_vars')
 
     def __init__(self, fields: typing.Iterable[interpolation.Field],
                  origins: origin.Origins,
@@ -111,6 +112,7 @@ class _FieldsOfTables:
             if roots_of_field:
                 self._fields.append((field.text, compile_field(field)))
             roots |= roots_of_field
+        self.are_any = bool(self._fields)
         self.reads_item = interpolation.ITEM in roots
         # The loop may read the vars.
         self.reads_vars = model.VARS in roots or self.reads_item
@@ -121,8 +123,6 @@ class _FieldsOfTables:
         :param view: the data by root name; they are the same afterwards.
         :raises: :class:`.exceptions.MaskedField`
         """
-        if not self._fields:
-            return
         roots = (_TABLES, model.VARS, interpolation.ITEM)
         before = {name: view[name] for name in roots if name in view}
         masked_tables = before[_TABLES]

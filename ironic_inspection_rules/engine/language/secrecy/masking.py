@@ -149,6 +149,9 @@ def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
 
 def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the path up to its first secret name, None if it has none."""
+    # So it is for most paths, which then cost no call for each token.
+    if _HARMLESS.issuperset(path):
+        return None
     for depth, token in enumerate(path, 1):
         if is_secret(token):
             return path[:depth]
