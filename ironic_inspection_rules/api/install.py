@@ -56,7 +56,7 @@ def install(app: Callable) -> Callable:
         from ironic_inspection_rules import hook
         hook.prepare_conductor()
     policies.register(policy.get_enforcer())
-    for path in (*_POSTED, 'inspection_rules'):
+    for path in request.LARGE:
         body_limit.as_inspection_data(path)
     body_limit.count_depth_fast()
     _serve_routes()

@@ -29,14 +29,22 @@ from ironic_inspection_rules.engine.language import arguments
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import body_limit
 
 _FROM_RAMDISKS = 'continue_inspection'
 """How the path of posted inspection data ends."""
 
+_AT_ONCE = 65536
+"""Bytes of a body that are checked at once."""
+
+LARGE = ('inspection_rules', 'inspection_rules/evaluate',
+         'inspection_rules/replay')
+"""How the paths of calls end whose bodies may have large tables."""
+
 _BODY = 'ironic_inspection_rules.body'
-"""Where the environment of a request has a body that was taken."""
+"""Where the environment of such a request has its body."""
 
 
 @dec.wsgify.middleware
@@ -46,6 +54,10 @@ def guard(request: webob.Request, app: Callable) -> Any:
     Ironic limits the size and the depth only of what claims to be JSON, but
     parses other bodies as JSON too; its oldest releases limit neither. For
     what is not UTF-8 its framework answers a bare 400.
+
+    A body that may be large is only there for :func:`body`. Ironic would keep
+    it until the request is answered, and pecan parses JSON twice to look for
+    arguments, and keeps what it finds.
     """
     environ = request.environ
     content_type = environ.get('CONTENT_TYPE') or ''
@@ -63,8 +75,9 @@ def guard(request: webob.Request, app: Callable) -> Any:
                        _('The request must be JSON'))
     if not request.is_body_readable:
         return app
-    is_limited = 'json' in content_type and body_limit.is_of_ironic()
     place = environ.get('PATH_INFO', '')
+    is_large = place.strip('/').endswith(LARGE)
+    is_limited = 'json' in content_type and body_limit.is_of_ironic()
     limit = body_limit.size(place)
     length = request.content_length
     sent = b''
@@ -81,16 +94,31 @@ def guard(request: webob.Request, app: Callable) -> Any:
             return app
         raise _refusal(webob_exc.HTTPRequestEntityTooLarge,
                        _too_large(limit, body_limit.option_of_size(place)))
-    try:
-        sent.decode()
-    except UnicodeDecodeError as exc:
+    if not _is_utf_8(sent):
         raise _refusal(webob_exc.HTTPBadRequest,
-                       _('The request must be encoded in UTF-8')) from exc
-    if not is_limited and budget.is_deeper(sent, body_limit.depth()):
+                       _('The request must be encoded in UTF-8'))
+    if (is_large or not is_limited) and (
+            budget.is_deeper(sent, body_limit.depth())):
         raise _refusal(webob_exc.HTTPBadRequest,
                        _('The request is nested too deeply'))
+    if is_large:
+        environ[_BODY] = sent
+        sent = b''
+        environ['wsgi.input'] = io.BytesIO()
     environ['CONTENT_LENGTH'] = str(len(sent))
     return app
+
+
+def _is_utf_8(sent: bytes) -> bool:
+    """Return whether bytes are text; all of it is never there at once."""
+    decoder = codecs.getincrementaldecoder('utf-8')()
+    try:
+        for start in range(0, len(sent), _AT_ONCE):
+            decoder.decode(sent[start:start + _AT_ONCE])
+        decoder.decode(b'', final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _too_large(limit: int, option: str | None) -> str:
@@ -124,17 +152,6 @@ def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
     """Return the fields of a problem that are set."""
     fields = dataclasses.asdict(problem)
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def take_body(received: webob.Request) -> None:
-    """Take the body out of a request, for :func:`body` to read.
-
-    pecan parses JSON twice to look for arguments in it, and keeps what it
-    finds until the request is answered: that of a large table takes more
-    memory than the table.
-    """
-    received.environ[_BODY] = received.body
-    received.body = b''
 
 
 def body(*, any_type: bool = False) -> Any:
@@ -184,7 +201,7 @@ def body(*, any_type: bool = False) -> Any:
 
 
 def _sent() -> bytes:
-    """Return the body of the request; one that was taken is there once."""
+    """Return the body of the request; one that may be large only once."""
     sent = api.request.environ.pop(_BODY, None)
     if sent is None:
         sent = api.request.body
@@ -201,6 +218,7 @@ class _Reader:
     def __init__(self) -> None:
         self.unusual: list[str] = []
         self.doubled: list[tuple[dict[str, Any], str]] = []
+        self._equal_texts = text_cache.EqualTexts()
 
     def read_float(self, text: str) -> float:
         number = float(text)
@@ -209,7 +227,7 @@ class _Reader:
         return number
 
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(members)
+        made = self._equal_texts.mapping(members)
         if len(made) != len(members):
             counts = collections.Counter(name for name, _value in members)
             # The first one of the document among those that are there twice.

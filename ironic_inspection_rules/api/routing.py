@@ -186,23 +186,21 @@ class RoutesBelow:
                 self._routes.append(route)
 
     @pecan.expose()
-    def _route(self, args: list[str], received: Any) -> Any:
+    def _route(self, args: list[str], request: Any) -> Any:
         """Return what pecan calls for a request, and the arguments."""
         try:
-            received.params  # noqa: B018
+            request.params  # noqa: B018
         except ValueError:
             # A malformed form, on which pecan would fail.
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
         matches = self._matches([*self._parts, *filter(None, args)])
         for route, values in matches:
-            if route.method == received.method:
-                if route.schema is not None:
-                    request.take_body(received)
+            if route.method == request.method:
                 # pecan asks for a bound method.
                 return types.MethodType(route.exposed, self), values
         methods = sorted(route.method for route, _values in matches)
         allowed = ', '.join(methods)
-        if received.method == 'OPTIONS' and allowed:
+        if request.method == 'OPTIONS' and allowed:
             pecan.abort(http_client.OK, headers={'Allow': allowed})
         if allowed:
             pecan.abort(http_client.METHOD_NOT_ALLOWED,

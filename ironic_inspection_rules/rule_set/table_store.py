@@ -11,9 +11,15 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
-Pairs = typing.Sequence[typing.Sequence[typing.Any]]
+Pairs = typing.Sequence[tuple[str, table.Row]]
+"""Rows, each with its key."""
+
+StoredPairs = typing.Sequence[typing.Sequence[typing.Any]]
+"""The same as RPC and databases have them."""
+
 Described = dict[str, typing.Any]
 
 _AT_ONCE = 100
@@ -33,7 +39,7 @@ class Source(typing.Protocol):
 
     def read_chunks(self, context: typing.Any, name: str,
                     digests: typing.Sequence[str],
-                    revision: int | None = None) -> dict[str, Pairs]:
+                    revision: int | None = None) -> dict[str, StoredPairs]:
         """Read pairs of key and row, by the digest of their chunk."""
 
 
@@ -89,8 +95,7 @@ class TableStore:
         keys = {}
         for digest, pairs in chunks.items():
             keys[digest] = tuple(key for key, _row in pairs)
-            for key, row in pairs:
-                index[key] = row
+            index.update(pairs)
         definition = described['definition']
         # It was checked before it was stored.
         built = table.Table(definition_of(name, definition), index,
@@ -113,9 +118,13 @@ def read_chunks(source: Source, context: typing.Any, name: str,
         known = kept.chunks.keys()
     wanted = [digest for digest in digests if digest not in known]
     read: dict[str, Pairs] = {}
+    equal_texts = text_cache.EqualTexts()
     for start in range(0, len(wanted), _AT_ONCE):
-        read.update(source.read_chunks(
-            context, name, wanted[start:start + _AT_ONCE], revision))
+        some = source.read_chunks(
+            context, name, wanted[start:start + _AT_ONCE], revision)
+        for digest, pairs in some.items():
+            read[digest] = [(key, equal_texts.mapping(row.items()))
+                            for key, row in pairs]
     # The digests and the rows are read by several queries. Between these,
     # another process may have put other rows in force and forgotten the old.
     if len(read) < len(wanted):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import gc
+import json
 import tracemalloc
 
 from ironic_inspection_rules.engine.language import path
@@ -69,3 +70,22 @@ class TextCacheTestCase(base.TestCase):
         finally:
             tracemalloc.stop()
             gc.unfreeze()
+
+
+class EqualTextsTestCase(base.TestCase):
+
+    def test_equal_texts_become_one(self):
+        texts = text_cache.EqualTexts()
+        first, second = (json.loads('{"rack": "rack 1", "unit": 1, "x": []}')
+                         for _number in range(2))
+        self.assertIsNot(first['rack'], second['rack'])
+        made = texts.mapping(first.items())
+        other = texts.mapping(second.items())
+        self.assertEqual([first, second], [made, other])
+        self.assertIs(made['rack'], other['rack'])
+
+    def test_many_texts_stay_what_they_are(self):
+        texts = text_cache.EqualTexts()
+        rows = [{'n': f'{number % 7000}', 'm': number}
+                for number in range(20_000)]
+        self.assertEqual(rows, [texts.mapping(row.items()) for row in rows])
