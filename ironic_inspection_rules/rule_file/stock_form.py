@@ -22,17 +22,25 @@ from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 
+# It must stay: rules that were taken over are known by UUIDs made with it.
 NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
 
 _SHOWN = ('created_at', 'links', 'updated_at')
 """The fields of a rule in Ironic's API, and those that ours adds."""
 
 CONDITIONS: dict[str, tuple[str, ...]] = {
-    'eq': ('values', 'force_strings'), 'lt': ('values', 'force_strings'),
-    'gt': ('values', 'force_strings'), 'is-empty': ('value',),
-    'in-net': ('address', 'subnet'), 'matches': ('value', 'regex'),
-    'contains': ('value', 'regex'), 'one-of': ('value', 'values'),
-    'is-none': ('value',), 'is-true': ('value',), 'is-false': ('value',)}
+    'eq': ('values', 'force_strings'),
+    'lt': ('values', 'force_strings'),
+    'gt': ('values', 'force_strings'),
+    'is-empty': ('value',),
+    'in-net': ('address', 'subnet'),
+    'matches': ('value', 'regex'),
+    'contains': ('value', 'regex'),
+    'one-of': ('value', 'values'),
+    'is-none': ('value',),
+    'is-true': ('value',),
+    'is-false': ('value',),
+}
 """The arguments of stock Ironic's conditions, in their order."""
 
 ACTIONS: dict[str, tuple[str, ...]] = {
@@ -57,7 +65,11 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 """The arguments of its actions."""
 
 _KEYS = frozenset(('op', 'args', 'loop', 'multiple'))
+"""What an operation of stock Ironic may have."""
+
 _OURS = (model.VARS, 'mode', 'revision', 'built_in')
+"""Fields of a rule that stock Ironic does not have."""
+
 _TEXTS = frozenset(('True', 'False', 'None'))
 """The texts that str() makes of values that JSON writes otherwise."""
 
@@ -101,6 +113,8 @@ def find(entry: typing.Any) -> Problem | None:
     :param entry: what its author wrote.
     :returns: where it is, and what to do about it.
     """
+    # Whatever else looks so: what stock Ironic does not know is not written
+    # for it.
     if not isinstance(entry, dict) or any(name in entry for name in _OURS):
         return None
     for pointer, operation in _operations(entry):

@@ -52,7 +52,8 @@ MOST_OF_A_PATCH = 600
 LOGS = 'logs'
 """Plugin data that are large, and no facts that rules decide on."""
 
-OK, FAILED = 'ok', 'failed'
+OK = 'ok'
+FAILED = 'failed'
 """Results of a run."""
 
 _OTHERS = 'others'
@@ -121,9 +122,15 @@ def prepare(uuid: str, node: typing.Any, document: Document
         change.what != part_difference.UNREPORTED
         for change in comparison.changes)
     values = {
-        'uuid': uuid, 'node_uuid': node.uuid, 'created_at': now,
-        'interface': node.inspect_interface, 'changed': has_changed,
-        'patch': None}
+        'uuid': uuid,
+        'node_uuid': node.uuid,
+        'created_at': now,
+        'interface': node.inspect_interface,
+        'changed': has_changed,
+        'patch': None,
+    }
+    # A small patch to the document of the inspection before, or one of its
+    # own where much has changed. Parts that did not change are stored once.
     if last is not None and last.content in loaded:
         values.update(_patched(last.content, loaded[last.content], document))
     if 'content' not in values:
@@ -136,14 +143,18 @@ def prepare(uuid: str, node: typing.Any, document: Document
     for kind, name in known.identities:
         if (kind, name) not in before.identities:
             began.append({
-                'identity': name, 'kind': kind,
+                'identity': name,
+                'kind': kind,
                 'label': reported.texts.get(name, name),
-                'node_uuid': node.uuid, 'began_at': now, 'ended_at': None})
+                'node_uuid': node.uuid,
+                'began_at': now,
+                'ended_at': None,
+            })
     ended = {}
     for (kind, name), parts in before.identities.items():
         if (kind, name) not in known.identities:
-            ended[f'{kind} {name}'] = _last_reported(
-                before, parts, last.created_at)
+            ended_at = _last_reported(before, parts, last.created_at)
+            ended[f'{kind} {name}'] = ended_at
     return {'values': values, 'began': began, 'ended': ended}
 
 
@@ -193,6 +204,10 @@ def read_back(node_uuid: str, before: int | None = None,
 
 
 def _document_of(row: typing.Any, loaded: Mapping[str, Document]) -> Document:
+    """Return the document of an inspection: that it names, with its patch.
+
+    :param loaded: documents by digest.
+    """
     base = loaded.get(row.content, {})
     if not row.patch or not base:
         return base
@@ -208,9 +223,9 @@ def stored(document: Document) -> Document | None:
     """
     if document.get('stored') is None:
         return None
-    return {'inventory': document['inventory'],
-            'plugin_data': document_patch.apply(document['plugin_data'],
-                                                document['stored'])}
+    plugin_data = document_patch.apply(document['plugin_data'],
+                                       document['stored'])
+    return {'inventory': document['inventory'], 'plugin_data': plugin_data}
 
 
 def stored_before(node_uuid: str, before: int) -> Document | None:
@@ -264,17 +279,24 @@ def facts_of(machine: working_copy.Facts,
     :param more: what else to keep of the phase.
     :returns: JSON texts: of inventory, plugin data, and all else.
     """
+    others = {
+        'node': machine.node,
+        'ports': machine.ports,
+        'port_groups': machine.port_groups,
+        **more,
+    }
     return {
         'inventory': _encode(machine.inventory),
         'plugin_data': _without_logs(machine.plugin_data),
-        _OTHERS: _encode({
-            'node': machine.node, 'ports': machine.ports,
-            'port_groups': machine.port_groups, **more})}
+        _OTHERS: _encode(others),
+    }
 
 
 def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
-    return _encode({name: value for name, value in plugin_data.items()
-                    if name != LOGS})
+    """Return plugin data as JSON, without the logs of the ramdisk."""
+    kept = {name: value for name, value in plugin_data.items()
+            if name != LOGS}
+    return _encode(kept)
 
 
 def document(findings: Findings, values: Mapping[str, typing.Any],
@@ -331,6 +353,7 @@ def _without_seconds(phases: Mapping[str, Mapping[str, typing.Any]]
 
 
 def _masked(text: str, mask: bool) -> typing.Any:
+    """Read JSON, and mask the secrets in it if they are to be masked."""
     value = json.loads(text)
     if mask:
         return disclosure.data(value)

@@ -47,16 +47,17 @@ def between(before: working_copy.Facts, after: working_copy.Facts,
 
     :param ports: the ports, whose addresses name them in changes.
     """
-    changes = _compare(working_copy.NODE,
-                       _without(before.node, working_copy.TRAITS),
-                       _without(after.node, working_copy.TRAITS))
+    node_before = _without(before.node, working_copy.TRAITS)
+    node_after = _without(after.node, working_copy.TRAITS)
+    changes = _compare(working_copy.NODE, node_before, node_after)
     changes += _compare_traits(_traits(before), _traits(after))
+    # Rules neither add ports nor remove them: they stay in their order.
     for index, port in enumerate(ports):
-        changes += _compare(engine_change.port_name(port),
-                            before.ports[index], after.ports[index])
-    changes += _compare(working_copy.PLUGIN_DATA,
-                        _without(before.plugin_data, trace.KEY),
-                        _without(after.plugin_data, trace.KEY))
+        name = engine_change.port_name(port)
+        changes += _compare(name, before.ports[index], after.ports[index])
+    data_before = _without(before.plugin_data, trace.KEY)
+    data_after = _without(after.plugin_data, trace.KEY)
+    changes += _compare(working_copy.PLUGIN_DATA, data_before, data_after)
     closed = before.closed | after.closed
     open_changes = [change for change in changes
                     if not _touches_any(change, closed)]
@@ -92,13 +93,14 @@ def _compare_traits(before: set[str], after: set[str]
     """Return a change for each trait that was removed or added."""
     changes = []
     for name in sorted(before - after):
+        pointer = data_path.pointer([name])
         changes.append(engine_change.Change(
-            working_copy.TRAITS, 'remove', data_path.pointer([name]),
-            before=name, place=(name,)))
+            working_copy.TRAITS, 'remove', pointer, before=name,
+            place=(name,)))
     for name in sorted(after - before):
+        pointer = data_path.pointer([name])
         changes.append(engine_change.Change(
-            working_copy.TRAITS, 'add', data_path.pointer([name]),
-            value=name, place=(name,)))
+            working_copy.TRAITS, 'add', pointer, value=name, place=(name,)))
     return changes
 
 
@@ -117,9 +119,13 @@ def _compare(name: str, before: State, after: State
         else:
             op = 'replace'
         changes.append(engine_change.Change(
-            name, op, data_path.pointer(pair.path),
-            _disclosed(pair.path, pair.after),
-            _disclosed(pair.path, pair.before), pair.path))
+            name,
+            op,
+            data_path.pointer(pair.path),
+            value=_disclosed(pair.path, pair.after),
+            before=_disclosed(pair.path, pair.before),
+            place=pair.path,
+        ))
     return changes
 
 
@@ -141,9 +147,9 @@ def _children(pair: _Pair) -> list[_Pair]:
     names = pair.before.keys() | pair.after.keys()
     children = []
     for name in sorted(names, key=str, reverse=True):
-        children.append(_Pair((*pair.path, name),
-                              pair.before.get(name, data_path.ABSENT),
-                              pair.after.get(name, data_path.ABSENT)))
+        before = pair.before.get(name, data_path.ABSENT)
+        after = pair.after.get(name, data_path.ABSENT)
+        children.append(_Pair((*pair.path, name), before, after))
     return children
 
 

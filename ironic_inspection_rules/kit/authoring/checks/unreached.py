@@ -36,19 +36,23 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def check_rules(rules: Sequence[checked_rule.CheckedRule]
                 ) -> checked_rule.FoundTogether:
     """Find rules whose conditions an earlier failing rule has too."""
-    subjects = {subject.rule.uuid: subject for subject in rules}
-    conditions = {
-        subject.rule.uuid: set(map(exclusion.Claim, subject.conditions))
-        for subject in rules}
+    subjects = {}
+    conditions = {}
+    for subject in rules:
+        uuid = subject.rule.uuid
+        subjects[uuid] = subject
+        conditions[uuid] = set(map(exclusion.Claim, subject.conditions))
     failing: list[checked_rule.CheckedRule] = []
     for rule in repository.order(subject.rule for subject in rules):
         subject = subjects[rule.uuid]
         earlier = None
         for candidate in failing:
-            if (candidate.rule.phase == rule.phase
-                    and candidate.rule.scope in (None, rule.scope)
-                    and conditions[candidate.rule.uuid]
-                    <= conditions[rule.uuid]):
+            is_of_phase = candidate.rule.phase == rule.phase
+            is_of_scope = candidate.rule.scope in (None, rule.scope)
+            # With no other conditions it matches wherever this rule does.
+            matches_too = (
+                conditions[candidate.rule.uuid] <= conditions[rule.uuid])
+            if is_of_phase and is_of_scope and matches_too:
                 earlier = candidate
                 break
         if earlier is not None:

@@ -22,8 +22,14 @@ PartItem = Mapping[str, typing.Any]
 _FORM = re.compile(r'(?P<component>[a-z-]+)=(?P<number>[0-9]+(?:\.[0-9]+)?)'
                    r'(?P<percent>%?)')
 
-COMPONENTS = ('processors', 'memory', 'disks', 'interfaces', 'accelerators',
-              'pci-devices')
+COMPONENTS = (
+    'processors',
+    'memory',
+    'disks',
+    'interfaces',
+    'accelerators',
+    'pci-devices',
+)
 """The quantities that may differ."""
 
 OBSERVED = 'observed'
@@ -129,8 +135,10 @@ def reduced(machine: views.Facts) -> views.Facts:
     data: dict[str, typing.Any] = {}
     for value in VALUES:
         _put(data, value.path, find(machine, value.path))
-    lists = {DISKS.path: DISKS.attributes,
-             INTERFACES.path: INTERFACES.attributes}
+    lists = {
+        DISKS.path: DISKS.attributes,
+        INTERFACES.path: INTERFACES.attributes,
+    }
     for path in part_source.PCI_PATHS:
         lists[path] = (*part_source.PCI, 'class')
     for path, names in lists.items():
@@ -176,9 +184,10 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
         devices = _devices('pci-devices', path)
         if not is_known(devices):
             continue
+        items: list[PartItem] = []
+        for machine in machines:
+            items += devices.of(machine) or ()
         # Without the class of a device nobody knows which accelerate.
-        items = [item for machine in machines
-                 for item in devices.of(machine) or ()]
         if all(isinstance(item.get('class'), str) for item in items):
             yield _accelerators(path)
             yield _other_devices(path)
@@ -189,7 +198,8 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
 def _disk(attributes: Mapping[str, typing.Any]) -> str:
     """Return what disks with some attributes are called."""
     words = {True: 'HDD', False: 'SSD'}
-    word = words.get(attributes.get('rotational', ''), 'disk')
+    rotational = attributes.get('rotational', '')
+    word = words.get(rotational, 'disk')
     return _joined(word, attributes.get('size'), attributes.get('vendor'),
                    attributes.get('model'))
 
@@ -220,16 +230,25 @@ def _joined(*words: typing.Any) -> str:
 
 
 DISKS = ComparedParts(
-    'disks', part_source.DISKS.path, part_source.DISKS.attributes,
-    ('rotational',), _disk)
+    'disks',
+    part_source.DISKS.path,
+    attributes=part_source.DISKS.attributes,
+    together=('rotational',),
+    label=_disk,
+)
 INTERFACES = ComparedParts(
-    'interfaces', part_source.INTERFACES.path,
-    (*part_source.INTERFACES.attributes, 'speed_mbps'), (), _interface)
+    'interfaces',
+    part_source.INTERFACES.path,
+    attributes=(*part_source.INTERFACES.attributes, 'speed_mbps'),
+    together=(),
+    label=_interface,
+)
 
 
 def _devices(component: str, path: str) -> ComparedParts:
     """Return the PCI devices at a path, all of them."""
-    return ComparedParts(component, path, part_source.PCI, (), _device)
+    return ComparedParts(component, path, attributes=part_source.PCI,
+                         together=(), label=_device)
 
 
 def _accelerators(path: str) -> ComparedParts:
@@ -253,6 +272,7 @@ _IS_ACCELERATOR = (
 
 
 def _is_accelerator(item: PartItem) -> bool:
+    """Return what the filter with :data:`_IS_ACCELERATOR` tests."""
     device_class = str(item.get('class'))
     return part_source.ACCELERATOR_CLASS.fullmatch(device_class) is not None
 

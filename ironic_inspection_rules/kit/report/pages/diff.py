@@ -42,13 +42,14 @@ def render(difference: Plain) -> str:
         ``old`` and ``new``.
     """
     made = shell.now()
-    files = ' → '.join(shell.names(difference[name])
-                       for name in ('old', 'new'))
+    old_files = shell.names(difference['old'])
+    new_files = shell.names(difference['new'])
+    files = f'{old_files} → {new_files}'
     rules = difference['rules']
     machines = list(difference['machines'])
     differing = [machine for machine in machines if machine['differs']]
     groups = page.alike([_result(machine) for machine in differing])
-    return page.render(page.Page(
+    description = page.Page(
         title=f'{files}, {made}',
         headline=_headline(rules, machines, differing),
         about=f'{files}, {made}',
@@ -57,7 +58,9 @@ def render(difference: Plain) -> str:
             _rules_card(rules),
             _groups_card(differing, groups),
             _machines_card(machines, differing, groups),
-        )))
+        ),
+    )
+    return page.render(description)
 
 
 def _result(machine: Plain) -> tuple[typing.Any, ...]:
@@ -99,20 +102,32 @@ def _tiles(rules: Sequence[Plain], machines: Sequence[Plain],
     tiles = []
     for kind in ('added', 'removed', 'changed', 'moved'):
         tiles.append(page.Tile(
-            kinds.count(kind), (f'rule {kind}', f'rules {kind}'),
-            _CHANGES[kind].look, ('rules',)))
+            kinds.count(kind),
+            words=(f'rule {kind}', f'rules {kind}'),
+            look=_CHANGES[kind].look,
+            link=('rules',),
+        ))
     unchanged = len(rules) - len(_with_another_meaning(rules))
     if unchanged:
         words = 'only written otherwise'
-        tiles.append(page.Tile(unchanged, (words, words), '', ('rules',)))
+        tiles.append(page.Tile(
+            unchanged,
+            words=(words, words),
+            link=('rules',),
+        ))
     if machines:
-        worse = [machine for machine in machines if _is_worse(machine)]
-        tiles += [
-            page.Tile(len(differing), ('machine differs', 'machines differ'),
-                      'accent', ('show', 'differing')),
-            page.Tile(len(worse), ('no longer succeeds', 'no longer succeed'),
-                      'bad', ('show', 'worse')),
-        ]
+        tiles.append(page.Tile(
+            len(differing),
+            words=('machine differs', 'machines differ'),
+            look='accent',
+            link=('show', 'differing'),
+        ))
+        tiles.append(page.Tile(
+            sum(map(_is_worse, machines)),
+            words=('no longer succeeds', 'no longer succeed'),
+            look='bad',
+            link=('show', 'worse'),
+        ))
     return page.Tiles(tuple(tiles))
 
 
@@ -125,15 +140,16 @@ def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
         part: page.Part = page.Words('Runs at another time.')
         if rule['lines']:
             part = page.Lines(tuple(rule['lines']))
-        items.append(page.Item((_CHANGES[rule['change']], rule['title']),
-                               (part,)))
+        heading = (_CHANGES[rule['change']], rule['title'])
+        items.append(page.Item(heading, (part,)))
     return page.Card('rules', 'Rules', 'Rules', 'From old to new.',
                      (page.Items(tuple(items), first=50),))
 
 
 def _result_tag(machine: Plain) -> page.Tag:
     """Return the results of a machine; only a change to ``ok`` is good."""
-    old, new = machine['old'], machine['new']
+    old = machine['old']
+    new = machine['new']
     text = str(new)
     if old != new:
         text = f'{old} → {new}'
@@ -157,14 +173,16 @@ def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
     for number, group in enumerate(groups, 1):
         first = machines[group[0]]
         words = page.count(len(group), 'machine', 'machines')
-        heading = (page.Link(words, 'difference', str(number)),
-                   _result_tag(first))
-        names = ', '.join(machines[position]['name']
-                          for position in group[:_NAMES])
+        link = page.Link(words, 'difference', str(number))
+        first_names = [machines[position]['name']
+                       for position in group[:_NAMES]]
+        names = ', '.join(first_names)
         if len(group) > _NAMES:
             names += ' …'
-        items.append(page.Item(heading, (
-            page.Words(names), page.Lines(tuple(first['lines'])))))
+        items.append(page.Item(
+            heading=(link, _result_tag(first)),
+            parts=(page.Words(names), page.Lines(tuple(first['lines']))),
+        ))
     return page.Card(
         'differences', 'Differences', 'What machines get otherwise',
         'Equal differences are one.', (page.Items(tuple(items)),))
@@ -193,13 +211,12 @@ def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],
             opened = page.Lines(tuple(machine['lines']))
         if machine['differs']:
             treated = page.Tag('differently', 'warn')
-            marks = ['show=differing',
-                     f'difference={number_of[_result(machine)]}']
+            number = number_of[_result(machine)]
+            marks = ['show=differing', f'difference={number}']
         if _is_worse(machine):
             marks.append('show=worse')
-        rows.append(page.Row(
-            (machine['name'], _result_tag(machine), treated),
-            tuple(marks), (opened,)))
+        cells = (machine['name'], _result_tag(machine), treated)
+        rows.append(page.Row(cells, tuple(marks), (opened,)))
     table = page.Table('machines', ('machine', 'machines'), _COLUMNS,
                        tuple(rows), choices)
     return page.Card('machines', 'Machines', 'Machines', '', (table,))
