@@ -16,11 +16,13 @@ BENCHMARK = 'benchmark'
 NUMBER = 'number'
 FIELD = 'field'
 
-KINDS = (
+KINDS_OF_PARTS = (
     part_source.PROCESSOR, part_source.DIMM, MEMORY, part_source.DISK,
     part_source.INTERFACE, part_source.ACCELERATOR, part_source.PCI_DEVICE,
-    part_source.POWER_SUPPLY, part_source.SYSTEM, part_source.FIRMWARE,
-    BIOS_SETTING, FLAG, BENCHMARK, NUMBER, FIELD)
+    part_source.POWER_SUPPLY, part_source.SYSTEM, part_source.FIRMWARE)
+"""The kinds of findings about what a machine is made of."""
+
+KINDS = (*KINDS_OF_PARTS, BIOS_SETTING, FLAG, BENCHMARK, NUMBER, FIELD)
 """The kinds of findings."""
 
 MISSING, NEW, CHANGED, MOVED = 'missing', 'new', 'changed', 'moved'

@@ -20,22 +20,10 @@ from ironic_inspection_rules.kit.machine.outliers import norm
 from ironic_inspection_rules.kit.machine.outliers import part_comparison
 from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
-from ironic_inspection_rules.machine import part_source
 
 _MOST_DIFFERENCES = 10
 _LONGEST_VALUE = 200  # Characters of a difference that are shown.
-_STRUCTURE = frozenset((
-    part_source.PROCESSOR,
-    part_source.DIMM,
-    finding.MEMORY,
-    part_source.DISK,
-    part_source.INTERFACE,
-    part_source.ACCELERATOR,
-    part_source.PCI_DEVICE,
-    part_source.POWER_SUPPLY,
-    part_source.SYSTEM,
-    part_source.FIRMWARE,
-))
+_STRUCTURE = frozenset(finding.KINDS_OF_PARTS)
 """What alone makes machines another kind; a setting alone does not."""
 
 

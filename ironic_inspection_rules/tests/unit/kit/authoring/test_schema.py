@@ -16,6 +16,7 @@ from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.kit.authoring import schema
 from ironic_inspection_rules.rule_file import document as rule_document
+from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
@@ -191,6 +192,11 @@ class SchemaTestCase(base.TestCase):
                      {'rules': [GOOD], 'tabels': {}}, {'rules': 5},
                      {'rules': [{'action': 1}]}):
             self.assertNotEqual([], self.messages(data), data)
+
+    def test_a_table_has_the_members_of_one_in_a_file(self):
+        made = schema.schema(registry.installed())
+        self.assertEqual(set(table_file.MEMBERS),
+                         set(made['definitions']['table']['properties']))
 
     def test_tables_stand_beside_rules(self):
         table = {'key': 'serial', 'rows': [{'serial': 'A1', 'cpus': 1}],
