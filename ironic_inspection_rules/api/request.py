@@ -288,7 +288,7 @@ _Validator = jsonschema.validators.extend(
         'integer', _is_integer))
 
 
-def checked(document: Any, schema: Mapping[str, Any]) -> Any:
+def validate(document: Any, schema: Mapping[str, Any]) -> Any:
     """Check a body by a JSON Schema.
 
     :returns: the document; of an object all members of the schema, None for
@@ -303,7 +303,8 @@ def checked(document: Any, schema: Mapping[str, Any]) -> Any:
         raise exceptions.InvalidBody(problems)
     if 'properties' not in schema:
         return document
-    return dict.fromkeys(schema['properties']) | document
+    absent = dict.fromkeys(schema['properties'])
+    return {**absent, **document}
 
 
 def _problem(error: jsonschema.ValidationError) -> exceptions.Problem:
@@ -351,7 +352,7 @@ def ramdisk_data() -> dict[str, Any]:
     data = body(any_type=True)
     if data is None and not api.request.body:
         return {}
-    return checked(data, {'type': 'object'})
+    return validate(data, {'type': 'object'})
 
 
 def query(parameters: Mapping[str, Callable[[str, str], Any]]

@@ -115,7 +115,7 @@ class Route:
             if self.query:
                 given.append(query)
         if self.schema is not None:
-            given.append(request.checked(request.body(), self.schema))
+            given.append(request.validate(request.body(), self.schema))
         try:
             return self.handler(*given)
         except db_exc.DBConnectionError:
@@ -141,13 +141,13 @@ class Route:
                       'in the header X-OpenStack-Ironic-API-Version')
             % (since or 0),
             exception_class=refusal)
-        checked = check_version(self.answer)
+        answer_in_version = check_version(self.answer)
 
         # What pecan finds in the query and in the body would be mistaken for
         # parts of the path.
         def answer(_self: Any, *path: str, **_found: Any) -> Any:
             try:
-                answered = checked(*path)
+                answered = answer_in_version(*path)
             except exceptions.InvalidInput as exc:
                 # Ironic would answer with its text only.
                 api.response.status = exc.code

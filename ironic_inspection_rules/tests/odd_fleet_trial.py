@@ -45,7 +45,7 @@ class Score:
 
 
 def compare(machines: typing.Mapping[str, typing.Any],
-            by: typing.Sequence[str] = (), least: int = peers.LEAST
+            by: typing.Sequence[str] = (), least: int = peers.MIN_PEERS
             ) -> peers.Result:
     """Compare machines, given by their names as Ironic has them."""
     compared = peers.Peers(least)

@@ -101,7 +101,7 @@ def restore(revision: str) -> Answer:
     :raises: Invalid if the request asks for more than that.
     """
     if api.request.body:
-        request.checked(request.body(), _NOTHING)
+        request.validate(request.body(), _NOTHING)
     rule_set_then = _read(revision)
     number = rule_set_then['revision']
     return rule_set.replace(

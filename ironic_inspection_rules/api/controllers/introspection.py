@@ -105,7 +105,7 @@ def get_unprocessed(node: Any) -> Answer:
 
 def reapply(node: Any) -> None:
     """Put a request to process the node's data again."""
-    node_inventory.put_request(node, node_inventory.checked)
+    node_inventory.put_request(node, node_inventory.validate_document)
 
 
 def _document(data: dict[str, Any]) -> dict[str, Any]:

@@ -67,9 +67,11 @@ def get_unprocessed(node: Any) -> dict[str, Any]:
 def reapply(node: Any) -> dict[str, Any]:
     """Put a request to process the node's data again."""
     def parse(body: Any) -> PostedData:
-        data = request.checked(body, _DATA)
-        return checked({**(data['plugin_data'] or {}),
-                        'inventory': data['inventory']})
+        data = request.validate(body, _DATA)
+        return validate_document({
+            **(data['plugin_data'] or {}),
+            'inventory': data['inventory'],
+        })
 
     put = put_request(node, parse)
     stored = request_object.InspectionRequest.get_by_uuid(
@@ -77,7 +79,7 @@ def reapply(node: Any) -> dict[str, Any]:
     return inspection_request.represent(stored)
 
 
-def checked(document: Any) -> PostedData:
+def validate_document(document: Any) -> PostedData:
     """Validate inspection data that came as one document.
 
     :param document: ``inventory`` and, beside it, the plugin data.

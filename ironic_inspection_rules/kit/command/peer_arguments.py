@@ -34,9 +34,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                'board'))
     parser.add_argument(
         '--min-peers', metavar='<number>', type=arguments.positive,
-        default=peers.LEAST,
+        default=peers.MIN_PEERS,
         help=_('Machines that are enough to be compared (default: %d)')
-        % peers.LEAST)
+        % peers.MIN_PEERS)
     parser.add_argument(
         '--ignore', metavar='<kind>', nargs='+', action='extend', default=[],
         type=_kind,

@@ -17,8 +17,8 @@ from ironic_inspection_rules.kit.machine.outliers import part_comparison
 from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
-LEAST = 5
-"""Machines that make peers."""
+MIN_PEERS = 5
+"""Machines of one kind that are enough to compare them."""
 
 Key = tuple[tuple[str, str], ...]
 
@@ -142,7 +142,7 @@ class Peers:
     :param least: machines that make peers.
     """
 
-    def __init__(self, least: int = LEAST) -> None:
+    def __init__(self, least: int = MIN_PEERS) -> None:
         self._least = least
         self._shared = sketch.Shared()
         self._sketches: list[sketch.Sketch] = []

@@ -116,7 +116,7 @@ class CheckedTestCase(base.TestCase):
 
     def test_what_is_not_there_is_none(self):
         self.assertEqual({'a': [], 'b': None, 'c': 2},
-                         request.checked({'a': [], 'c': 2}, self.schema))
+                         request.validate({'a': [], 'c': 2}, self.schema))
 
     def test_all_problems_are_told_at_once(self):
         for document, parts in (
@@ -126,7 +126,7 @@ class CheckedTestCase(base.TestCase):
                 ({'a': 1, 'c': 1.0}, ['"a" must be of the type list',
                                       '"c" must be of the type integer']),
                 ({'a': [], 'd': 1, 'e': 2}, ['"d"', '"e"'])):
-            exc = self.assertRaises(exceptions.Invalid, request.checked,
+            exc = self.assertRaises(exceptions.Invalid, request.validate,
                                     document, self.schema)
             for part in parts:
                 self.assertIn(part, str(exc))
