@@ -135,7 +135,7 @@ class Candidacy:
             with self._make_lock() as lock:
                 try:
                     while not self._leave.is_set():
-                        self._ask(lock)
+                        self._acquire_or_renew(lock)
                         self._outage.over()
                         self._leave.wait(self._heartbeat)
                 finally:
@@ -147,7 +147,7 @@ class Candidacy:
             self._outage.failed(exc)
             raise
 
-    def _ask(self, lock: coordinator.LeasedLock) -> None:
+    def _acquire_or_renew(self, lock: coordinator.LeasedLock) -> None:
         """Acquire or renew the lock, and publish what follows from that."""
         asked_at = time.monotonic()
         is_held = lock.hold()

@@ -66,9 +66,13 @@ def load() -> repository.Repository:
         built_in_tables = _built_in_tables(read, built_in)
     _refuse_stored_too(built_in, built_in_tables)
     return repository.Repository(
-        ops, built_in, rule_object.Rule.get_revision, read_rules,
-        options.default_scope, options.mask_secrets,
-        built_in_tables, table_object.RuleTable)
+        ops, built_in,
+        read_revision=rule_object.Rule.get_revision,
+        read_rules=read_rules,
+        default_scope=options.default_scope,
+        mask_secrets=options.mask_secrets,
+        built_in_tables=built_in_tables,
+        source=table_object.RuleTable)
 
 
 @contextlib.contextmanager

@@ -133,6 +133,10 @@ def select_rare(terms: tuple[Term, ...]
 
 
 def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
+    """Return the condition that a node has all of these traits.
+
+    :param rare: see :func:`conditions`.
+    """
     clauses = [_has_any((name,), rare) for name in wanted[:_ONE_BY_ONE]]
     beyond = wanted[_ONE_BY_ONE:]
     if beyond:
@@ -144,8 +148,13 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
 
 
 def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
+    """Return the condition that a node has at least one of these traits.
+
+    :param rare: see :func:`conditions`.
+    """
     if all(name in rare for name in wanted):
-        # Few nodes in all: the database starts from them.
+        # The database reads the few nodes with these traits first, instead
+        # of looking for a trait of every node.
         nodes = sa.select(_TRAIT.node_id).where(_TRAIT.trait.in_(wanted))
         return models.Node.id.in_(nodes)
     return sa.exists().where(_TRAIT.node_id == models.Node.id,

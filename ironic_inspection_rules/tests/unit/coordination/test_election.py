@@ -185,7 +185,7 @@ class ClockMixin:
         self.clock = self.useFixture(clock.Clock(election))
         self.answered: collections.Counter[
             election.Candidacy] = collections.Counter()
-        ask = election.Candidacy._ask
+        ask = election.Candidacy._acquire_or_renew
 
         def ask_and_count(part: election.Candidacy,
                           lock: typing.Any) -> None:
@@ -194,7 +194,7 @@ class ClockMixin:
             finally:
                 self.answered[part] += 1
         self.useFixture(fixtures.MonkeyPatch(
-            f'{election.__name__}.Candidacy._ask', ask_and_count))
+            f'{election.__name__}.Candidacy._acquire_or_renew', ask_and_count))
 
     def wait_for(self, holds: typing.Callable[[], typing.Any]) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -337,7 +337,7 @@ class CandidacyTestCase(base.TestCase):
         lock: typing.Any = types.SimpleNamespace(hold=lambda: True)
         part = election.Candidacy(lambda: lock, 3.0, 0.5, 1.0,
                                    watchdog.Outage('It', 10))
-        part._ask(lock)
+        part._acquire_or_renew(lock)
         self.assertEqual(election.Leadership(since=15.0, until=13.0),
                          part.leadership)
 
