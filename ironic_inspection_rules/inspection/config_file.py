@@ -63,10 +63,15 @@ def unknown() -> Iterator[str]:
 
 def _section(place: str, group: str, names: dict[str, list[str]]
              ) -> Iterator[str]:
-    near = (suggestion.slip(group, (*names, *_OF_IRONIC))
-            or suggestion.nearest(group, names, _SIMILAR)
-            or suggestion.nearest(group, _OF_IRONIC, _SIMILAR))
-    if near:
+    """Yield a warning about an unknown section, if a known one is near."""
+    # A section that is one wrong letter away is more likely meant than one
+    # that is only similar, even if that is of this project.
+    near = suggestion.slip(group, (*names, *_OF_IRONIC))
+    if near is None:
+        near = suggestion.nearest(group, names, _SIMILAR)
+    if near is None:
+        near = suggestion.nearest(group, _OF_IRONIC, _SIMILAR)
+    if near is not None:
         yield _('%(place)s: unknown section [%(group)s], nothing in it is '
                 'read; did you mean [%(near)s]?') % {
                     'place': place, 'group': group, 'near': near}

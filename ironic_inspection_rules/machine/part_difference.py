@@ -158,6 +158,8 @@ class PartComparison:
                     unidentified.append(old)
                 elif self._groups.of_part(old) not in self._reported_groups:
                     yield old
+            # Other sources announced so many while this one was silent;
+            # nobody knows which of these they are.
             yield from unidentified[self._announced(source).gone:]
 
     def _additional(self, is_first: bool) -> Iterator[part.Part]:

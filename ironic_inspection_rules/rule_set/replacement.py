@@ -442,9 +442,10 @@ def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
     rule = step[side]
     if rule is None:
         return None
-    new: typing.Sequence[str] = ()
+    # A plan marks what is new in the rule after the change only.
+    differing: typing.Sequence[str] = ()
     if side == 'after':
-        new = step['fields']
-    return stored_rule.planned(
-        {name: rule[name] for name in model.WRITABLE},
-        (step['before'] or {}, step['after'] or {}), new)
+        differing = step['fields']
+    fields = {name: rule[name] for name in model.WRITABLE}
+    before_and_after = (step['before'] or {}, step['after'] or {})
+    return stored_rule.planned(fields, before_and_after, differing)

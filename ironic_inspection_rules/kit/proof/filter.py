@@ -121,7 +121,8 @@ class FilterTranslation:
         found = secret.step(self._machine, values.only(mapping), *names,
                             own=True)
         if 'default' in self._given:
-            # It stands for null, too.
+            # The default also stands for null, and whether a machine has null
+            # in the field is not known.
             return None
         return found
 

@@ -167,12 +167,15 @@ class Tier(plugin.Filter):
 
 def _read_table(table: typing.Any) -> list[list[typing.Any]]:
     """Return the rows of a table, each a number and a label."""
-    rows = table
-    if not isinstance(rows, list):
-        rows = [table]
-    for row in rows:
+    if not isinstance(table, list):
+        raise _no_table()
+    for row in table:
         if not isinstance(row, list) or len(row) != 2:
-            raise exceptions.OperationError(
-                _('must be a list of pairs: a bound and a label'))
+            raise _no_table()
         read(row[0])
-    return rows
+    return table
+
+
+def _no_table() -> exceptions.OperationError:
+    return exceptions.OperationError(
+        _('must be a list of pairs: a bound and a label'))

@@ -151,18 +151,21 @@ def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
     return differing_names
 
 
-def planned(fields: Fields, either: Iterable[Fields],
-            new: Iterable[str] = ()) -> dict[str, typing.Any]:
+def planned(fields: Fields, before_and_after: Iterable[Fields],
+            differing_names: Iterable[str] = ()) -> dict[str, typing.Any]:
     """Return a rule of a plan as anybody may see it.
 
-    :param either: the rule before and after the change.
-    :param new: the names of its fields that differ from those before.
+    :param fields: the rule on the side that is shown.
+    :param before_and_after: the rule on both sides. It is withheld on both if
+        it is sensitive on one.
+    :param differing_names: the names of its fields that differ from those
+        before.
     """
     shown = dict(fields)
-    if any(rule.get('sensitive') for rule in either):
+    if any(rule.get('sensitive') for rule in before_and_after):
         for name in model.CONTENT:
             shown[name] = _('(withheld)')
-            if name in new:
+            if name in differing_names:
                 shown[name] = _('(withheld, new)')
     return shown
 

@@ -413,6 +413,8 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     elif op in ('matches', 'contains'):
         regex = stock_text.plain(args['regex'])
         if op == 'matches':
+            # Of several alternatives, only the last one has to reach the end
+            # of the text there. A full match here would ask it of all.
             op = 'contains'
             regex = rule.anchored(regex)
         # Stock Ironic fills no field into it, so it has none here.
