@@ -115,22 +115,22 @@ class Repository:
         self.options = json.dumps(options, sort_keys=True)
 
     def with_options(self, options: str) -> 'Repository':
-        """Return the stored rules among other options.
+        """Return a repository of the same stored rules with other options.
 
-        :param options: the :attr:`options` of a repository.
+        :param options: the :attr:`options` of a repository, perhaps of
+            another time: other built-in rules, another default scope.
         """
         read = json.loads(options)
-        built_in = map(model.Rule.from_mapping, read['built_in'])
+        built_in = [model.Rule.from_mapping(fields)
+                    for fields in read['built_in']]
         return Repository(
-            self.ops,
-            tuple(built_in),
-            self._read_revision,
-            self._read_rules,
-            read['default_scope'],
-            read['mask_secrets'],
-            self.built_in_tables,
-            self._source,
-        )
+            self.ops, built_in,
+            read_revision=self._read_revision,
+            read_rules=self._read_rules,
+            default_scope=read['default_scope'],
+            mask_secrets=read['mask_secrets'],
+            built_in_tables=self.built_in_tables,
+            source=self._source)
 
     def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.

@@ -70,12 +70,13 @@ def is_old(rule: typing.Any) -> bool:
     """Return whether a rule is in the language of ironic-inspector."""
     if not isinstance(rule, dict):
         return False
-    return (_has_key_of_old(rule.get('conditions'), 'field')
-            or _has_key_of_old(rule.get('actions'), 'action'))
+    # Here the operations of both lists are named by "op".
+    return (_has_operation_with(rule.get('conditions'), 'field')
+            or _has_operation_with(rule.get('actions'), 'action'))
 
 
-def _has_key_of_old(operations: typing.Any, key: str) -> bool:
-    """Return whether an operation has a key that only old ones have."""
+def _has_operation_with(operations: typing.Any, key: str) -> bool:
+    """Return whether an operation of a list, if it is one, has a key."""
     if not isinstance(operations, list):
         return False
     return any(isinstance(operation, dict) and key in operation

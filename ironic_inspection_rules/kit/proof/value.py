@@ -83,7 +83,11 @@ class Alternative:
         return None
 
     def opened(self) -> 'Alternative':
-        """Return a known mapping or list as one of alternatives."""
+        """Return the alternative, a constant list or mapping with parts.
+
+        A constant is one value as a whole. With its parts it can be compared
+        with a list or mapping of the machine, part by part.
+        """
         return self
 
     def step(self, name: str) -> 'Value':

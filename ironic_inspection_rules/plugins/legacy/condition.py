@@ -47,6 +47,8 @@ class FieldCondition(plugin.Condition):
         is_opposite = bool(arguments.get('invert')) is not inverted
         if is_opposite:
             relation = plugin.OPPOSITES[relation]
+            # What cannot be ordered is not less, so "not less" holds for it,
+            # which "greater or equal" alone would not say.
             unordered = relation in ('lt', 'le', 'gt', 'ge')
         yield plugin.Fact(field, relation, value, unordered)
 

@@ -35,6 +35,8 @@ class ValueTest:
     def filter(self, name: str) -> str:
         """Return the filter of a list that keeps the items with it."""
         if self.values == (None,):
+            # An item without the attribute is kept as well: a comparison does
+            # not hold for it, neither "eq" nor "ne".
             return f"rejectattr('{name}', 'ne', null)"
         if len(self.values) == 1:
             return f"selectattr('{name}', 'eq', {literal(self.values[0])})"
