@@ -90,8 +90,12 @@ class Route:
                 return None
         return parts_of_any_text
 
-    def answer(self, *path: str) -> Any:
-        """Check a request, and call the handler."""
+    def answer(self, *path: str, **_found: Any) -> Any:
+        """Check a request, call the handler, and set the status.
+
+        :param path: the parts of the path that are any text.
+        :param _found: what pecan finds in the query and in the body.
+        """
         if self.is_queue and not CONF.inspection_queue.enabled:
             raise exceptions.NotFound(
                 _('Durable inspection is switched off here: it needs '
@@ -109,23 +113,30 @@ class Route:
                 self.policy, given[0])
         elif self.policy:
             api_utils.check_policy(self.policy)
-        if self.query is not None:
-            query = request.query(self.query)
-            # A call that takes no parameters only has them refused.
-            if self.query:
-                given.append(query)
-        if self.schema is not None:
-            given.append(request.validate(request.body(), self.schema))
         try:
-            return self.handler(*given)
+            if self.query is not None:
+                query = request.query(self.query)
+                # A call that takes no parameters only has them refused.
+                if self.query:
+                    given.append(query)
+            if self.schema is not None:
+                given.append(request.validate(request.body(), self.schema))
+            answered = self.handler(*given)
+        except exceptions.InvalidInput as exc:
+            # Ironic would answer with its text only.
+            api.response.status = exc.code
+            return request.fault(str(exc), exc.problems)
         except db_exc.DBConnectionError:
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
             _check_tables()
             raise
+        if self.status is not None:
+            api.response.status = self.status
+        return answered
 
     @functools.cached_property
-    def exposed(self) -> Callable[..., Any]:
+    def exposed(self) -> types.MethodType:
         """Return what pecan calls; see :func:`ironic.api.method.expose`."""
         since = self.since
         if self.is_inspector:
@@ -141,22 +152,9 @@ class Route:
                       'in the header X-OpenStack-Ironic-API-Version')
             % (since or 0),
             exception_class=refusal)
-        answer_in_version = check_version(self.answer)
-
-        # What pecan finds in the query and in the body would be mistaken for
-        # parts of the path.
-        def answer(_self: Any, *path: str, **_found: Any) -> Any:
-            try:
-                answered = answer_in_version(*path)
-            except exceptions.InvalidInput as exc:
-                # Ironic would answer with its text only.
-                api.response.status = exc.code
-                return request.fault(str(exc), exc.problems)
-            if self.status is not None:
-                api.response.status = self.status
-            return answered
-
-        return ironic_method.expose()(answer)
+        expose = ironic_method.expose()
+        # pecan asks for a bound method.
+        return types.MethodType(expose(check_version(Route.answer)), self)
 
 
 def _check_tables() -> None:
@@ -196,8 +194,7 @@ class RoutesBelow:
         matches = self._matches([*self._parts, *filter(None, args)])
         for route, values in matches:
             if route.method == request.method:
-                # pecan asks for a bound method.
-                return types.MethodType(route.exposed, self), values
+                return route.exposed, values
         methods = sorted(route.method for route, _values in matches)
         allowed = ', '.join(methods)
         if request.method == 'OPTIONS' and allowed:

@@ -56,6 +56,8 @@ class RBACTestCase(base.TestCase):
 
         def find_controller(pecan, state):
             found = find(pecan, state)
+            # A call of the table is the method of its route.
+            self.called.add(found[0])
             self.called.add(inspect.unwrap(getattr(
                 found[0], '__func__', found[0])))
             return found
@@ -90,7 +92,7 @@ class RBACTestCase(base.TestCase):
 
         self.assertEqual(
             [], [f'{route.method} {route.path}' for route in routes.TABLE
-                 if inspect.unwrap(route.exposed) not in self.called],
+                 if route.exposed not in self.called],
             'calls without a row in rbac.yaml')
         self.assertEqual(set(), {*map(inspect.unwrap, EXTENDED)}
                          - self.called)
