@@ -344,17 +344,6 @@ def _detail(error: jsonschema.ValidationError) -> str:
         'name': name, 'what': error.schema['description']}
 
 
-def ramdisk_data() -> dict[str, Any]:
-    """Parse the body of the request as a ramdisk posts it, of any type.
-
-    :raises: Invalid if the body is no JSON object.
-    """
-    data = body(any_type=True)
-    if data is None and not api.request.body:
-        return {}
-    return validate(data, {'type': 'object'})
-
-
 def query(parameters: Mapping[str, Callable[[str, str], Any]]
           ) -> dict[str, Any]:
     """Read the parameters of the URL.

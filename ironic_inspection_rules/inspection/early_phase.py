@@ -85,16 +85,14 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
             'places': recorded_rule.places_of(outcome), 'found': back}
 
 
-def facts_found(kept: Kept, inventory: dict,
-                plugin_data: dict) -> dict[str, str] | None:
+def facts_found(found: Mapping[str, Any], inventory: dict,
+                plugin_data: dict) -> dict[str, str]:
     """Return what the early phase found, for the history.
 
+    :param found: what is kept of it, see above.
     :param plugin_data: as the early phase left them.
-    :returns: see :func:`.history.facts_of`; None if it is not kept.
+    :returns: see :func:`.history.facts_of`.
     """
-    found = kept['found']
-    if found is None:
-        return None
     before = {name: value for name, value in plugin_data.items()
               if name not in found['unset']}
     return history.facts_of(

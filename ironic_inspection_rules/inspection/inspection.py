@@ -118,9 +118,9 @@ class Inspection:
         self.run.phases[model.EARLY] = early['record']
         if early['places']:
             self.run.places[model.EARLY] = early['places']
-        found = early_phase.facts_found(early, inventory, plugin_data)
-        if found is not None:
-            self._facts[model.EARLY] = found
+        if early['found'] is not None:
+            self._facts[model.EARLY] = early_phase.facts_found(
+                early['found'], inventory, plugin_data)
 
     def preprocess(self, inventory: dict, plugin_data: dict) -> None:
         """Run the rules of the preprocess phase.
@@ -398,7 +398,15 @@ def of_task(task: Any, inventory: dict | None = None,
     current = Inspection(task, recorder.RunRecorder(recorder.INSPECTION),
                          is_of_ironic)
     if inventory is not None:
-        current.begin(inventory, plugin_data or {}, _take_early_phase(task))
+        early = None
+        try:
+            early = early_phase_object.EarlyPhase.take(task.context,
+                                                       task.node.uuid)
+        except db_exc.DBError as exc:
+            # The inspection must not fail for that. Nothing has begun yet
+            # that would bring the node into a final state.
+            recorder.warn_of_loss(task.node, exc)
+        current.begin(inventory, plugin_data or {}, early)
     with current.handed_over():
         try:
             yield current
@@ -411,18 +419,6 @@ def of_task(task: Any, inventory: dict | None = None,
             current.store(str(exc))
             raise
         current.store(None)
-
-
-def _take_early_phase(task: Any) -> early_phase.Kept | None:
-    """Return what early rules did when the API got the data of the task."""
-    try:
-        return early_phase_object.EarlyPhase.take(task.context,
-                                                  task.node.uuid)
-    except db_exc.DBError as exc:
-        # The inspection must not fail for that. Nothing has begun yet that
-        # would bring the node into a final state.
-        recorder.warn_of_loss(task.node, exc)
-        return None
 
 
 def apply_rules(task: Any, inventory: dict, plugin_data: dict,

@@ -67,12 +67,14 @@ def is_of_ironic() -> bool:
 
 def depth() -> int:
     """Return how deep objects and lists in a body may be nested."""
-    return _option('max_json_body_depth')
+    option = 'max_json_body_depth'
+    return getattr(CONF.api, option, USUAL[option])
 
 
 def size(path: str) -> int:
     """Return how many bytes the body of a request may have."""
-    return _option(_size_option(path)) * 1024
+    option = _size_option(path)
+    return getattr(CONF.api, option, USUAL[option]) * 1024
 
 
 def option_of_size(path: str) -> str | None:
@@ -92,10 +94,6 @@ def _size_option(path: str) -> str:
     if path.strip('/').endswith('states/provision'):
         return 'max_json_body_size_provision'
     return 'max_json_body_size'
-
-
-def _option(option: str) -> int:
-    return getattr(CONF.api, option, USUAL[option])
 
 
 def _check_depth(raw: bytes, max_depth: int) -> bool:

@@ -104,11 +104,6 @@ for _row in TRANSITIONS:
 _MACHINE.freeze()
 
 
-def _leads_to(event: str, state: str) -> bool:
-    return any(row.event == event and row.target == state
-               for row in TRANSITIONS)
-
-
 def advance(state: str, event: str) -> StateChange:
     """Return where an event leads.
 
@@ -126,6 +121,8 @@ def advance(state: str, event: str) -> StateChange:
     target = typing.cast(str, machine.current_state)
     if target == state:
         return StateChange(Verdict.IGNORED, target)
-    if event in STRICT and _leads_to(event, state):
+    is_repeated = any(row.event == event and row.target == state
+                      for row in TRANSITIONS)
+    if event in STRICT and is_repeated:
         return StateChange(Verdict.FORBIDDEN, target)
     return StateChange(Verdict.ALLOWED, target)

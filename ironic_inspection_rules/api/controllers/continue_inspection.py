@@ -44,7 +44,11 @@ def post() -> Any:
             % versions.MINOR_84_CONTINUE_INSPECTION)
     api_utils.check_policy('baremetal:driver:ipa_continue_inspection')
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-    data = stock.validated_inspection_data(request.ramdisk_data())
+    document = {}
+    if api.request.body:
+        document = request.validate(request.body(any_type=True),
+                                   {'type': 'object'})
+    data = stock.validated_inspection_data(document)
     inventory = data.pop('inventory')
     token = None
     if CONF.inspection_queue.enabled:

@@ -151,6 +151,7 @@ class ContinueInspectionTestCase(base.TestCase):
 
         self.assertEqual(404, self.post(b'nonsense', '1.83')[0])
         self.assertEqual(400, self.post(b'nonsense')[0])
+        self.assertEqual(400, self.post(b'')[0])
 
     def test_access_is_refused_before_parameters_are_looked_at(self):
         self.serve(rule())
