@@ -115,7 +115,7 @@ def main() -> None:
 
 def draw() -> None:
     """Draw the pages."""
-    chromium = browser.Browser()
+    chromium = browser.Chromium()
     try:
         with tempfile.TemporaryDirectory() as temporary:
             directory = pathlib.Path(temporary) / 'inventories'

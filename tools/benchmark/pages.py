@@ -44,7 +44,7 @@ if (work === 'open') {
 """
 
 
-def measure_page(chromium: browser.Browser, table: common.Table, name: str,
+def measure_page(chromium: browser.Chromium, table: common.Table, name: str,
                  render: Callable[[], str], directory: pathlib.Path) -> None:
     """Add a row about one page."""
     start = time.perf_counter()
@@ -86,7 +86,7 @@ def measure(arguments: argparse.Namespace) -> None:
     table = common.Table(
         f'Pages of {machines:,} machines and {rules} rules in Chromium',
         ('Page', 'To write', 'Size', 'To open', 'To search', 'To sort'))
-    chromium = browser.Browser()
+    chromium = browser.Chromium()
     try:
         chromium.driver.set_window_size(*browser.DESKTOP)
         with tempfile.TemporaryDirectory() as directory:

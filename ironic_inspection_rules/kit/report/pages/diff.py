@@ -12,7 +12,7 @@ Plain = Mapping[str, typing.Any]
 
 _CHANGES: dict[str, page.Tag] = {
     'added': page.Tag('Added', 'good'),
-    'removed': page.Tag('Removed', 'bad'),
+    'removed': page.Tag('Removed', 'warn'),
     'changed': page.Tag('Changed', 'warn'),
     'moved': page.Tag('Moved'),
     'renamed': page.Tag('Only renamed'),
