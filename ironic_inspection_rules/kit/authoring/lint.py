@@ -360,12 +360,14 @@ def _check_tables(subjects: list[checked_rule.CheckedRule],
                   file_tables: table_file.FileTables, built: table.Tables
                   ) -> typing.Iterator[Finding]:
     """Check rules beside the tables of their files."""
-    level = ERROR
-    if not file_tables.is_given:
-        # The rules mean the tables that the server has stored.
-        level = NOTE
     for subject in subjects:
         for problem in table_check.problems(subject.rule, built):
+            level = ERROR
+            if not file_tables.is_given:
+                # The rules mean the tables that the server has stored.
+                level = NOTE
+                problem = dataclasses.replace(problem, hint=_(
+                    'no file has tables, so it has to be in Ironic'))
             yield _finding(subject.written, problem, UNKNOWN_TABLE, level)
     for subject, pointer, message in tables.check_values(subjects, built):
         yield _finding_at(subject.written, pointer, message, TABLE_VALUE)

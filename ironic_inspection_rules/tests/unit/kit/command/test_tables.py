@@ -179,7 +179,8 @@ rules:
             self.assertIn(('unknown-table', 'error'), self.lint(wrong))
         # Rules may read what is stored.
         alone = 'rules:\n' + RULES.partition('rules:\n')[2]
-        self.assertIn(('unknown-table', 'note'), self.lint(alone))
+        self.assertIn('has to be in Ironic',
+                      self.lint(alone)['unknown-table', 'note'])
 
     def test_lint_finds_values_that_no_row_has(self):
         found = self.lint()
