@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Sequence
 from concurrent import futures
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
@@ -59,14 +59,20 @@ def find(context: Any, node: Any) -> MachineData:
     return data
 
 
-def find_all(context: Any, nodes: Sequence[Any]) -> dict[str, DataOrError]:
+def find_all(context: Any, nodes: Sequence[Any],
+             failing: Sequence[str] | None = None) -> dict[str, DataOrError]:
     """Find the newest data of machines with few queries.
 
+    :param failing: UUIDs of the nodes whose last inspection failed; None if
+        that is not known.
     :returns: by UUID of the node. A NotFound is for a machine of which
         nothing is known; other exceptions are those of the storage.
     """
-    rows = machine_object.InspectedMachine.list_failed(
-        context, [node.uuid for node in nodes])
+    if failing is None:
+        failing = [node.uuid for node in nodes]
+    rows = []
+    if failing:
+        rows = machine_object.InspectedMachine.list_failed(context, failing)
     failed = {row['node_uuid']: row for row in rows}
     if _is_in_database():
         stored = _read_from_database(context, nodes)
@@ -113,48 +119,62 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(uuids, data, strict=True))
 
 
+class Portion(NamedTuple):
+    """Nodes whose data are read together.
+
+    ``failing`` are the UUIDs of those whose last inspection failed.
+    """
+
+    nodes: list[Any]
+    failing: list[str]
+
+
 def portions(context: Any, nodes: Sequence[Any], most: int
-             ) -> Iterator[list[Any]]:
+             ) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
     :param most: characters of the data of a group, as JSON; only the data
         of a single node may be larger.
-    :returns: lists of nodes, in the order of the nodes.
+    :returns: the groups, in the order of the nodes.
     """
-    lengths = _measure(context, nodes, most)
-    portion: list[Any] = []
-    length = 0
+    stored, failed = _measure(context, nodes, most)
+    portion = Portion([], [])
+    total = 0
     for node in nodes:
-        length += lengths[node.uuid]
-        if portion and length > most:
+        length = stored.get(node.uuid, 0) + failed.get(node.uuid, 0)
+        if portion.nodes and total + length > most:
             yield portion
-            portion = []
-            length = lengths[node.uuid]
-        portion.append(node)
-    if portion:
+            portion = Portion([], [])
+            total = 0
+        total += length
+        portion.nodes.append(node)
+        if node.uuid in failed:
+            portion.failing.append(node.uuid)
+    if portion.nodes:
         yield portion
 
 
 def _measure(context: Any, nodes: Sequence[Any], most: int
-             ) -> dict[str, int]:
-    """Return the characters of the data of each node, by its UUID."""
+             ) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the characters of the data of nodes, by their UUIDs.
+
+    :returns: of the data of inspections that passed, and of those of the
+        last inspections, where these failed.
+    """
     uuids = {node.id: node.uuid for node in nodes}
     in_database = []
-    assumed = 0
+    stored = {}
     if _is_in_database():
         in_database = list(uuids)
     else:
         # The length of an object in Swift is not known before it is read.
         # As many are read together as are fetched together.
-        assumed = most // _AT_A_TIME
-    stored, failed = machine_object.InspectedMachine.measure(
+        stored = dict.fromkeys(uuids.values(), most // _AT_A_TIME)
+    passed, failed = machine_object.InspectedMachine.measure(
         context, in_database, list(uuids.values()))
-    lengths = dict.fromkeys(uuids.values(), assumed)
-    for node_id, length in stored:
-        lengths[uuids[node_id]] += length
-    for uuid, length in failed:
-        lengths[uuid] += length
-    return lengths
+    for node_id, length in passed:
+        stored[uuids[node_id]] = length
+    return stored, dict(failed)
 
 
 def _is_in_database() -> bool:

@@ -207,7 +207,7 @@ def read(context: Any, page: fleet_page.Page
             # The portion's nodes, and before each those that are not there:
             # these have an entry too.
             group = []
-            awaited = len(portion)
+            awaited = len(portion.nodes)
             while awaited:
                 item = left.popleft()
                 group.append(item)
@@ -216,8 +216,8 @@ def read(context: Any, page: fleet_page.Page
                     awaited -= 1
             # Without a name, which would hold the machines of this group in
             # memory while those of the next are read.
-            yield nodes.machines(
-                group, inspection_data.find_all(context, portion))
+            yield nodes.machines(group, inspection_data.find_all(
+                context, portion.nodes, portion.failing))
         yield nodes.machines(left, {})
 
 

@@ -197,9 +197,9 @@ class PageTestCase(test_fleet.FleetTestCase):
         read = []
         stock = inspection_data.find_all
 
-        def noted(context, nodes):
+        def noted(context, nodes, failing):
             read.append([node.name for node in nodes])
-            return stock(context, nodes)
+            return stock(context, nodes, failing)
 
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.api.inspection_data.find_all', noted))
