@@ -70,6 +70,10 @@ class Result(testtools.TestResult):
 
 def run(descriptor: int) -> int:
     """Run the cases of a pipe; return 0 when all of them pass."""
+    # Else importing Ironic prints warnings.
+    from ironic_inspection_rules.command import threading_model  # noqa: F401
+
+    # isort: split
     # These read where temporary files go when they are imported.
     from ironic_inspection_rules.tests.iron import base
     from ironic_inspection_rules.tests.iron import cases
