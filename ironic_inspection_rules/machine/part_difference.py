@@ -57,14 +57,14 @@ class PartChange:
         }
 
 
-def _as_dict(found: part.Part | None) -> dict[str, typing.Any] | None:
+def _as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
     """Return one side of a change; a part without an identity has none."""
-    if found is None:
+    if member is None:
         return None
     identity = None
-    if found.ids and not part_source.GIVEN_IDS.intersection(found.ids):
-        identity = found.label
-    return {'id': identity, 'slot': found.slot, **found.what}
+    if member.ids and not part_source.GIVEN_IDS.intersection(member.ids):
+        identity = member.label
+    return {'id': identity, 'slot': member.slot, **member.what}
 
 
 def between(before: part.Parts, after: part.Parts) -> list[PartChange]:
@@ -211,8 +211,8 @@ class PartComparison:
     def _outside(self, groups: Collection[part_group.Group | None],
                  parts: Iterable[part.Part]) -> list[part.Part]:
         """Leave out the parts of some groups."""
-        return [found for found in parts
-                if self._groups.of_part(found) not in groups]
+        return [member for member in parts
+                if self._groups.of_part(member) not in groups]
 
     def _silent_since_last(self) -> Iterator[part.Part]:
         """Return parts of sources that only the last inspection heard."""
@@ -306,7 +306,7 @@ class PartComparison:
         # The others are taken out of its parts by their identity.
         gone = self._outside(
             groups, [old for old in self._gone if old.kind == kind])
-        new = [found for found in self._new if found.kind == kind]
+        new = [member for member in self._new if member.kind == kind]
         count_gone = min(before.gone + len(gone), len(unidentified))
         count_new = min(before.new + len(new), part.MOST)
         return part.Announced(count_gone, count_new)

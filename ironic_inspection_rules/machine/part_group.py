@@ -23,8 +23,8 @@ class _Reported(typing.NamedTuple):
 def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
     """Return the parts by their source."""
     parts_of_source: dict[str, list[part.Part]] = {}
-    for found in parts:
-        parts_of_source.setdefault(found.source, []).append(found)
+    for member in parts:
+        parts_of_source.setdefault(member.source, []).append(member)
     return parts_of_source
 
 
@@ -37,11 +37,11 @@ class PartGroups:
     def __init__(self, parts: Iterable[part.Part]) -> None:
         # A forest of identities; the root of a tree stands for its group.
         self._parents: dict[part.Identity, part.Identity] = {}
-        for found in parts:
-            for identity in found.identities:
+        for member in parts:
+            for identity in member.identities:
                 self._parents.setdefault(identity, identity)
                 root = self._root(identity)
-                self._parents[root] = self._root(found.identities[0])
+                self._parents[root] = self._root(member.identities[0])
 
     def _root(self, identity: part.Identity) -> part.Identity:
         while self._parents[identity] != identity:
@@ -51,15 +51,15 @@ class PartGroups:
             identity = self._parents[identity]
         return identity
 
-    def of_part(self, found: part.Part) -> Group | None:
+    def of_part(self, member: part.Part) -> Group | None:
         """Return the group of a part, None if it has no identity."""
-        if not found.ids:
+        if not member.ids:
             return None
-        return self._root(found.identities[0])
+        return self._root(member.identities[0])
 
     def of_parts(self, parts: Iterable[part.Part]) -> set[Group | None]:
         """Return the groups of the parts that have an identity."""
-        return {self.of_part(found) for found in parts if found.ids}
+        return {self.of_part(member) for member in parts if member.ids}
 
     def distinct(self, parts: Iterable[part.Part]) -> list[part.Part]:
         """Leave out parts that another source reports as well.
@@ -69,14 +69,14 @@ class PartGroups:
         """
         reported: dict[Group | None, _Reported] = {}
         unidentified = []
-        for found in parts:
-            if not found.ids:
-                unidentified.append(found)
+        for member in parts:
+            if not member.ids:
+                unidentified.append(member)
                 continue
-            group = self.of_part(found)
+            group = self.of_part(member)
             if group not in reported:
-                reported[group] = _Reported(found, set())
-            reported[group].sources.add(found.source)
+                reported[group] = _Reported(member, set())
+            reported[group].sources.add(member.source)
         distinct = list(reported.values())
         for source, parts_of_source in by_source(unidentified).items():
             # A source has one kind of parts.
@@ -85,8 +85,8 @@ class PartGroups:
             for entry in distinct:
                 if entry.part.kind == kind and source not in entry.sources:
                     candidates.append(entry)
-            for found in _without_reported(parts_of_source, candidates):
-                distinct.append(_Reported(found, {source}))
+            for member in _without_reported(parts_of_source, candidates):
+                distinct.append(_Reported(member, {source}))
         return [entry.part for entry in distinct]
 
     def distinct_pairs(self, pairs: Iterable[part_pair.Pair]
@@ -141,14 +141,14 @@ class PartGroups:
         left: dict[str, int] = {}
         for source, parts_of_source in by_source(own).items():
             left[source] = count_of_kind[parts_of_source[0].kind]
-            for found in parts_of_source:
-                if self.of_part(found) in groups:
+            for member in parts_of_source:
+                if self.of_part(member) in groups:
                     left[source] -= 1
-        for found in parts:
-            if found.ids or left[found.source] <= 0:
-                yield found
+        for member in parts:
+            if member.ids or left[member.source] <= 0:
+                yield member
             else:
-                left[found.source] -= 1
+                left[member.source] -= 1
 
     def updater(self, moved: Iterable[part_pair.Pair],
                 changed: Iterable[part_pair.Pair]
@@ -170,13 +170,13 @@ class PartGroups:
             for name in old.what.keys() & new.what.keys():
                 values[group, name, old.what[name]] = new.what[name]
 
-        def update(found: part.Part) -> part.Part:
-            group = self.of_part(found)
-            slot = slots.get((found.kind, group, found.slot), found.slot)
+        def update(member: part.Part) -> part.Part:
+            group = self.of_part(member)
+            slot = slots.get((member.kind, group, member.slot), member.slot)
             what = {}
-            for name, value in found.what.items():
+            for name, value in member.what.items():
                 what[name] = values.get((group, name, value), value)
-            return found._replace(slot=slot, what=what)
+            return member._replace(slot=slot, what=what)
         return update
 
 
@@ -190,14 +190,14 @@ def _without_reported(parts: Sequence[part.Part],
     for entry in reported:
         in_slot.setdefault(entry.part.slot, []).append(entry)
     elsewhere = []
-    for found in parts:
-        if found.slot and in_slot.get(found.slot):
-            entry = in_slot[found.slot].pop()
-            entry.sources.add(found.source)
+    for member in parts:
+        if member.slot and in_slot.get(member.slot):
+            entry = in_slot[member.slot].pop()
+            entry.sources.add(member.source)
         else:
-            elsewhere.append(found)
+            elsewhere.append(member)
     # Parts in unknown or other slots take any that is left.
     free = [entry for entries in in_slot.values() for entry in entries]
-    for entry, found in zip(free, elsewhere, strict=False):
-        entry.sources.add(found.source)
+    for entry, member in zip(free, elsewhere, strict=False):
+        entry.sources.add(member.source)
     return elsewhere[len(free):]

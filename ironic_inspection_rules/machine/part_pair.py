@@ -51,32 +51,32 @@ def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     return pairing
 
 
-def _identities(found: part.Part) -> Iterable[Hashable]:
-    return found.identities
+def _identities(member: part.Part) -> Iterable[Hashable]:
+    return member.identities
 
 
-def _slot_and_make(found: part.Part) -> Iterable[Hashable]:
-    if not found.slot:
+def _slot_and_make(member: part.Part) -> Iterable[Hashable]:
+    if not member.slot:
         return []
-    return [(found.kind, found.slot, _make(found))]
+    return [(member.kind, member.slot, _make(member))]
 
 
-def _make_alone(found: part.Part) -> Iterable[Hashable]:
-    return [(found.kind, _make(found))]
+def _make_alone(member: part.Part) -> Iterable[Hashable]:
+    return [(member.kind, _make(member))]
 
 
-def _slot_alone(found: part.Part) -> Iterable[Hashable]:
-    if not found.slot:
+def _slot_alone(member: part.Part) -> Iterable[Hashable]:
+    if not member.slot:
         return []
-    return [(found.kind, found.slot)]
+    return [(member.kind, member.slot)]
 
 
-def _kind_alone(found: part.Part) -> Iterable[Hashable]:
-    return [found.kind]
+def _kind_alone(member: part.Part) -> Iterable[Hashable]:
+    return [member.kind]
 
 
-def _make(found: part.Part) -> Hashable:
-    return tuple(sorted(map(str, found.what.items())))
+def _make(member: part.Part) -> Hashable:
+    return tuple(sorted(map(str, member.what.items())))
 
 
 def _always(_old: part.Part, _new: part.Part) -> bool:

@@ -36,28 +36,28 @@ class Outliers(arguments.FileCommand):
         paths = machine_test.find_inventories(parsed_args.inventories)
         problems: list[str] = []
         with progress.steps(len(paths)) as advance:
-            found = peer_files.compare(
+            result = peer_files.compare(
                 paths, parsed_args.by, parsed_args.min_peers, advance,
                 problems.append)
-        found = found.without(parsed_args.ignore)
+        result = result.without(parsed_args.ignore)
         if parsed_args.learn:
-            self._learn(found, parsed_args)
-        text = peer_arguments.render(found, parsed_args.format)
+            self._learn(result, parsed_args)
+        text = peer_arguments.render(result, parsed_args.format)
         # Nowhere, if the learned rules go to standard output.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         self.app.stderr.write(
-            peer_arguments.unreported(found, parsed_args.by))
+            peer_arguments.unreported(result, parsed_args.by))
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
-        return peer_arguments.status(found)
+        return peer_arguments.status(result)
 
-    def _learn(self, found: peers.Result, parsed_args: argparse.Namespace
+    def _learn(self, result: peers.Result, parsed_args: argparse.Namespace
                ) -> None:
         """Write rules for machines like those that are not odd."""
-        with progress.steps(found.normal) as advance:
-            written = peer_files.learn(found, parsed_args.by, advance)
+        with progress.steps(result.normal) as advance:
+            written = peer_files.learn(result, parsed_args.by, advance)
         arguments.write(parsed_args.learn, peer_arguments.rules(written),
                         self.app.stdout)

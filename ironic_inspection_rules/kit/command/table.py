@@ -75,24 +75,24 @@ class Table(arguments.FileCommand):
         paths = machine_test.find_inventories(parsed_args.inventory)
         problems: list[str] = []
         with progress.steps(len(paths)) as advance:
-            found = expected_machines.compare(
+            findings = expected_machines.compare(
                 expected, machine_test.Nodes(parsed_args.node), paths,
                 advance, problems.append, by)
         if parsed_args.states:
-            found = [each for each in found
-                     if each.state in parsed_args.states]
+            findings = [finding for finding in findings
+                        if finding.state in parsed_args.states]
         if parsed_args.html:
-            arguments.write(parsed_args.html,
-                            page.render(expected, found, by), self.app.stdout)
+            html = page.render(expected, findings, by)
+            arguments.write(parsed_args.html, html, self.app.stdout)
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
-        arguments.write(parsed_args.output,
-                        _rendered(found, expected, parsed_args.format),
-                        output)
+        text = _rendered(findings, expected, parsed_args.format)
+        arguments.write(parsed_args.output, text, output)
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
-        if any(each.state != table_comparison.RIGHT for each in found):
+        if any(finding.state != table_comparison.RIGHT
+               for finding in findings):
             return EXIT_NOT_RIGHT
         return 0
 
@@ -106,12 +106,12 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
         if name not in tables:
             raise exceptions.Invalid(suggestion.unknown(
                 _('table'), name, tables))
-        found = tables[name]
-        if not found.has_of:
+        expected = tables[name]
+        if not expected.has_of:
             raise exceptions.Invalid(
                 _('table "%s" has no "of", which says which row is that of a '
                   'machine') % name)
-        return found
+        return expected
     usable = [each for each in tables.values() if each.has_of]
     if len(usable) == 1:
         return usable[0]
@@ -124,10 +124,10 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
         % ', '.join(each.definition.name for each in usable))
 
 
-def _rendered(found: list[table_comparison.Finding], expected: table.Table,
+def _rendered(findings: list[table_comparison.Finding], expected: table.Table,
               how: str) -> str:
     if how == 'json':
-        return table_machines.as_json(found)
+        return table_machines.as_json(findings)
     if how == 'csv':
-        return table_machines.as_csv(found, expected)
-    return table_machines.as_table(found)
+        return table_machines.as_csv(findings, expected)
+    return table_machines.as_table(findings)

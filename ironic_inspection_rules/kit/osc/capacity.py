@@ -68,11 +68,12 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
     return flavors
 
 
-def _from_nova(found: Any) -> flavor.Flavor:
+def _from_nova(nova_flavor: Any) -> flavor.Flavor:
     """Read a flavor of the compute service, whose swap is in MiB."""
-    swap = math.ceil(int(found.swap or 0) / 1024)
-    return flavor.parse(found.name, found.extra_specs, found.vcpus, found.ram,
-                        found.disk + found.ephemeral + swap)
+    swap = math.ceil(int(nova_flavor.swap or 0) / 1024)
+    disk = nova_flavor.disk + nova_flavor.ephemeral + swap
+    return flavor.parse(nova_flavor.name, nova_flavor.extra_specs,
+                        nova_flavor.vcpus, nova_flavor.ram, disk)
 
 
 def _from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
@@ -115,14 +116,14 @@ def _of_compute_service(command: Any) -> list[Any]:
             % (getattr(exc, 'details', None) or exc)) from exc
 
 
-def check(found: Sequence[Plain], most: float) -> None:
+def check(counts: Sequence[Plain], most: float) -> None:
     """Refuse too great a loss of capacity.
 
-    :param found: as of :meth:`.capacity.Capacity.as_list`.
+    :param counts: as of :meth:`.capacity.Capacity.as_list`.
     :raises: CommandError naming each flavor that would lose more.
     """
     losing = []
-    for counted in found:
+    for counted in counts:
         if counted['loss'] > most:
             losing.append(
                 _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
@@ -135,21 +136,21 @@ def check(found: Sequence[Plain], most: float) -> None:
               'lost:') % most, *losing)))
 
 
-def lines(found: Sequence[Plain], names: Mapping[str, str],
+def lines(counts: Sequence[Plain], names: Mapping[str, str],
           output: TextIO) -> Iterator[str]:
     """Yield a table of the flavors, then notes on single ones.
 
-    :param found: as of :meth:`.capacity.Capacity.as_list`.
+    :param counts: as of :meth:`.capacity.Capacity.as_list`.
     :param names: the names of rules by their UUIDs.
     """
     rows = []
-    for counted in found:
+    for counted in counts:
         rows.append([counted['name'], _number(counted, capacity.FREE),
                      _number(counted, capacity.IN_USE),
                      '\n'.join(_causes(counted['lost'], names))])
     yield table.render(
         [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')], rows, output)
-    for counted in found:
+    for counted in counts:
         if counted['problem']:
             yield _('No node can take %(flavor)s: %(problem)s') % {
                 'flavor': counted['name'], 'problem': counted['problem']}

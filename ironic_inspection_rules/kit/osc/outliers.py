@@ -75,12 +75,12 @@ class ShowOutliers(command.BaremetalCommand):
                     missing += 1
                 else:
                     compared.add([drawn])
-            found = compared.find().without(parsed_args.ignore)
+            result = compared.find().without(parsed_args.ignore)
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
-                found = found.dated(search.began(compared, found, start))
+                result = result.dated(search.began(compared, result, start))
             if parsed_args.learn:
-                rules = _learn(baremetal, threads, found, parsed_args.by,
+                rules = _learn(baremetal, threads, result, parsed_args.by,
                                uuids)
                 arguments.write(parsed_args.learn,
                                 peer_arguments.rules(rules), self.app.stdout)
@@ -88,14 +88,14 @@ class ShowOutliers(command.BaremetalCommand):
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(
             parsed_args.output,
-            peer_arguments.render(found, parsed_args.format), output)
+            peer_arguments.render(result, parsed_args.format), output)
         self.app.stderr.write(
-            peer_arguments.unreported(found, parsed_args.by))
+            peer_arguments.unreported(result, parsed_args.by))
         if missing:
             self.app.stderr.write(
                 _P('Without an inventory: %d node\n',
                    'Without an inventory: %d nodes\n', missing) % missing)
-        return peer_arguments.status(found)
+        return peer_arguments.status(result)
 
 
 def _uuids(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -121,7 +121,7 @@ def _draw(baremetal: Any, by: Sequence[str], uuids: Mapping[str, str],
 
 
 def _learn(baremetal: Any, threads: parallel.RequestThreads,
-           found: peers.Result, by: Sequence[str], uuids: Mapping[str, str]
+           result: peers.Result, by: Sequence[str], uuids: Mapping[str, str]
            ) -> list[dict[str, Any]]:
     """Return rules for machines like those that are not odd.
 
@@ -131,7 +131,7 @@ def _learn(baremetal: Any, threads: parallel.RequestThreads,
         data = node_client.inventory(baremetal, uuids[name])
         return norm_rules.reduce(_facts(data), by)
 
-    norms = norm_rules.Norms(found)
+    norms = norm_rules.Norms(result)
     all_reduced = threads.map(read, norms.machines, _('Learning'))
     for name, reduced in zip(norms.machines, all_reduced, strict=True):
         norms.add(name, reduced)
@@ -151,7 +151,7 @@ class _Search:
         self._by = by
         self._uuids = uuids
 
-    def began(self, compared: peers.Peers, found: peers.Result, start: str
+    def began(self, compared: peers.Peers, result: peers.Result, start: str
               ) -> dict[Identity, str]:
         """Return when an inspection first showed each finding.
 
@@ -163,13 +163,13 @@ class _Search:
         :param start: the earliest time.
         :returns: without findings that the oldest kept inspection shows.
         """
-        machines = sorted({outlier.machine for outlier in found.findings})
+        machines = sorted({outlier.machine for outlier in result.findings})
         listed = self._threads.map(
             functools.partial(self._versions, start), machines,
             _('Reading histories'))
         versions = dict(zip(machines, listed, strict=True))
         spans = {}
-        for outlier in found.findings:
+        for outlier in result.findings:
             kept = len(versions[outlier.machine])
             spans[outlier.identity] = _Span(kept)
         # In each round one earlier inspection of every machine is looked at.
@@ -209,11 +209,11 @@ class _Search:
 
     def _versions(self, start: str, machine: str) -> list[MachineVersion]:
         """Return what was found of a machine, the newest first."""
-        found = client.inventories(
+        kept = client.inventories(
             self._baremetal, self._uuids[machine], since=start)
         try:
             return [MachineVersion(machine, entry['uuid'],
-                                   entry['created_at']) for entry in found]
+                                   entry['created_at']) for entry in kept]
         except sdk_exceptions.NotFoundException:
             # Without the plugin, Ironic has no history.
             return []

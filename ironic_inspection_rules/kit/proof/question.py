@@ -190,12 +190,12 @@ class Proof:
         :raises: :class:`Unclear` if the engine does not confirm it, or the
             solver cannot tell.
         """
-        found = self._search.find(wanted)
-        if found is None:
+        witness = self._search.find(wanted)
+        if witness is None:
             return Answer(question, rules, NO)
-        if not confirms(found):
+        if not confirms(witness):
             raise Unclear(self._search.reasons(wanted))
-        return Answer(question, rules, YES, reason, found)
+        return Answer(question, rules, YES, reason, witness)
 
     def _meet(self, number: int) -> Witness | None:
         """Return a machine that a rule matches, None if there is none."""
@@ -207,14 +207,14 @@ class Proof:
             if self._matches(passed.rule, known):
                 self._met[number] = known
                 return known
-        found = self._search.find(passed.matched)
-        if found is None:
+        witness = self._search.find(passed.matched)
+        if witness is None:
             return None
-        if not self._matches(passed.rule, found):
+        if not self._matches(passed.rule, witness):
             raise Unclear(self._search.reasons(passed.matched))
-        self._pool.append(found)
-        self._met[number] = found
-        return found
+        self._pool.append(witness)
+        self._met[number] = witness
+        return witness
 
     def _matches(self, rule: model.Rule, machine: Witness) -> bool:
         """Return whether the engine finds that a rule matches a machine."""
@@ -250,13 +250,13 @@ class Proof:
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
         for wanted in self._effects(passed, without, number):
-            found = self._search.find(wanted)
-            if found is None:
+            witness = self._search.find(wanted)
+            if witness is None:
                 continue
-            differs = self._engine.differs(self._rules, without, found)
-            if not differs and not self._leaves_lasting(passed.rule, found):
+            differs = self._engine.differs(self._rules, without, witness)
+            if not differs and not self._leaves_lasting(passed.rule, witness):
                 raise Unclear(self._search.reasons(wanted))
-            self._pool.append(found)
+            self._pool.append(witness)
             return Answer(SHADOWED, rules, NO)
         # The machine shows a match for which nothing is left: the engine
         # has said so above.
@@ -420,19 +420,19 @@ def _texts(tables: table.Tables) -> set[str]:
     Of a large table they are only those of its definition: the solver does
     not look at its rows.
     """
-    found: set[str] = set()
+    texts: set[str] = set()
     for expected in tables.values():
         if expected.definition.of is not None:
-            found.add(expected.definition.of)
+            texts.add(expected.definition.of)
         if len(expected) > expected_row.MOST_ROWS:
             continue
-        found.update(expected.keys)
+        texts.update(expected.keys)
         for row in expected.rows:
-            found.update(row)
+            texts.update(row)
             for value in row.values():
                 if isinstance(value, str):
-                    found.add(value)
-    return found
+                    texts.add(value)
+    return texts
 
 
 def _same_tables(one: table.Tables, other: table.Tables) -> bool:
@@ -454,8 +454,8 @@ def parse(questions: str) -> list[str]:
     :raises: ValueError that says what is none.
     """
     parts = (part.strip() for part in questions.split(','))
-    found = [part for part in parts if part]
-    for asked in found:
+    asked_for = [part for part in parts if part]
+    for asked in asked_for:
         kind, _colon, path = asked.partition(':')
         if kind == GAP and path:
             try:
@@ -468,7 +468,7 @@ def parse(questions: str) -> list[str]:
             raise ValueError(
                 _('%s is no question; there are dead, shadowed, conflict '
                   'and gap:<path>') % asked)
-    return found
+    return asked_for
 
 
 def _place(path: str) -> data_path.Path:

@@ -135,12 +135,12 @@ class Witness:
 
     @classmethod
     def of(cls, machine: machines.SymbolicMachine,
-           found: z3.ModelRef) -> 'Witness':
+           solution: z3.ModelRef) -> 'Witness':
         """Return the machine that a model of the solver is."""
         roots: dict[str, typing.Any] = {}
         for name, usual_root in sample().items():
             if (name,) in machine.cells:
-                roots[name] = _build(machine.cells[name,], found)
+                roots[name] = _build(machine.cells[name,], solution)
             else:
                 # No rule asks for it.
                 roots[name] = copy.deepcopy(usual_root)
@@ -223,19 +223,19 @@ def _write_capabilities(properties: typing.Any) -> None:
         properties['capabilities'] = ','.join(pairs)
 
 
-def _build(cell: cells.Cell, found: z3.ModelRef) -> typing.Any:
+def _build(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
     """Return the value that a model gives a field, ABSENT for none."""
-    kind = _kind_of(cell, found)
+    kind = _kind_of(cell, solution)
     if kind == 'absent':
         return ABSENT
     if kind == 'null':
         return None
     if kind == 'mapping':
-        return _build_mapping(cell, found)
-    value = found.eval(cell.terms[kind], model_completion=True)
+        return _build_mapping(cell, solution)
+    value = solution.eval(cell.terms[kind], model_completion=True)
     if kind == 'list':
         length = min(value.as_long(), _MOST_ITEMS)
-        return [_item(cell, found, index) for index in range(length)]
+        return [_item(cell, solution, index) for index in range(length)]
     if kind == 'text':
         return _text(cell, logic.text_of(value))
     if kind == 'float':
@@ -245,11 +245,11 @@ def _build(cell: cells.Cell, found: z3.ModelRef) -> typing.Any:
     return value.as_long()
 
 
-def _kind_of(cell: cells.Cell, found: z3.ModelRef) -> str:
+def _kind_of(cell: cells.Cell, solution: z3.ModelRef) -> str:
     """Return the kind of which a field is in a model."""
     if len(cell.kinds) == 1:
         return cell.kinds[0]
-    number = found.eval(cell.kind, model_completion=True).as_long()
+    number = solution.eval(cell.kind, model_completion=True).as_long()
     if 0 <= number < len(cell.kinds):
         return str(cell.kinds[number])
     # The solver was not asked about the field, and took any number.
@@ -271,35 +271,35 @@ def _is_surrogate(character: str) -> bool:
     return '\ud800' <= character <= '\udfff'
 
 
-def _build_mapping(cell: cells.Cell, found: z3.ModelRef
+def _build_mapping(cell: cells.Cell, solution: z3.ModelRef
                    ) -> dict[str, typing.Any]:
     """Return a mapping: what no rule asks for in it is as in the sample."""
-    if z3.is_true(found.eval(cell.empty)):
+    if z3.is_true(solution.eval(cell.empty)):
         return {}
     there = usual(cell)
     made: dict[str, typing.Any] = {}
     if isinstance(there, dict):
         made = copy.deepcopy(there)
     for name, below in cell.below.items():
-        value = _build(below, found)
+        value = _build(below, solution)
         made.pop(name, None)
         if value is not ABSENT:
             made[name] = value
     # Whether a mapping has nothing but some names, a rule may ask. Where it
     # has nothing else, the other names of the sample go.
     for names, has_only in cell.others():
-        if z3.is_true(found.eval(has_only)):
+        if z3.is_true(solution.eval(has_only)):
             expected = names | cell.below.keys()
             made = {name: value for name, value in made.items()
                     if name in expected}
     for names, has_only in cell.others():
         # What no rule names has to be there.
-        if z3.is_false(found.eval(has_only)) and names.issuperset(made):
+        if z3.is_false(solution.eval(has_only)) and names.issuperset(made):
             made['other'] = 'something'
     return made
 
 
-def _item(cell: cells.Cell, found: z3.ModelRef, index: int) -> typing.Any:
+def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
     """Return an item of a list: what is not asked for is as usual."""
     base = _usual_item(cell, index)
     if index >= len(cell.items):
@@ -308,7 +308,7 @@ def _item(cell: cells.Cell, found: z3.ModelRef, index: int) -> typing.Any:
             return None
         return base
     item = cell.items[index]
-    value = _build(item, found)
+    value = _build(item, solution)
     if not isinstance(base, dict) or not isinstance(value, dict):
         return value
     # A mapping has all that such an item usually has, and of what rules ask
@@ -395,15 +395,15 @@ class Engine:
         :param written: what the first rule writes; where its value or its
             port is not known it has to change something there.
         """
-        found = []
+        states_at = []
         # What is there before the first rule, after it, and after the second.
         for number in (first - 1, first, second):
             done = self.evaluate(rules[:number + 1], witness)
             if number >= first:
                 if _is_broken(done) or not matched(done, rules[number]):
                     return False
-            found.append(at(state(done.facts), place))
-        before, one, other = found
+            states_at.append(at(state(done.facts), place))
+        before, one, other = states_at
         if place[:2] == ('ports', states.ANY_PORT):
             for port, value in one.items():
                 # The first rule has written here, and the second one again.
@@ -470,30 +470,31 @@ def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
     return {'node': node, 'ports': ports, 'plugin_data': plugin_data}
 
 
-def at(found: dict[str, typing.Any], place: data_path.Path) -> typing.Any:
+def at(machine_state: dict[str, typing.Any], place: data_path.Path
+       ) -> typing.Any:
     """Return what is at a place of :func:`state`, ABSENT for nothing.
 
     For any port it is what each port has there, by MAC address.
     """
     if place[:2] == cells.TRAITS:
-        traits = found['node']['traits']
+        traits = machine_state['node']['traits']
         if place[2:]:
             return place[2] in traits
         return traits
     if place[:3] == cells.CAPABILITIES:
-        return _capabilities_at(found, place[3:])
+        return _capabilities_at(machine_state, place[3:])
     if place[:2] == ('ports', states.ANY_PORT):
         by_address = {}
-        for address, port in found['ports'].items():
+        for address, port in machine_state['ports'].items():
             by_address[address] = data_path.get(port, place[2:])
         return by_address
-    return data_path.get(found, place)
+    return data_path.get(machine_state, place)
 
 
-def _capabilities_at(found: dict[str, typing.Any],
+def _capabilities_at(machine_state: dict[str, typing.Any],
                      names: data_path.Path) -> list[typing.Any]:
     """Return the capability of a name, all without one."""
-    there = data_path.get(found, cells.CAPABILITY_TEXT)
+    there = data_path.get(machine_state, cells.CAPABILITY_TEXT)
     if not isinstance(there, list):
         return []
     beginning = ':'.join([*names, ''])

@@ -21,10 +21,10 @@ _FORMULA = ('=', '+', '-', '@', '\t', '\r')
 _COLUMNS = ('key', 'node', 'state', 'column', 'expected', 'found')
 
 
-def as_table(found: Sequence[Finding]) -> str:
+def as_table(findings: Sequence[Finding]) -> str:
     """Return a table of machines, and a line with their numbers."""
     rows = []
-    for finding in found:
+    for finding in findings:
         differences = []
         for difference in finding.differences:
             differences.append(
@@ -38,19 +38,19 @@ def as_table(found: Sequence[Finding]) -> str:
     if rows:
         lines.append(terminal_table.render(
             [_('Key'), _('Node'), _('State'), _('Differences')], rows))
-    numbers = counts(found)
+    numbers = counts(findings)
     lines.append(', '.join(f'{numbers[state]} {state}'
                            for state in table_comparison.STATES))
     return '\n'.join(lines) + '\n'
 
 
-def as_json(found: Iterable[Finding]) -> str:
+def as_json(findings: Iterable[Finding]) -> str:
     """Return machines as the API shows them."""
-    machines = [finding.as_dict() for finding in found]
+    machines = [finding.as_dict() for finding in findings]
     return json.dumps({'machines': machines}, indent=2) + '\n'
 
 
-def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
+def as_csv(findings: Iterable[Finding], expected: table.Table) -> str:
     """Return a line for each difference, or for a machine without any.
 
     Behind it are the columns of the row that are not secret: who orders what
@@ -63,7 +63,7 @@ def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(map(_cell, (*_COLUMNS, *columns)))
-    for finding in found:
+    for finding in findings:
         row = None
         if finding.key is not None:
             row = expected.row(finding.key)
@@ -81,10 +81,10 @@ def as_csv(found: Iterable[Finding], expected: table.Table) -> str:
     return stream.getvalue()
 
 
-def counts(found: Iterable[Finding]) -> dict[str, int]:
+def counts(findings: Iterable[Finding]) -> dict[str, int]:
     """Return the number of findings by state."""
     numbers = dict.fromkeys(table_comparison.STATES, 0)
-    for finding in found:
+    for finding in findings:
         numbers[finding.state] += 1
     return numbers
 

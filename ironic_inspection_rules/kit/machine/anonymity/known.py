@@ -111,14 +111,14 @@ class Known:
             digits = written.encode().hex()
             self._add(digits, digits, replace_hex)
 
-    def _as_name(self, name: str, found: str) -> str:
+    def _as_name(self, name: str, written: str) -> str:
         """Return what replaces a name that is perhaps in other letters."""
-        if found in self._names:
-            return self._names[found]
+        if written in self._names:
+            return self._names[written]
         made = self._names[name]
-        if found.islower():
+        if written.islower():
             return made.lower()
-        return _like(found, made)
+        return _like(written, made)
 
     def _add(self, pattern: str, key: str, replace: Replacing,
              edge: Edge = Edge.ANYWHERE) -> None:
@@ -173,15 +173,15 @@ class Known:
             made = _short(self._forms.octets(digits))
             self._add(short, short, _constant(made), Edge.WORD)
 
-    def _as_guid(self, mac: str, found: str) -> str:
+    def _as_guid(self, mac: str, written: str) -> str:
         """Return the GUID of the replacement of a MAC address."""
         made = self._forms.octets(mac)
-        digits = re.sub('[^0-9a-f]', '', lowered(found))
+        digits = re.sub('[^0-9a-f]', '', lowered(written))
         inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
         first = int(made[:2], 16) ^ inverted
         filling = digits[6:10]
         guid = f'{first:02x}{made[2:6]}{filling}{made[6:]}'
-        return _laid_over(found, guid)
+        return _laid_over(written, guid)
 
     def add_wwn(self, text: str) -> None:
         """Add a WWN: hexadecimal digits, perhaps after a prefix."""
@@ -189,10 +189,10 @@ class Known:
         if len(digits) >= _MAC and set(digits) != {'0'}:
             self._add(_spaced(digits), digits, self._as_wwn)
 
-    def _as_wwn(self, found: str) -> str:
+    def _as_wwn(self, written: str) -> str:
         """Return what replaces a WWN, with what is between its digits."""
-        digits = re.sub('[^0-9A-Fa-f]', '', found)
-        return _laid_over(found, self._forms.wwn(digits))
+        digits = re.sub('[^0-9A-Fa-f]', '', written)
+        return _laid_over(written, self._forms.wwn(digits))
 
     def add_address(self, text: str) -> None:
         """Add an IP address."""
@@ -214,16 +214,16 @@ class Known:
             self._replace[padded.replace('.', separator)] = self._as_quad
         self._add(packed, packed, self._as_packed, Edge.WORD)
 
-    def _as_quad(self, found: str) -> str:
+    def _as_quad(self, written: str) -> str:
         """Return what replaces four numbers, with their separator."""
-        separator = re.sub('[0-9]', '', found)[0]
-        made = self._forms.address(found.replace(separator, '.'))
-        return (made or found).replace('.', separator)
+        separator = re.sub('[0-9]', '', written)[0]
+        made = self._forms.address(written.replace(separator, '.'))
+        return (made or written).replace('.', separator)
 
-    def _as_packed(self, found: str) -> str:
+    def _as_packed(self, written: str) -> str:
         """Return what replaces an address in hexadecimal digits."""
-        made = self._forms.packed_address(bytes.fromhex(found)).hex()
-        return _like(found, made)
+        made = self._forms.packed_address(bytes.fromhex(written)).hex()
+        return _like(written, made)
 
     def add_uuid(self, text: str) -> None:
         """Add a UUID, which may also stand without dashes."""
@@ -239,13 +239,13 @@ class Known:
         """Yield the identifiers in a text, in their order."""
         plain = lowered(text)
         for match in self._pattern.finditer(plain):
-            found = text[match.start():match.end()]
+            written = text[match.start():match.end()]
             replace = self._replace.get(match[0])
             if replace is None:
                 digits = re.sub('[-:._ ]', '', match[0])
                 replace = self._replace.get(digits)
             if replace is not None:
-                yield KnownIdentifier(*match.span(), replace(found))
+                yield KnownIdentifier(*match.span(), replace(written))
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -300,8 +300,8 @@ def _like(text: str, made: str) -> str:
 
 def _constant(made: str) -> Replacing:
     """Return a function that replaces all by the same."""
-    def replace(found: str) -> str:
-        return _like(found, made)
+    def replace(written: str) -> str:
+        return _like(written, made)
 
     return replace
 

@@ -30,10 +30,10 @@ class Replacer:
     def __init__(self, forms: form.Forms) -> None:
         self.forms = forms
 
-    def of(self, found: identifier.Identifier, text: str) -> str:
+    def of(self, identified: identifier.Identifier, text: str) -> str:
         """Return what replaces an identifier in a text."""
-        written = text[found.start:found.end]
-        match found.form:
+        written = text[identified.start:identified.end]
+        match identified.form:
             case Form.UUID:
                 return self.forms.uuid(written)
             case Form.OCTETS:
@@ -57,12 +57,12 @@ class Replacer:
         """Replace all of a text, identifiers in it by their form."""
         made = ''
         end = 0
-        for found in identifier.find(text):
-            if found.form is Form.KEPT:
+        for identified in identifier.find(text):
+            if identified.form is Form.KEPT:
                 continue
-            made += self.forms.text(text[end:found.start])
-            made += self.of(found, text)
-            end = found.end
+            made += self.forms.text(text[end:identified.start])
+            made += self.of(identified, text)
+            end = identified.end
         return made + self.forms.text(text[end:])
 
 
@@ -123,22 +123,25 @@ class Texts:
         Whole addresses come first: a short serial number inside of one must
         not tear it apart. But a name may have an address in it.
         """
-        formed = [_kept(found, version) for found in identifier.find(text)]
+        formed = [_kept(identified, version)
+                  for identified in identifier.find(text)]
         places = []
         for place in self._learned.find(text):
             if version and _is_short_number(text, place):
                 continue
-            tears_none = all(
-                _contains(place, found) or not _overlaps(place, found)
-                for found in formed)
-            if tears_none:
+            # One that is torn would leave a part of it as it is.
+            torn = [identified for identified in formed
+                    if _overlaps(place, identified)
+                    and not _contains(place, identified)]
+            if not torn:
                 places.append(place)
         rest = []
-        for found in formed:
-            if not any(_overlaps(place, found) for place in places):
-                made = self._replacement.of(found, text)
-                rest.append(
-                    known.KnownIdentifier(found.start, found.end, made))
+        for identified in formed:
+            if not any(_overlaps(place, identified) for place in places):
+                made = self._replacement.of(identified, text)
+                start = identified.start
+                end = identified.end
+                rest.append(known.KnownIdentifier(start, end, made))
         return sorted(places + rest)
 
 
@@ -148,15 +151,16 @@ def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
     return is_short and text[place.start:place.end].isdecimal()
 
 
-def _kept(found: identifier.Identifier, version: bool
+def _kept(identified: identifier.Identifier, version: bool
           ) -> identifier.Identifier:
-    """Return what was found as something that stays if it is a version."""
-    if found.form is Form.VERSION or (version and found.form is Form.QUAD):
-        return found._replace(form=Form.KEPT)
-    return found
+    """Return an identifier as something that stays if it is a version."""
+    is_version = version and identified.form is Form.QUAD
+    if identified.form is Form.VERSION or is_version:
+        return identified._replace(form=Form.KEPT)
+    return identified
 
 
-def _contains(place: known.KnownIdentifier, found: identifier.Identifier
+def _contains(place: known.KnownIdentifier, identified: identifier.Identifier
               ) -> bool:
     """Return whether a known identifier says more than one of a form.
 
@@ -165,15 +169,16 @@ def _contains(place: known.KnownIdentifier, found: identifier.Identifier
     and of which MAC address a GUID is, also behind a type or a prefix.
     """
     is_long = place.end - place.start >= _SHORTEST_OCTETS
-    if found.form in _OF_HARDWARE and place.end == found.end and is_long:
+    ends_alike = place.end == identified.end
+    if identified.form in _OF_HARDWARE and ends_alike and is_long:
         return True
-    if place.start > found.start or place.end < found.end:
+    if place.start > identified.start or place.end < identified.end:
         return False
-    is_longer = (place.start, place.end) != (found.start, found.end)
-    return is_longer or found.form in _LESS_SAYING
+    is_longer = (place.start, place.end) != (identified.start, identified.end)
+    return is_longer or identified.form in _LESS_SAYING
 
 
-def _overlaps(place: known.KnownIdentifier, found: identifier.Identifier
+def _overlaps(place: known.KnownIdentifier, identified: identifier.Identifier
               ) -> bool:
     """Return whether both have a character in common."""
-    return place.start < found.end and found.start < place.end
+    return place.start < identified.end and identified.start < place.end

@@ -52,7 +52,7 @@ def compare(paths: Sequence[str], by: Sequence[str], least: int,
     return compared.find()
 
 
-def learn(found: peers.Result, by: Sequence[str], advance: file_work.Advance
+def learn(result: peers.Result, by: Sequence[str], advance: file_work.Advance
           ) -> list[dict[str, typing.Any]]:
     """Write rules for machines like those that are not odd.
 
@@ -60,7 +60,7 @@ def learn(found: peers.Result, by: Sequence[str], advance: file_work.Advance
 
     :param by: see :func:`.sketch.draw`.
     """
-    norms = norm_rules.Norms(found)
+    norms = norm_rules.Norms(result)
     # What was piped in cannot be read again.
     paths = [path for path in norms.machines if path != document.STDIN]
     prepare = functools.partial(_prepare_norms, tuple(by))

@@ -41,19 +41,19 @@ class Crowd:
     odd: tuple[OddMachine, ...]
 
 
-def render(found: peers.Result) -> str:
+def render(result: peers.Result) -> str:
     """Return the page."""
     made = shell.now()
     description = page.Page(
         title=f'Odd machines, {made}',
-        headline=_headline(found),
+        headline=_headline(result),
         about=made,
         parts=(
-            _tiles(found),
-            _kinds_of_findings(found.findings),
-            _groups_card(found),
-            _findings_card(found.findings),
-            _skipped_card(found.skipped),
+            _tiles(result),
+            _kinds_of_findings(result.findings),
+            _groups_card(result),
+            _findings_card(result.findings),
+            _skipped_card(result.skipped),
         ),
     )
     return page.render(description, _ASSETS)
@@ -64,28 +64,28 @@ def _name(machine: str) -> str:
     return os.path.splitext(os.path.basename(machine))[0] or machine
 
 
-def _machines(found: peers.Result) -> int:
+def _machines(result: peers.Result) -> int:
     """Return how many machines were compared."""
-    return sum(group.size for group in found.groups)
+    return sum(group.size for group in result.groups)
 
 
-def _headline(found: peers.Result) -> str:
+def _headline(result: peers.Result) -> str:
     """Return how many machines are odd, as a sentence."""
-    odd = _machines(found) - found.normal
-    machines = page.count(_machines(found), 'machine', 'machines')
+    odd = _machines(result) - result.normal
+    machines = page.count(_machines(result), 'machine', 'machines')
     if odd == 1:
         return f'1 of {machines} is unlike its peers.'
     number = page.number(odd, 'None')
     return f'{number} of {machines} are unlike their peers.'
 
 
-def _tiles(found: peers.Result) -> page.Tiles:
+def _tiles(result: peers.Result) -> page.Tiles:
     """Return the numbers of machines and of groups."""
-    odd = _machines(found) - found.normal
-    few = sum(len(skipped.machines) for skipped in found.skipped)
+    odd = _machines(result) - result.normal
+    few = sum(len(skipped.machines) for skipped in result.skipped)
     return page.Tiles((
         page.Tile(
-            found.normal,
+            result.normal,
             words=('is like its peers', 'are like their peers'),
             look='good',
         ),
@@ -96,7 +96,7 @@ def _tiles(found: peers.Result) -> page.Tiles:
             link=('findings',),
         ),
         page.Tile(
-            len(found.groups),
+            len(result.groups),
             words=('group of peers', 'groups of peers'),
             link=('groups',),
         ),
@@ -122,12 +122,12 @@ def _kinds_of_findings(findings: Sequence[finding.Outlier]
     return page.Chips(tuple(links))
 
 
-def _groups_card(found: peers.Result) -> page.Card | None:
+def _groups_card(result: peers.Result) -> page.Card | None:
     """Return the groups of peers, those with most findings first."""
-    if not found.groups:
+    if not result.groups:
         return None
     findings: dict[str, list[finding.Outlier]] = {}
-    for odd in found.findings:
+    for odd in result.findings:
         findings.setdefault(odd.group, []).append(odd)
 
     def findings_of(group: peers.PeerGroup) -> list[finding.Outlier]:
@@ -137,7 +137,7 @@ def _groups_card(found: peers.Result) -> page.Card | None:
         return len(findings_of(group))
 
     items = []
-    for group in sorted(found.groups, key=count_findings, reverse=True):
+    for group in sorted(result.groups, key=count_findings, reverse=True):
         items.append(_group(group, findings_of(group)))
     return page.Card('groups', 'Groups', 'Groups of peers',
                      'Each square is a machine.',

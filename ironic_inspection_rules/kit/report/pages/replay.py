@@ -25,11 +25,12 @@ _CHOICES = {
 _NAMES = 3
 
 
-def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
+def render(title: str, replayed: Plain, names: Mapping[str, str | None]
+           ) -> str:
     """Return the page.
 
     :param title: which rules decided, and on what.
-    :param found: the numbers ``same``, ``different``, ``incomparable`` and
+    :param replayed: the numbers ``same``, ``different``, ``incomparable`` and
         ``error``; ``reasons`` with how often each was one; ``runs``, those
         that end otherwise or could not be decided, as ``POST
         /v1/inspection_rules/replay`` answers, each with the ``name`` of its
@@ -37,7 +38,7 @@ def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
     :param names: descriptions of rules by their UUIDs.
     """
     made = shell.now()
-    runs = [_Replayed(run, names) for run in found['runs']]
+    runs = [_Replayed(run, names) for run in replayed['runs']]
     groups = page.alike([(run.tag, run.opened) for run in runs])
 
     def is_no_worse(group: Sequence[int]) -> bool:
@@ -47,13 +48,13 @@ def render(title: str, found: Plain, names: Mapping[str, str | None]) -> str:
     groups.sort(key=is_no_worse)
     description = page.Page(
         title=f'{title}, {made}',
-        headline=_headline(found),
+        headline=_headline(replayed),
         about=f'{title}, {made}',
         parts=(
-            _tiles(found, runs),
+            _tiles(replayed, runs),
             _groups_card(runs, groups),
             _runs_card(runs, groups),
-            _reasons_card(found['reasons']),
+            _reasons_card(replayed['reasons']),
         ),
     )
     return page.render(description)
@@ -129,28 +130,28 @@ def _only(names: Mapping[str, str | None], title: str, run: Plain,
     return [page.Block(title, (', '.join(rules),))]
 
 
-def _headline(found: Plain) -> str:
+def _headline(replayed: Plain) -> str:
     """Return how many inspections would end otherwise, as a sentence."""
     outcomes = ('same', 'different', 'incomparable', 'error')
-    whole = sum(found[outcome] for outcome in outcomes)
-    number = page.number(found['different'], 'None')
+    whole = sum(replayed[outcome] for outcome in outcomes)
+    number = page.number(replayed['different'], 'None')
     inspections = page.count(whole, 'inspection', 'inspections')
     return f'{number} of {inspections} would have ended otherwise.'
 
 
-def _tiles(found: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
+def _tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
     """Return how many inspections end in each way."""
     worse = sum(run.is_worse for run in runs)
     incomparable = 'cannot be compared'
     undecided = 'could not be decided'
     return page.Tiles((
         page.Tile(
-            found['same'],
+            replayed['same'],
             words=('ends as it did', 'end as they did'),
             look='good',
         ),
         page.Tile(
-            found['different'],
+            replayed['different'],
             words=('ends otherwise', 'end otherwise'),
             look='warn',
             link=('show', 'different'),
@@ -162,12 +163,12 @@ def _tiles(found: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
             link=('show', 'worse'),
         ),
         page.Tile(
-            found['incomparable'],
+            replayed['incomparable'],
             words=(incomparable, incomparable),
             link=('reasons',),
         ),
         page.Tile(
-            found['error'],
+            replayed['error'],
             words=(undecided, undecided),
             look='bad',
             link=('show', 'error'),
