@@ -169,7 +169,8 @@ class Inspection:
             return
         before = dict(plugin_data)
         self._run_phase(phase, inventory, plugin_data)
-        if plugin_data != before:
+        is_changed = plugin_data != before
+        if is_changed and redfish.of_task(self.task) is not None:
             redfish.store_again(self.task, inventory, plugin_data)
 
     def prepare(self, error: str | None) -> recorder.Store | None:
@@ -249,7 +250,9 @@ class Inspection:
             return
         # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
-        redfish.reconcile_properties(task)
+        of_redfish = redfish.of_task(task)
+        if of_redfish is not None:
+            of_redfish.reconcile_properties(task.node)
         machine = facts.of_node(
             task.node, map(facts.as_dict, task.ports),
             map(facts.as_dict, task.portgroups), inventory, plugin_data,
@@ -270,7 +273,8 @@ class Inspection:
                 # A changed value is another object.
                 if plugin_data.get(name, data_path.ABSENT) is not found:
                     self._before_rules.setdefault(name, found)
-            redfish.reconcile_properties(task)
+            if of_redfish is not None:
+                of_redfish.reconcile_properties(task.node)
 
     def _decide(self, phase: str, plans: Sequence[compiler.CompiledRule],
                 target: working_copy.WorkingCopy, plugin_data: dict) -> None:
@@ -365,8 +369,9 @@ class Inspection:
 
         In the first phase, as Redfish stores its data before the main one.
         """
-        if self._reads_previous is not None or (
-                phase == model.MAIN and redfish.goes_on(self.task)):
+        if self._reads_previous is not None:
+            return
+        if phase == model.MAIN and redfish.of_task(self.task) is not None:
             return
         self._reads_previous = rules.reads_previous(
             (model.PREPROCESS, model.MAIN))

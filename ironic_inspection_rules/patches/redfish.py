@@ -29,9 +29,12 @@ NAMES = (INSPECT, STORE)
 
 _stock_inspect_hardware = INSPECT.find()
 
+_ATTRIBUTE = 'inspection_rules_redfish'
+"""The attribute of a task that holds its inspection; Ironic hands it on."""
+
 
 @dataclasses.dataclass
-class _Inspection:
+class RedfishInspection:
     """A redfish inspection in progress.
 
     ``properties`` is the mapping that it adds to and puts back in the end,
@@ -41,45 +44,41 @@ class _Inspection:
     properties: dict[str, Any]
     reconciled: dict[str, Any]
 
+    def reconcile_properties(self, node: Any) -> None:
+        """Merge the node's properties and those held by the inspection.
 
-_ATTRIBUTE = 'inspection_rules_redfish'
-"""The attribute of a task that holds its inspection; Ironic hands it on."""
+        Before rules run, the node gets the findings of the inspection. After
+        their changes are saved, the inspection gets the result.
+        """
+        merged = _merge(base=self.reconciled, ours=node.properties,
+                        theirs=self.properties)
+        if merged != node.properties:
+            node.properties = copy.deepcopy(merged)
+        # The same mapping goes on: Ironic's code has a reference to it. A
+        # copy for each of the three, as each of them is changed by somebody
+        # else.
+        self.properties.clear()
+        self.properties.update(copy.deepcopy(merged))
+        self.reconciled = copy.deepcopy(merged)
 
 
 def install() -> None:
-    """Follow redfish inspections, for the other functions of this module.
+    """Follow redfish inspections, for :func:`of_task`.
 
-    Where the names in Ironic have moved, those do nothing.
+    Where the names in Ironic have moved, no task has one.
     """
     if name.are_here(NAMES):
         INSPECT.put(_inspect_hardware)
 
 
-def goes_on(task: Any) -> bool:
-    """Check if a task is in the middle of a redfish inspection."""
-    return getattr(task, _ATTRIBUTE, None) is not None
+def of_task(task: Any) -> RedfishInspection | None:
+    """Return the redfish inspection that a task is in the middle of."""
+    return getattr(task, _ATTRIBUTE, None)
 
 
-def reconcile_properties(task: Any) -> None:
-    """Merge the node's properties and those held by the inspection.
-
-    Before rules run, the node gets the findings of the inspection. After their
-    changes are saved, the inspection gets the result. Other inspections are
-    left alone.
-    """
-    inspection = getattr(task, _ATTRIBUTE, None)
-    if inspection is None:
-        return
-    node = task.node
-    merged = _merge(base=inspection.reconciled, ours=node.properties,
-                    theirs=inspection.properties)
-    if merged != node.properties:
-        node.properties = copy.deepcopy(merged)
-    # The same mapping goes on: Ironic's code has a reference to it. A copy
-    # for each of the three, as each of them is changed by somebody else.
-    inspection.properties.clear()
-    inspection.properties.update(copy.deepcopy(merged))
-    inspection.reconciled = copy.deepcopy(merged)
+def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
+    """Store the data of a redfish inspection, which has stored them before."""
+    STORE.find()(task.node, inventory, plugin_data, task.context)
 
 
 def _merge(base: dict[str, Any], ours: dict[str, Any],
@@ -101,18 +100,12 @@ def _merge(base: dict[str, Any], ours: dict[str, Any],
     return merged
 
 
-def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
-    """Store the data of an inspection that has stored them before."""
-    if goes_on(task):
-        STORE.find()(task.node, inventory, plugin_data, task.context)
-
-
 @functools.wraps(_stock_inspect_hardware)
 def _inspect_hardware(self, task):
     # Ironic's method takes this very mapping next, and puts it back in the
     # end: reconcile_properties() merges into it what rules have changed.
     properties = task.node.properties
-    inspection = _Inspection(properties, copy.deepcopy(properties))
+    inspection = RedfishInspection(properties, copy.deepcopy(properties))
     setattr(task, _ATTRIBUTE, inspection)
     try:
         return _stock_inspect_hardware(self, task)

@@ -36,11 +36,12 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
     def rules(self, **properties):
         """A phase of rules: what it replaces the properties by."""
         def step(node):
-            redfish.reconcile_properties(self.task)
+            inspection = redfish.of_task(self.task)
+            inspection.reconcile_properties(node)
             self.seen = dict(node.properties)
             node.properties = properties
             node.save()
-            redfish.reconcile_properties(self.task)
+            inspection.reconcile_properties(node)
         return step
 
     @staticmethod
@@ -70,7 +71,7 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
                 'cpu_arch'])(node)))
         self.assertEqual({'first': 1, 'cpu_arch': 'x86_64'}, self.seen)
 
-    def test_other_inspections_are_left_alone(self):
-        redfish.reconcile_properties(self.task)
+    def test_a_task_has_one_while_it_lasts(self):
+        self.inspect(self.rules())
 
-        self.assertEqual(set(), self.task.node.obj_what_changed())
+        self.assertIsNone(redfish.of_task(self.task))
