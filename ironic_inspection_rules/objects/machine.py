@@ -42,16 +42,17 @@ class InspectedMachine(base.IronicObject):
             text, and the names of its ``traits``.
         """
         columns = models.Node.__table__.columns.keys()
-        rows = [dict(zip(columns, row, strict=True)) for row
-                in db_api.get_instance().get_nodeinfo_list(columns, filters)]
-        traits: dict[int, list[str]] = {row['id']: [] for row in rows}
+        nodes = {}
+        for row in db_api.get_instance().get_nodeinfo_list(columns, filters):
+            node = dict(zip(columns, row, strict=True))
+            node['traits'] = []
+            nodes[node['id']] = node
         of_node = models.NodeTrait.__table__.c
         query = sa.select(of_node.node_id, of_node.trait).where(
-            of_node.node_id.in_(list(traits)))
+            of_node.node_id.in_(list(nodes)))
         for node_id, name in _pairs(query):
-            traits[node_id].append(name)
-        return [{**row, 'traits': traits[row['id']]}
-                for row in _plain(models.Node, rows)]
+            nodes[node_id]['traits'].append(name)
+        return _plain(models.Node, list(nodes.values()))
 
     @remotable.class_method
     def list_ports(cls, context, node_ids):
