@@ -13,6 +13,7 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.rule_set import table_change
@@ -125,14 +126,14 @@ def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
 def _read(given: Any, stored: Mapping[str, table_store.StoredTable]
           ) -> dict[str, table.Table]:
     """Read the given tables; secrets that they lack are those stored."""
-    wanted = table.tables_from(given)
+    wanted = table_form.read_all(given)
     for name, found in wanted.items():
         if name not in stored:
             continue
         rows = table_change.with_kept_secrets(found, stored[name].table)
         if rows is not None:
             # Checked again: a type may be new for a value that was kept.
-            wanted[name] = table.table_from(
+            wanted[name] = table_form.read(
                 name, {**found.definition.as_dict(), 'rows': rows})
     return wanted
 

@@ -13,6 +13,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.plugins.conditions import comparison
@@ -164,11 +165,11 @@ def group_text(value: typing.Any) -> str | None:
 def _found(template: typing.Any, view: budget.View) -> typing.Any:
     """Return what a machine has; None where it cannot be computed."""
     try:
-        found = table.rendered(template, view)
+        found = rendering.rendered(template, view)
     except exceptions.BudgetExceeded:
         raise
     except exceptions.OperationError:
         return None
-    if table.is_missing(found):
+    if rendering.is_missing(found):
         return None
     return found

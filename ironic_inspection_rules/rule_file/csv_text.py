@@ -15,8 +15,9 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import column_type
 from ironic_inspection_rules.engine.language import suggestion
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.i18n import _
 
 _DELIMITERS = ',;\t'
@@ -74,8 +75,9 @@ def read(path: str, data: bytes, encoding: str,
             fail(_('the row has %(cells)d cells, and there are %(columns)d '
                    'columns') % {'cells': len(cells),
                                  'columns': len(columns)}, line)
-        if len(rows) == table.MOST_ROWS:
-            fail(_('there are more than %d rows') % table.MOST_ROWS, line)
+        if len(rows) == table_members.MOST_ROWS:
+            fail(_('there are more than %d rows') % table_members.MOST_ROWS,
+                 line)
         # A row of a spreadsheet may end before its last columns.
         cells += [''] * (len(columns) - len(cells))
         row = {}
@@ -159,7 +161,7 @@ class _Column:
         self.name = name
         # A type that there is not is reported by the check of the table.
         self._kind = None
-        if kind in table.TYPES:
+        if kind in column_type.TYPES:
             self._kind = kind
         self._values: dict[str, typing.Any] = {}
 
@@ -185,7 +187,7 @@ class _Column:
                       'written as ="=…"'))
             cell = text[1].replace('""', '"')
         try:
-            return table.convert(cell, self._kind)
+            return column_type.convert(cell, self._kind)
         except exceptions.OperationError:
             return cell
 
@@ -195,8 +197,8 @@ def _header_problem(cells: list[str]) -> str | None:
     if any('\0' in name for name in names):
         # UTF-16 without a mark has them.
         return _('the file is no text in UTF-8; save it as "CSV UTF-8"')
-    if len(names) > table.MOST_COLUMNS:
-        return _('there are more than %d columns') % table.MOST_COLUMNS
+    if len(names) > table_members.MOST_COLUMNS:
+        return _('there are more than %d columns') % table_members.MOST_COLUMNS
     for number, name in enumerate(names, 1):
         if not name:
             return _('column %d has no name') % number

@@ -14,6 +14,8 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
+from ironic_inspection_rules.engine.language import table_form
+from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
@@ -22,7 +24,8 @@ from ironic_inspection_rules.rule_file import table_rows
 FILE = 'file'
 """Member of a table that names the file with its rows."""
 
-MEMBERS = (*(name for name in table.MEMBERS if name != 'rows'), FILE, 'rows')
+_BESIDE_ROWS = tuple(name for name in table_members.MEMBERS if name != 'rows')
+MEMBERS = (*_BESIDE_ROWS, FILE, 'rows')
 
 Problem = exceptions.Problem
 
@@ -55,7 +58,7 @@ class FileTable:
         """
         # The columns that its file names are there without rows, too.
         header = () if self.rows is None else self.rows.columns
-        return table.table_from(self.name, self.entry, header)
+        return table_form.read(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
         """Return the file and the place of a value.

@@ -21,7 +21,7 @@ import yaml
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import suggestion
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import csv_text
 from ironic_inspection_rules.rule_file import file_content
@@ -137,14 +137,15 @@ def _content(path: str) -> bytes:
             if not stat.S_ISREG(mode):
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file'))
-            data = file_content.read(path, stream, table.MOST_BYTES + 1)
+            data = file_content.read(path, stream,
+                                     table_members.MOST_BYTES + 1)
     except OSError as exc:
         raise exceptions.InvalidDocument(
             path, exc.strerror or str(exc)) from exc
-    if len(data) > table.MOST_BYTES:
+    if len(data) > table_members.MOST_BYTES:
         raise exceptions.InvalidDocument(
             path, _('the file is larger than %d MiB')
-            % (table.MOST_BYTES // 2 ** 20))
+            % (table_members.MOST_BYTES // 2 ** 20))
     return data
 
 

@@ -8,7 +8,7 @@ import random
 import typing
 import uuid
 
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.report.pages import table as table_page
 from ironic_inspection_rules.kit.report.pages import test
@@ -141,7 +141,7 @@ def expected_machines(racks: int, hostile: str = '') -> str:
     rows = [{'serial': f'{prefix}{rack}-{unit}', 'rack': f'{prefix}{rack}',
              'memory': 64}
             for rack in range(racks) for unit in range(10)]
-    expected = table.table_from('orders', {
+    expected = table_form.read('orders', {
         'key': 'serial', 'of': '{inventory.serial}', 'rows': rows})
     seen = [table_comparison.Seen(f'/machines/m{place:05}.json',
                                   row['serial'])

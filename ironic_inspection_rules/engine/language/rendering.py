@@ -370,3 +370,15 @@ def find_port(ports: list[dict[str, typing.Any]], name: str,
         if wanted in (address, uuid):
             return index
     return None
+
+
+def rendered(value: typing.Any, roots: budget.View) -> typing.Any:
+    """Return the value of a template, or a value that has no fields."""
+    if isinstance(value, Template):
+        return value.render(roots)
+    return value
+
+
+def is_missing(value: typing.Any) -> bool:
+    """Return whether the value of a template is that of no field."""
+    return isinstance(value, Missing | data_path.Absent)

@@ -14,6 +14,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import action
 from ironic_inspection_rules.engine.language import arguments
+from ironic_inspection_rules.engine.language import column_type
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -22,6 +23,7 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import schema as form
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import filter_schema
 from ironic_inspection_rules.rule_file import form as rule_form
@@ -193,13 +195,13 @@ def _table() -> Schema:
             'rows': {
                 'type': 'array',
                 'items': {'type': 'object'},
-                'maxItems': table.MOST_ROWS,
+                'maxItems': table_members.MOST_ROWS,
                 'description': _('The rows, instead of a file.'),
             },
             'types': {
                 'type': ['object', 'null'],
                 'description': _('Types of columns; CSV is text.'),
-                'additionalProperties': {'enum': list(table.TYPES)},
+                'additionalProperties': {'enum': list(column_type.TYPES)},
             },
             'secret': {
                 'type': ['array', 'null'],

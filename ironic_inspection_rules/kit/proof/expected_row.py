@@ -8,6 +8,7 @@ import z3
 
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_key
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import text as texts
@@ -70,7 +71,7 @@ def _of_known(expected: table.Table, key: typing.Any) -> Value:
     """Return the row of a key that is known."""
     if key is data_path.ABSENT or isinstance(key, list | dict):
         return values.NOTHING
-    text = table.key_text(key)
+    text = table_key.key_text(key)
     if text is None:
         return values.NOTHING
     return _row(expected, text)

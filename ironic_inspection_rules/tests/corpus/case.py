@@ -50,7 +50,7 @@ from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
@@ -187,7 +187,7 @@ def run(case: Case, rules: typing.Sequence[Json] | None = None,
     :param explain: trace all rules, and why they match.
     """
     ops = registry.installed()
-    tables = table.tables_from(case.get('tables', {}))
+    tables = table_form.read_all(case.get('tables', {}))
     plans = [compiler.compile_rule(validation.parse(rule, ops), ops,
                                    case.get('mask_secrets', 'always'),
                                    tables=tables)

@@ -42,6 +42,7 @@ DATA = {
     'engine.language.compiler',
     'engine.language.model',
     'engine.language.table',
+    'engine.language.table_members',
     'engine.language.validation',
     'inspection.early_phase',
     'inspection.inspection',

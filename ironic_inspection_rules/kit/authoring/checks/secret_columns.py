@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import rendering
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
@@ -148,10 +149,10 @@ def _values(own_vars: typing.Mapping[str, typing.Any],
     view[model.VARS] = values
     for name, written in own_vars.items():
         try:
-            made = table.rendered(template.compile_value(written), view)
+            made = rendering.rendered(template.compile_value(written), view)
         except exceptions.OperationError:
             continue
-        if not table.is_missing(made):
+        if not rendering.is_missing(made):
             values[name] = made
     return values
 
@@ -164,7 +165,7 @@ def _items(loop: typing.Any, view: budget.View) -> Iterator[typing.Any]:
     if loop is None:
         yield None
         return
-    items = table.rendered(template.compile_value(loop, True), view)
+    items = rendering.rendered(template.compile_value(loop, True), view)
     if isinstance(items, list):
         yield from items
     elif isinstance(items, dict):

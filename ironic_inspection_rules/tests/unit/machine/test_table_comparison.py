@@ -3,7 +3,7 @@
 """Machines beside the rows of a table."""
 
 from ironic_inspection_rules.engine.language import budget
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.machine import table_comparison
 from ironic_inspection_rules.tests.unit import base
 
@@ -23,7 +23,7 @@ RIGHT = {'serial': 'A1', 'cpus': 64, 'rack': 'R1', 'pin': '1234', 'ram': 1}
 class ComparisonTestCase(base.TestCase):
 
     def compare(self, *inventories, by=None):
-        expected = table.table_from('m', ENTRY)
+        expected = table_form.read('m', ENTRY)
         seen = [table_comparison.see(
             expected, f'n{number}', budget.View({'inventory': inventory}), by)
             for number, inventory in enumerate(inventories)]

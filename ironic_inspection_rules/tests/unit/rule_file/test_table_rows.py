@@ -6,7 +6,7 @@ import os
 from unittest import mock
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.rule_file import table_rows
 from ironic_inspection_rules.tests.unit.rule_file import files
 
@@ -140,8 +140,9 @@ class CsvTestCase(RowsTestCase):
         self.assertEqual(2, self.refused('serial\n' + 'x' * 200_000))
 
     def test_more_rows_than_a_table_may_have_are_refused(self):
-        rows = '\n'.join(map(str, range(table.MOST_ROWS + 1)))
-        self.assertEqual(table.MOST_ROWS + 2, self.refused(f'n\n{rows}\n'))
+        most = table_members.MOST_ROWS
+        rows = '\n'.join(map(str, range(most + 1)))
+        self.assertEqual(most + 2, self.refused(f'n\n{rows}\n'))
 
 
 class YamlTestCase(RowsTestCase):
@@ -231,7 +232,7 @@ class FileTestCase(RowsTestCase):
     def test_file_above_the_bound_is_refused(self):
         path = self.directory / 'rows.csv'
         with path.open('wb') as stream:
-            stream.truncate(table.MOST_BYTES + 1)
+            stream.truncate(table_members.MOST_BYTES + 1)
         self.assertRaises(exceptions.InvalidDocument, table_rows.read,
                           str(path), {})
 

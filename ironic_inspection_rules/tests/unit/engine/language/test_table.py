@@ -5,8 +5,10 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import column_type
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.tests.unit import base
 
 ROWS = [{'serial': ' a1 ', 'cpus': 4, 'pin': '1234'},
@@ -31,18 +33,18 @@ def of_rows(rows: list[typing.Any], **members
 class TableTestCase(base.TestCase):
 
     def test_row_is_found_by_its_computed_key(self):
-        found = table.table_from('machines', entry())
+        found = table_form.read('machines', entry())
         self.assertEqual(['A1', 'B2'], list(found.keys))
         self.assertIs(ROWS[0], found.row('A1'))
         self.assertIs(data_path.ABSENT, found.row(' a1 '))
         self.assertEqual(2, len(found))
 
     def test_number_is_its_text_as_key(self):
-        found = table.table_from('m', of_rows([{'serial': 7}]))
+        found = table_form.read('m', of_rows([{'serial': 7}]))
         self.assertEqual({'serial': 7}, found.row('7'))
 
     def test_key_of_several_columns(self):
-        found = table.table_from('cables', of_rows(
+        found = table_form.read('cables', of_rows(
             [{'switch': 'sw1', 'port': 3}], key='{switch} {port}'))
         self.assertEqual(['sw1 3'], list(found.keys))
 
@@ -51,13 +53,13 @@ class TableTestCase(base.TestCase):
                     {'switch': 'sw1', 'port': [1]}):
             rows = [{'switch': 'sw0', 'port': 1}, row]
             error = self.assertRaises(
-                exceptions.InvalidTables, table.table_from, 'm',
+                exceptions.InvalidTables, table_form.read, 'm',
                 of_rows(rows, key='{switch} {port}'))
             self.assertEqual(['/tables/m/rows/1'],
                              [each.pointer for each in error.problems])
 
     def test_machine_needs_all_of_such_a_key(self):
-        found = table.table_from('m', of_rows(
+        found = table_form.read('m', of_rows(
             [{'serial': 'sw1 7'}, {'serial': 'sw1 None'}, {'serial': 'sw1 '},
              {'serial': 'sw1 []'}],
             of='{inventory.switch} {inventory.port}'))
@@ -69,18 +71,18 @@ class TableTestCase(base.TestCase):
             {'inventory': {'switch': 'sw1'}})))
 
     def test_name_of_a_column_is_a_key_whatever_its_characters(self):
-        found = table.table_from('m', of_rows(
+        found = table_form.read('m', of_rows(
             [{'Serial Number': 'x'}], key='Serial Number'))
         self.assertEqual(['x'], list(found.keys))
 
     def test_masked_table_hides_secret_columns_only(self):
-        hidden = table.table_from('machines', entry()).masked
+        hidden = table_form.read('machines', entry()).masked
         self.assertEqual({**ROWS[0], 'pin': '******'}, hidden.row('A1'))
         self.assertEqual('', hidden.row('B2')['pin'])
         self.assertEqual('1234', hidden.open.row('A1')['pin'])
 
     def test_machine_without_usable_key_has_none(self):
-        found = table.table_from('machines', entry())
+        found = table_form.read('machines', entry())
         for inventory in ({}, {'serial': None}, {'serial': ' '},
                           {'serial': ['x']}):
             self.assertIsNone(found.key_of_machine(
@@ -90,7 +92,7 @@ class TableTestCase(base.TestCase):
 
     def test_exported_table_lacks_its_secret_columns(self):
         rows = [table.shown_row(row, ['pin']) for row in ROWS]
-        found = table.table_from('machines', entry(
+        found = table_form.read('machines', entry(
             rows=rows, types={'cpus': 'integer', 'pin': 'string'}))
         self.assertEqual({'serial', 'cpus', 'pin'}, found.known_columns)
 
@@ -100,7 +102,7 @@ class ProblemsTestCase(base.TestCase):
     def refused(self, made: typing.Any, name: str = 'm'
                 ) -> dict[str, exceptions.Problem]:
         error = self.assertRaises(exceptions.InvalidTables,
-                                  table.table_from, name, made)
+                                  table_form.read, name, made)
         return {problem.pointer: problem for problem in error.problems}
 
     def test_two_rows_of_one_key_are_both_named(self):
@@ -168,7 +170,7 @@ class ProblemsTestCase(base.TestCase):
                      '{inventory.x | default(plugin_data.api_key)}'):
             self.assertEqual(['/tables/m/expect/serial'], list(self.refused(
                 of_rows([{'serial': 'a'}], expect={'serial': text}))))
-        table.table_from('m', of_rows(
+        table_form.read('m', of_rows(
             [{'serial': 'a'}], of='{node.driver_info.ipmi_password}',
             expect={'serial': '{node.driver_info.ipmi_address}'}))
 
@@ -208,7 +210,7 @@ class ProblemsTestCase(base.TestCase):
         for value in (text, [{'deep': text}], {text: 1}):
             self.assertEqual(['/tables/m/rows/0'], list(self.refused(of_rows(
                 [{'serial': 'a', 'x': value}]))))
-        table.table_from('m', of_rows([{'serial': 'a', 'x': text[:2 ** 20]}]))
+        table_form.read('m', of_rows([{'serial': 'a', 'x': text[:2 ** 20]}]))
 
     def test_names_of_columns_must_be_text(self):
         for name in (1, True, None, 1.5, datetime.date(2020, 1, 1), ('a',)):
@@ -222,33 +224,33 @@ class ProblemsTestCase(base.TestCase):
                                ({'expect': {'cpu': '{inventory.x}'}},
                                 'expect/cpu')):
             made = of_rows([], **members)
-            table.table_from('m', made)
+            table_form.read('m', made)
             error = self.assertRaises(
-                exceptions.InvalidTables, table.table_from, 'm', made,
+                exceptions.InvalidTables, table_form.read, 'm', made,
                 ['serial', 'cpus', 'pin'])
             self.assertEqual([f'/tables/m/{place}'],
                              [each.pointer for each in error.problems])
         for name in ('', ' ', 'x' * 300, 'a\0', '\ud800'):
-            self.assertRaises(exceptions.InvalidTables, table.table_from,
+            self.assertRaises(exceptions.InvalidTables, table_form.read,
                               'm', of_rows([]), ['serial', name])
-        found = table.table_from('m', of_rows([]), ['serial', 'cpus'])
+        found = table_form.read('m', of_rows([]), ['serial', 'cpus'])
         self.assertEqual(('serial', 'cpus'), found.columns)
 
     def test_names_of_tables(self):
-        table.table_from('_m', of_rows([]))
+        table_form.read('_m', of_rows([]))
         for name in ('', 'a.b', 'a b', '1a', 'x' * 64, 'a/b', 'ä'):
-            self.assertRaises(exceptions.InvalidTables, table.table_from,
+            self.assertRaises(exceptions.InvalidTables, table_form.read,
                               name, of_rows([]))
 
     def test_anything_but_a_table(self):
         for made in (None, [], 'x', 5):
             self.assertEqual(['/tables/m'], list(self.refused(made)))
-            self.assertRaises(exceptions.InvalidTables, table.tables_from,
+            self.assertRaises(exceptions.InvalidTables, table_form.read_all,
                               made)
 
     def test_problems_of_all_tables_are_told(self):
         error = self.assertRaises(exceptions.InvalidTables,
-                                  table.tables_from, {'a': {}, 'b': 1})
+                                  table_form.read_all, {'a': {}, 'b': 1})
         self.assertEqual({'/tables/a/key', '/tables/a/rows', '/tables/b'},
                          {problem.pointer for problem in error.problems})
 
@@ -256,10 +258,10 @@ class ProblemsTestCase(base.TestCase):
 class ConvertTestCase(base.TestCase):
 
     def test_empty_cell_is_text_or_null(self):
-        self.assertEqual('', table.convert('', None))
-        self.assertEqual('', table.convert('', 'string'))
+        self.assertEqual('', column_type.convert('', None))
+        self.assertEqual('', column_type.convert('', 'string'))
         for kind in ('integer', 'number', 'boolean'):
-            self.assertIsNone(table.convert('', kind), repr(kind))
+            self.assertIsNone(column_type.convert('', kind), repr(kind))
 
     def test_values(self):
         for text, kind, value in (
@@ -268,7 +270,7 @@ class ConvertTestCase(base.TestCase):
                 ('1e3', 'number', 1000.0), ('TRUE', 'boolean', True),
                 ('no', 'boolean', False), ('08', 'string', '08'),
                 ('08', None, '08')):
-            made = table.convert(text, kind)
+            made = column_type.convert(text, kind)
             self.assertEqual((value, type(value)), (made, type(made)))
 
     def test_what_is_of_another_type(self):
@@ -276,5 +278,5 @@ class ConvertTestCase(base.TestCase):
                            ('1_000', 'integer'), ('nan', 'number'),
                            ('1e999', 'number'), ('1,5', 'number'),
                            ('maybe', 'boolean'), ('٣', 'integer')):
-            self.assertRaises(exceptions.OperationError, table.convert,
+            self.assertRaises(exceptions.OperationError, column_type.convert,
                               text, kind)

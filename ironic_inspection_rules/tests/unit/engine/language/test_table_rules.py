@@ -8,13 +8,13 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
-from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import phase
 
-TABLES = table.tables_from({
+TABLES = table_form.read_all({
     'machines': {
         'key': '{serial | upper}', 'of': '{plugin_data.serial | upper}',
         'secret': ['pin'],
@@ -69,7 +69,7 @@ class RowTestCase(base.TestCase):
         self.assertEqual('a1', made)
 
     def test_number_is_its_text(self):
-        found = table.tables_from({'n': {'key': 'n', 'rows': [{'n': 7}]}})
+        found = table_form.read_all({'n': {'key': 'n', 'rows': [{'n': 7}]}})
         outcome, _roots = phase.run(
             {'conditions': [{'op': 'exists', 'args': [
                 '{plugin_data.port | lookup(tables.n)}']}]},
@@ -133,7 +133,7 @@ class RowTestCase(base.TestCase):
 
     def test_look_up_costs_the_same_in_any_table(self):
         rows = [{'n': str(number)} for number in range(20_000)]
-        large = table.tables_from({'n': {'key': 'n', 'rows': rows}})
+        large = table_form.read_all({'n': {'key': 'n', 'rows': rows}})
         outcome, _roots = phase.run(
             {'conditions': [{'op': 'exists', 'args': [
                 "{tables.n | row('19999')}"]}]},

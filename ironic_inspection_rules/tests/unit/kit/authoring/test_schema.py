@@ -11,7 +11,7 @@ import jsonschema
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import schema as form
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.kit.authoring import schema
@@ -216,7 +216,7 @@ class SchemaTestCase(base.TestCase):
             self.assertNotEqual([], self.messages(data), data)
 
     def test_columns_of_known_tables_are_completed(self):
-        found = table.tables_from({
+        found = table_form.read_all({
             'machines': {'key': 'serial', 'of': '{inventory.serial}',
                          'secret': ['pin'],
                          'rows': [{'serial': 'A1', 'a.b/c': 1,

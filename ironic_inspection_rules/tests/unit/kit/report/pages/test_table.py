@@ -2,7 +2,7 @@
 
 """The data of the page of machines beside the rows of a table."""
 
-from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_form
 from ironic_inspection_rules.kit.report.pages import table as table_page
 from ironic_inspection_rules.machine import table_comparison
 from ironic_inspection_rules.tests import page_samples
@@ -71,7 +71,7 @@ class TablePageTestCase(base.TestCase):
     def test_the_name_of_a_rack_may_be_a_number_of_any_length(self):
         long_name = '9' * 5000
         row = {'serial': 'A1', 'rack': long_name}
-        expected = table.table_from('orders', {
+        expected = table_form.read('orders', {
             'key': 'serial', 'of': '{inventory.serial}', 'rows': [row]})
         findings = list(table_comparison.findings(expected, [], 'rack'))
         data = page_data.read(table_page.render(expected, findings, 'rack'))
@@ -88,7 +88,7 @@ class TablePageTestCase(base.TestCase):
             self.assertEqual(int(link['text'].split()[0]), len(chosen))
 
     def test_without_a_column_there_are_no_groups(self):
-        expected = table.table_from('orders', {
+        expected = table_form.read('orders', {
             'key': 'serial', 'of': '{inventory.serial}', 'rows': []})
         data = page_data.read(table_page.render(expected, [], None))
         self.assertEqual([], list(page_data.parts(data, 'card')))

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tables in their JSON form: read, and checked as a whole.
+
+A table may have a hundred thousand rows. What is done for each cell takes
+most of the time, so it asks for what is usual first.
+"""
+
+import math
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import column_type
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import schema
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import table_key
+from ironic_inspection_rules.engine.language import table_members
+from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.i18n import _
+
+Problem = exceptions.Problem
+
+_OF_MEMBER = 6
+"""Bytes of JSON around the name of a column: quotes, a colon, blanks."""
+
+
+def read_all(entries: typing.Any) -> dict[str, table.Table]:
+    """Build all tables of a rule set.
+
+    :param entries: the JSON form of each by name.
+    :raises: :class:`.exceptions.InvalidTables` with the problems of all.
+    """
+    if not isinstance(entries, dict):
+        raise exceptions.InvalidTables([Problem(
+            '/tables', _('must be a mapping of names to tables, not %s')
+            % suggestion.kind_of(entries))])
+    built: dict[str, table.Table] = {}
+    problems: list[Problem] = []
+    for name, entry in entries.items():
+        try:
+            built[name] = read(name, entry)
+        except exceptions.InvalidTables as exc:
+            problems += exc.problems
+    if problems:
+        raise exceptions.InvalidTables(exceptions.first_of(problems))
+    return built
+
+
+def read(name: str, entry: typing.Any,
+         header: typing.Sequence[str] = ()) -> table.Table:
+    """Build a table.
+
+    :param entry: its JSON form: a mapping with ``key``, ``rows`` and, if it
+        has them, ``of``, ``types``, ``secret``, ``expect``.
+    :param header: its columns, if these are known whatever the rows are.
+    :raises: :class:`.exceptions.InvalidTables` with problems at pointers such
+        as ``/tables/NAME/rows/12/cpus``.
+    """
+    place = '/tables' + data_path.pointer([name])
+    reader = _Reader(name, header)
+    problems = exceptions.first_of(
+        problem.below(place) for problem in reader.read(entry))
+    if problems:
+        raise exceptions.InvalidTables(problems)
+    return reader.build()
+
+
+class _Reader:
+    """Reads one table; ``build`` returns it if there were no problems."""
+
+    def __init__(self, name: str, header: typing.Sequence[str]) -> None:
+        self._name = name
+        self._index: dict[str, table.Row] = {}
+        # A dict keeps their order.
+        self._columns: dict[str, None] = dict.fromkeys(header)
+        self._definition: table.TableDefinition
+
+    def build(self) -> table.Table:
+        """Return the table that was read."""
+        return table.Table(self._definition, self._index,
+                           tuple(self._columns))
+
+    def read(self, entry: typing.Any) -> typing.Iterator[Problem]:
+        """Yield the problems of a table."""
+        problems = list(table_members.problems(self._name, entry))
+        yield from problems
+        if problems:
+            # Without the members nothing can be said of rows.
+            return
+        self._definition = table_members.definition(self._name, entry)
+        rows = entry['rows']
+        problems = list(self._read_columns(rows))
+        yield from problems
+        if problems:
+            return
+        known = None
+        if rows or self._columns:
+            known = {*self._columns, *self._definition.secret}
+            yield from self._check_names(known)
+        key: table_key.KeyTemplate | None = None
+        try:
+            key = table_key.of_row(self._definition.key,
+                                   self._definition.secret, known)
+        except exceptions.InvalidTables as exc:
+            yield from exc.problems
+        yield from table_members.template_problems(self._definition)
+        yield from self._read_rows(rows, key)
+
+    def _read_columns(self, rows: list[typing.Any]
+                      ) -> typing.Iterator[Problem]:
+        """Yield the problems of columns' names, and of the size of rows."""
+        for column in self._columns:
+            yield from _column_name('/rows', column)
+        size = 0
+        # The size of the names of columns; most rows have the same.
+        sizes: dict[tuple[typing.Any, ...], int] = {}
+        for number, row in enumerate(rows):
+            place = f'/rows/{number}'
+            if not isinstance(row, dict):
+                yield Problem(place, _('a row must be a mapping, not %s')
+                              % suggestion.kind_of(row))
+                continue
+            names = tuple(row)
+            if names not in sizes:
+                for column in names:
+                    if column not in self._columns:
+                        yield from _column_name(place, column)
+                        self._columns[column] = None
+                sizes[names] = sum(_size(column) + _OF_MEMBER
+                                   for column in names)
+            size += sizes[names] + sum(map(_size, row.values()))
+            if len(self._columns) > table_members.MOST_COLUMNS:
+                yield Problem(place, _('there are more than %d columns')
+                              % table_members.MOST_COLUMNS)
+                return
+            if size > table_members.MOST_BYTES:
+                yield Problem(place, _('the table is larger than %d bytes')
+                              % table_members.MOST_BYTES)
+                return
+
+    def _check_names(self, known: typing.Collection[str]
+                     ) -> typing.Iterator[Problem]:
+        """Yield the columns that are named and that no row has."""
+        for member in ('types', 'expect'):
+            for column in getattr(self._definition, member):
+                if column not in known:
+                    yield suggestion.unknown_at(
+                        f'/{member}{data_path.pointer([column])}',
+                        _('column'), column, known)
+        for number, column in enumerate(self._definition.secret):
+            if column in self._columns:
+                continue
+            # An export has no secret columns, but a slip would leave a
+            # secret open to everybody.
+            near = suggestion.slip(column, self._columns)
+            if near is not None:
+                yield Problem(f'/secret/{number}',
+                              _('unknown column "%s"') % column,
+                              _('did you mean "%s"?') % near)
+
+    def _read_rows(self, rows: list[dict[str, typing.Any]],
+                   key: table_key.KeyTemplate | None
+                   ) -> typing.Iterator[Problem]:
+        """Put the rows into the index, and yield the problems of cells."""
+        types = self._definition.types
+        secret = frozenset(self._definition.secret)
+        numbers: dict[str, int] = {}
+        for number, row in enumerate(rows):
+            place = f'/rows/{number}'
+            yield from _cells(place, row, types, secret)
+            if key is None:
+                continue
+            try:
+                text = key.text(budget.View({interpolation.ITEM: row}))
+            except exceptions.OperationError as exc:
+                yield Problem(place, _('the key cannot be read: %s') % exc)
+                continue
+            if text is None:
+                yield Problem(place, _('the row has no key: %s is missing, '
+                                       'null or empty')
+                              % self._definition.key)
+            elif len(text) > table_members.LONGEST_KEY:
+                yield Problem(place, _('the key is longer than %d characters')
+                              % table_members.LONGEST_KEY)
+            elif text in numbers:
+                # Each has its place, a file its lines.
+                detail = _('two rows have the key "%s"') % (
+                    suggestion.shown(text))
+                yield Problem(f'/rows/{numbers[text]}', detail)
+                yield Problem(place, detail)
+            else:
+                numbers[text] = number
+                self._index[text] = row
+
+
+def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
+    """Yield why the name of a column cannot be one."""
+    if not isinstance(column, str):
+        yield Problem(place, _('the name of a column must be text, not %s')
+                      % suggestion.kind_of(column))
+    elif not column.strip():
+        yield Problem(place, _('a column has no name'))
+    elif len(column) > table_members.LONGEST_KEY:
+        yield Problem(place, _('the name of a column is longer than %d '
+                               'characters') % table_members.LONGEST_KEY)
+    elif table_members.UNSTORABLE.search(column):
+        yield Problem(place, _('the name of a column %s')
+                      % schema.UNSTORABLE)
+
+
+def _size(value: typing.Any) -> int:
+    """Return about how many bytes a value has as JSON in UTF-8."""
+    if value.__class__ is str:
+        if value.isascii():
+            return len(value)
+        return len(value.encode(errors='surrogatepass'))
+    if value.__class__ not in (dict, list):
+        return 0
+    size = 0
+    for _path, part in data_path.walk(value):
+        if isinstance(part, dict):
+            size += sum(map(_size, part))
+        elif isinstance(part, str):
+            size += _size(part)
+        size += 4
+    return size
+
+
+def _cells(place: str, row: table.Row, types: typing.Mapping[str, str],
+           secret: typing.Collection[str]) -> typing.Iterator[Problem]:
+    """Yield the problems of the values of one row."""
+    for column, value in row.items():
+        kind = types.get(column)
+        if kind is not None and value is not None and (
+                not column_type.is_of(kind, value)):
+            shown = disclosure.row({column: value}, secret)[column]
+            yield Problem(place + data_path.pointer([column]),
+                          column_type.not_of(kind, shown))
+        elif value.__class__ is str:
+            # Most text is ASCII, in which NUL is found fast.
+            if '\0' in value or (not value.isascii() and
+                                 table_members.UNSTORABLE.search(value)):
+                yield Problem(place + data_path.pointer([column]),
+                              schema.UNSTORABLE)
+        elif value.__class__ is float:
+            if not math.isfinite(value):
+                yield Problem(place + data_path.pointer([column]),
+                              _('must be a finite number'))
+        elif value.__class__ in (dict, list):
+            yield from _nested(place + data_path.pointer([column]), value)
+
+
+def _nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
+    """Yield the problems of a list or a mapping in a cell."""
+    try:
+        budget.Budget(budget.Limits(math.inf, math.inf)).measure(value)
+    except exceptions.BudgetExceeded as exc:
+        yield Problem(place, str(exc))
+        return
+    for _path, part in data_path.walk(value):
+        if isinstance(part, float) and not math.isfinite(part):
+            yield Problem(place, _('must be a finite number'))
+        texts = [part]
+        if isinstance(part, dict):
+            texts = list(part)
+        if any(isinstance(text, str) and table_members.UNSTORABLE.search(text)
+               for text in texts):
+            yield Problem(place, schema.UNSTORABLE)

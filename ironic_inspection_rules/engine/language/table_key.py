@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The keys of tables: which text stands for a row, which for a machine."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import template
+from ironic_inspection_rules.i18n import _
+
+Problem = exceptions.Problem
+
+
+class KeyTemplate:
+    """The template of a key, of a row or of a machine.
+
+    :param pieces: literal text and fields.
+    :raises: :class:`.exceptions.OperationError` if a field cannot be read.
+    """
+
+    __slots__ = ('_parts',)
+
+    def __init__(self, pieces: typing.Iterable[str | interpolation.Field]
+                 ) -> None:
+        self._parts: list[typing.Any] = []
+        for piece in pieces:
+            if isinstance(piece, interpolation.Field):
+                self._parts.append(template.compile_field(piece))
+            else:
+                self._parts.append(piece)
+
+    def text(self, roots: budget.View) -> str | None:
+        """Return the key.
+
+        :returns: None if a field of it is missing or null, or all of it is
+            empty: a key of several columns has no text in place of one.
+        :raises: :class:`.exceptions.OperationError` if it cannot be computed,
+            or a field is a list or a mapping.
+        """
+        texts = []
+        for part in self._parts:
+            value = rendering.rendered(part, roots)
+            # An empty field is part of a key that has others.
+            text: str | None = ''
+            if value != '':
+                text = key_text(value)
+            if text is None:
+                return None
+            texts.append(text)
+        joined = ''.join(texts)
+        roots.budget.take(joined)
+        return joined or None
+
+
+def of_machine(text: str) -> KeyTemplate:
+    """Compile the key of a machine, a template over its data."""
+    return KeyTemplate(interpolation.parse(text))
+
+
+def of_row(key: str, secret: typing.Collection[str],
+           known: typing.Collection[str] | None = None) -> KeyTemplate:
+    """Compile the key of a row to a template over ``item``, which is the row.
+
+    :param key: a template over columns, or the name of a column.
+    :param secret: the columns that it must not read.
+    :param known: all columns; None if nobody knows them.
+    :raises: :class:`.exceptions.InvalidTables`
+    """
+    problems: list[Problem] = []
+    fields: list[interpolation.Field] = []
+    pieces: list[str | interpolation.Field] = []
+    for piece in _pieces(key):
+        if isinstance(piece, interpolation.Field):
+            if piece.root is None:
+                problems.append(Problem(
+                    '/key', _('{%s} is no path over a column')
+                    % suggestion.shown(piece.text)))
+                continue
+            fields.append(piece)
+        pieces.append(piece)
+    if not fields and not problems:
+        problems.append(Problem('/key', _('reads no column')))
+    for field in fields:
+        # The row is the root, and the column is the first step.
+        column = field.steps[0]
+        if column in secret:
+            problems.append(Problem('/key', _(
+                'reads the secret column "%s"; keys are shown')
+                % suggestion.shown(column)))
+        elif known is not None and column not in known:
+            problems.append(suggestion.unknown_at(
+                '/key', _('column'), column, known))
+    if problems:
+        raise exceptions.InvalidTables(problems)
+    try:
+        return KeyTemplate(pieces)
+    except exceptions.OperationError as exc:
+        raise exceptions.InvalidTables([Problem('/key', str(exc))]) from exc
+
+
+def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
+    """Yield literal text, and fields whose first step is a column."""
+    if '{' not in key and '}' not in key:
+        # The name of a column, which may have any characters.
+        yield interpolation.Field(key, interpolation.ITEM, (key,))
+        return
+    for piece in interpolation.parse(key):
+        if isinstance(piece, interpolation.Field) and piece.root is not None:
+            yield piece._replace(root=interpolation.ITEM,
+                                 steps=(piece.root, *piece.steps))
+        else:
+            yield piece
+
+
+def key_text(value: typing.Any) -> str | None:
+    """Return a value as the text of a key; a number is its text.
+
+    :returns: None if it is missing, null or empty.
+    :raises: :class:`.exceptions.OperationError` if it is a list or a mapping.
+    """
+    if value is None or value == '' or rendering.is_missing(value):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool):
+        return 'true' if value else 'false'
+    if isinstance(value, int | float):
+        return str(value)
+    raise exceptions.OperationError(
+        _('a key is text or a number, not %s') % suggestion.kind_of(value))
