@@ -72,8 +72,14 @@ class Finding:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the form that the API shows."""
-        return {'key': self.key, 'node': self.machine, 'state': self.state,
-                'differences': [each.as_dict() for each in self.differences]}
+        differences = [difference.as_dict()
+                       for difference in self.differences]
+        return {
+            'key': self.key,
+            'node': self.machine,
+            'state': self.state,
+            'differences': differences,
+        }
 
 
 def see(expected: table.Table, machine: str, view: budget.View,

@@ -112,7 +112,7 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
                 _('table "%s" has no "of", which says which row is that of a '
                   'machine') % name)
         return expected
-    usable = [each for each in tables.values() if each.has_of]
+    usable = [candidate for candidate in tables.values() if candidate.has_of]
     if len(usable) == 1:
         return usable[0]
     if not usable:
@@ -121,7 +121,7 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
               'that of a machine'))
     raise exceptions.Invalid(
         _('the files have several tables; choose one with --table: %s')
-        % ', '.join(each.definition.name for each in usable))
+        % ', '.join(candidate.definition.name for candidate in usable))
 
 
 def _rendered(findings: list[table_comparison.Finding], expected: table.Table,

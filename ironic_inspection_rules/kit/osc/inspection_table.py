@@ -22,11 +22,17 @@ class ListInspectionTables(command.Lister):
     example = '-f yaml'
 
     def take_action(self, parsed_args):
-        found = inspection_table.inspection_tables(self.baremetal)
-        return (('Name', 'Rows', 'Revision', 'Built In', 'Columns'),
-                [(each['name'], each['size'], each['revision'],
-                  each['built_in'], ', '.join(each['columns']))
-                 for each in found])
+        columns = ('Name', 'Rows', 'Revision', 'Built In', 'Columns')
+        rows = []
+        for described in inspection_table.inspection_tables(self.baremetal):
+            rows.append((
+                described['name'],
+                described['size'],
+                described['revision'],
+                described['built_in'],
+                ', '.join(described['columns']),
+            ))
+        return columns, rows
 
 
 class ShowInspectionTable(command.Lister):
