@@ -43,7 +43,7 @@ def is_trait(machine: machines.SymbolicMachine, name: values.Alternative
     return facet.terms[0]
 
 
-def _make_is_trait(name: str) -> tuple[typing.Any, ...]:
+def _make_is_trait(name: str) -> tuple[logic.Term, ...]:
     return (z3.Bool(name),)
 
 

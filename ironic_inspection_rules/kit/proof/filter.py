@@ -186,7 +186,7 @@ class FilterTranslation:
         precision = self._given.get('precision', 0)
         return isinstance(precision, int) and precision >= 0
 
-    def _tier(self, term: typing.Any) -> Value:
+    def _tier(self, term: logic.Term) -> Value:
         """Return the label of the highest bound that a number reaches."""
         found = values.const(self._given.get('default', data_path.ABSENT))
         # The last bound that is reached decides here, and of equal bounds the
@@ -197,24 +197,24 @@ class FilterTranslation:
                                   values.const(label), found)
         return found
 
-    def _calculated(self, term: typing.Any) -> Value | None:
+    def _calculated(self, term: logic.Term) -> Value | None:
         number = self._given.get('number')
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
         return floats.calculate(self._machine, self._name, term, number)
 
-    def _of_text(self, term: typing.Any) -> Value | None:
+    def _of_text(self, term: logic.Term) -> Value | None:
         """Return what becomes of a text, None if it is no whole field."""
         is_number = self._name in _NUMBERS
 
-        def make_terms(name: str) -> tuple[typing.Any, ...]:
+        def make_terms(name: str) -> tuple[logic.Term, ...]:
             if is_number:
                 made = z3.Real(name)
             else:
                 made = self._machine.text(name, derived=True)
             return z3.Int(f'{name} exists'), made
 
-        def compute(text: str) -> tuple[typing.Any, ...]:
+        def compute(text: str) -> tuple[logic.Term, ...]:
             try:
                 made = self.apply(text)
             except exceptions.OperationError:
@@ -241,7 +241,7 @@ class FilterTranslation:
              values.only(values.SolverTerm(made)))))
 
 
-def _without_fraction(term: typing.Any) -> typing.Any:
+def _without_fraction(term: logic.Term) -> logic.Term:
     """Return a number without its fraction, as Python has it."""
     if z3.is_int(term):
         return term

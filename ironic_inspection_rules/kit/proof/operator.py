@@ -110,7 +110,7 @@ def _matches(operands: Operands) -> logic.Formula:
     return logic.known(held)
 
 
-def _text_matches(machine: Machine, text: typing.Any, regex: str,
+def _text_matches(machine: Machine, text: logic.Term, regex: str,
                   searches: bool) -> logic.Formula:
     language = machine.alphabet.matching(regex, searches)
     holds = z3.InRe(alphabets.marked(text), language)
@@ -293,7 +293,7 @@ def _in_net(operands: Operands) -> logic.Formula:
                   number <= int(network[-1]))
 
 
-def _make_address(name: str) -> tuple[typing.Any, ...]:
+def _make_address(name: str) -> tuple[logic.Term, ...]:
     return z3.Int(f'version of {name}'), z3.Int(name)
 
 
