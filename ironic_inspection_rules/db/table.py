@@ -4,8 +4,8 @@
 
 The rows of a table are stored in chunks of neighbours. Where a chunk ends is
 decided by the keys of its rows: when a row is added, removed or changed, all
-other chunks stay what they are. Tables and chunks are kept from one revision
-to another, as rules are.
+other chunks stay what they are (content-defined chunking). Tables and chunks
+are kept from one revision to another, as rules are.
 """
 
 import base64

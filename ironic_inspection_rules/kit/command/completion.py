@@ -42,14 +42,14 @@ def commands() -> list[CommandWords]:
 
     Without python-openstackclient those of ``openstack`` are left out.
     """
-    found = []
+    known = []
     for program, group in _GROUPS.items():
         for point in importlib.metadata.entry_points(group=group):
             if not point.value.startswith('ironic_inspection_rules.'):
                 continue
             with contextlib.suppress(ImportError):
-                found.append(_load(program, point))
-    return sorted(found, key=_order)
+                known.append(_load(program, point))
+    return sorted(known, key=_order)
 
 
 def _order(command: CommandWords) -> tuple[str, tuple[str, ...]]:
@@ -76,11 +76,11 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
     return CommandWords(program, words, first_line, options, tuple(fixed))
 
 
-def _next_words(found: Iterable[CommandWords]
+def _next_words(known: Iterable[CommandWords]
                 ) -> dict[tuple[str, ...], list[str]]:
     """Return the words that may follow the first words of commands."""
     following: dict[tuple[str, ...], list[str]] = {}
-    for command in found:
+    for command in known:
         for number, word in enumerate(command.words):
             first = (command.program, *command.words[:number])
             words = following.setdefault(first, [])
@@ -89,12 +89,12 @@ def _next_words(found: Iterable[CommandWords]
     return following
 
 
-def _cases(found: list[CommandWords]) -> Iterator[str]:
+def _cases(known: list[CommandWords]) -> Iterator[str]:
     """Yield the cases of a shell's ``case``, by words before the last one."""
     # A shell takes the first case that fits: the most exact ones come first.
-    for first, words in _next_words(found).items():
+    for first, words in _next_words(known).items():
         yield _case(f'"{" ".join(first)}"', words)
-    for command in found:
+    for command in known:
         before = ' '.join((command.program, *command.words))
         for option, choices in command.options.items():
             if choices:
@@ -156,38 +156,38 @@ end
 """
 
 
-def _programs(found: Iterable[CommandWords]) -> str:
+def _programs(known: Iterable[CommandWords]) -> str:
     """Return the names of the programs, with spaces between."""
-    return ' '.join(sorted({command.program for command in found}))
+    return ' '.join(sorted({command.program for command in known}))
 
 
-def bash(found: list[CommandWords]) -> str:
+def bash(known: list[CommandWords]) -> str:
     """Return a script that completes commands in bash."""
     return _BASH.format(name='ironic_inspection_rules',
-                        cases='\n'.join(_cases(found)),
-                        programs=_programs(found))
+                        cases='\n'.join(_cases(known)),
+                        programs=_programs(known))
 
 
-def zsh(found: list[CommandWords]) -> str:
+def zsh(known: list[CommandWords]) -> str:
     """Return a script that completes commands in zsh."""
     return _ZSH.format(name='ironic_inspection_rules',
-                       cases='\n'.join(_cases(found)),
-                       programs=_programs(found))
+                       cases='\n'.join(_cases(known)),
+                       programs=_programs(known))
 
 
-def fish(found: list[CommandWords]) -> str:
+def fish(known: list[CommandWords]) -> str:
     """Return a script that completes commands in fish."""
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name)]
     helps = {(command.program, *command.words): command.help
-             for command in found}
-    for first, words in _next_words(found).items():
+             for command in known}
+    for first, words in _next_words(known).items():
         condition = f'__{name}_before {" ".join(first)}'
         for word in words:
             text = helps.get((*first, word), '')
             lines.append(f'complete -c {first[0]} -n "{condition}" -f '
                          f'-a {word} -d {_quoted(text)}')
-    for command in found:
+    for command in known:
         before = ' '.join((command.program, *command.words))
         for choice in command.choices:
             lines.append(f'complete -c {command.program} -n '

@@ -52,16 +52,16 @@ def add(parser: argparse.ArgumentParser) -> None:
                'that are not odd'))
 
 
-def render(found: peers.Result, how: str) -> str:
+def render(result: peers.Result, how: str) -> str:
     """Return what was found as text.
 
     :param how: ``table``, ``json`` or ``html``.
     """
     if how == 'html':
-        return page.render(found)
+        return page.render(result)
     if how == 'json':
-        return json.dumps(found.as_dict(), indent=2) + '\n'
-    return outliers_text.render(found)
+        return json.dumps(result.as_dict(), indent=2) + '\n'
+    return outliers_text.render(result)
 
 
 def rules(written: Sequence[dict[str, typing.Any]]) -> str:
@@ -72,13 +72,13 @@ def rules(written: Sequence[dict[str, typing.Any]]) -> str:
             written, width=math.inf)
 
 
-def unreported(found: peers.Result, by: Sequence[str]) -> str:
+def unreported(result: peers.Result, by: Sequence[str]) -> str:
     """Return lines about the paths of ``--by`` that no machine reports.
 
     All machines are then peers, as far as these paths go.
     """
-    keys = [group.key for group in found.groups]
-    keys += [skipped.key for skipped in found.skipped]
+    keys = [group.key for group in result.groups]
+    keys += [skipped.key for skipped in result.skipped]
     reported = {path for key in keys for path, _value in key}
     lines = []
     for path in by:
@@ -87,9 +87,9 @@ def unreported(found: peers.Result, by: Sequence[str]) -> str:
     return ''.join(lines)
 
 
-def status(found: peers.Result) -> int:
+def status(result: peers.Result) -> int:
     """Return how a command ends."""
-    if found.findings:
+    if result.findings:
         return EXIT_ODD
     return 0
 

@@ -95,10 +95,10 @@ class ExportInspectionData(command.BaremetalCommand):
         with parallel.RequestThreads(jobs) as threads:
             read = functools.partial(_read, baremetal, replace)
             machines = threads.map(read, nodes, _('Exporting'))
-            for found, data in zip(nodes, machines, strict=True):
+            for node_fields, data in zip(nodes, machines, strict=True):
                 if data is None:
                     continue
-                path = directory / _file_name(found, replace, names)
+                path = directory / _file_name(node_fields, replace, names)
                 # Another suffix, so that an incomplete file is not taken for
                 # an inventory.
                 unfinished = path.with_suffix('.part')
@@ -143,19 +143,19 @@ def _anonymizer(parsed_args) -> machine.Anonymizer | None:
 
 
 def _read(baremetal: Any, replace: machine.Anonymizer | None,
-          found: dict[str, Any]) -> dict[str, Any] | None:
+          node_fields: dict[str, Any]) -> dict[str, Any] | None:
     """Return the newest data of a machine, None without any.
 
     :param replace: makes them anonymous, None if they stay as they are.
-    :param found: the node, with ``uuid`` and ``name``.
+    :param node_fields: the node, with ``uuid`` and ``name``.
     """
     data = None
     # Without the plugin, Ironic has no runs.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
-        data = inspection_run.failed_data(baremetal, found['uuid'])
+        data = inspection_run.failed_data(baremetal, node_fields['uuid'])
     if data is None:
         try:
-            data = node.inventory(baremetal, found['uuid'])
+            data = node.inventory(baremetal, node_fields['uuid'])
         except sdk_exceptions.NotFoundException:
             return None
     plugin_data = dict(data['plugin_data'] or {})
@@ -165,20 +165,20 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
     if replace is None:
         return data
     names = []
-    if found['name']:
-        names.append(found['name'])
+    if node_fields['name']:
+        names.append(node_fields['name'])
     return replace.machine(data, names)
 
 
-def _file_name(found: dict[str, Any], replace: machine.Anonymizer | None,
-               taken: set[str]) -> str:
+def _file_name(node_fields: dict[str, Any],
+               replace: machine.Anonymizer | None, taken: set[str]) -> str:
     """Return a file name made of the name of a node, or else its UUID.
 
     :param taken: the names of the files before, in lower case, as some file
         systems do not distinguish; gets this one.
     """
-    name = found['name'] or ''
-    uuid = found['uuid']
+    name = node_fields['name'] or ''
+    uuid = node_fields['uuid']
     if replace:
         name, uuid = replace.name(name), replace.uuid(uuid)
     # A name that begins with a point would be that of a hidden file.

@@ -32,32 +32,32 @@ _UNKNOWN = ('port_groups', 'previous')
 
 def texts(rules: Iterable[model.Rule]) -> set[str]:
     """Return all texts of rules, names of fields among them."""
-    found: set[str] = set()
+    words: set[str] = set()
     ahead: list[typing.Any] = []
     for rule in rules:
         ahead += [rule.conditions, rule.actions, rule.vars, rule.scope]
     while ahead:
         value = ahead.pop()
         if isinstance(value, str):
-            found.add(value)
+            words.add(value)
         elif isinstance(value, typing.Mapping):
-            found.update(value)
+            words.update(value)
             ahead += value.values()
         elif isinstance(value, list | tuple):
             ahead += value
-    return found
+    return words
 
 
 def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
     """Return how the traits begin that rules replace."""
     op = registry.installed().actions['set-traits']
-    found = set()
+    prefixes = set()
     for rule in rules:
         for action in rule.actions:
             if action['op'].strip() == op.name:
                 bound, _problems = op.signature.bind(action.get('args'))
-                found.add(str(bound.get('prefix', '')))
-    return found
+                prefixes.add(str(bound.get('prefix', '')))
+    return prefixes
 
 
 class SymbolicInspection:
@@ -171,11 +171,11 @@ class SymbolicInspection:
         if decided:
             state = self._after_decisions(decided, begin, state)
         for rule in rules:
-            found = state
+            as_decided = state
             if self.decides_first(rule):
                 # It is decided on the data of then.
-                found = first
-            passed, state = self._pass(rule, state, begin, scope, found)
+                as_decided = first
+            passed, state = self._pass(rule, state, begin, scope, as_decided)
             if notes is not None:
                 notes.append(passed)
         return self._after_phase(begin, state, phase)
@@ -218,15 +218,15 @@ class SymbolicInspection:
         return dataclasses.replace(state, roots=roots)
 
     def _pass(self, rule: model.Rule, state: State, begin: State,
-              scope: Value, found: State) -> tuple[RulePass, State]:
+              scope: Value, as_decided: State) -> tuple[RulePass, State]:
         """Run one rule.
 
         :param scope: that of the node.
-        :param found: the machines as the conditions of the rule see them.
+        :param as_decided: the machines as the conditions of the rule see them.
         """
         self._deadline.left()
         applies = self._applies(rule, scope)
-        data = expression.Scope(self.machine, found.roots)
+        data = expression.Scope(self.machine, as_decided.roots)
         # Variables are computed before the conditions, and an error of one is
         # an error of the rule, also where no condition reads it.
         made: dict[str, Value] = {}

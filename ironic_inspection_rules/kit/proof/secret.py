@@ -205,8 +205,8 @@ def _is_made(machine: Machine, field: interpolation.Field,
         if source.is_kept:
             # A masked text is seen in the value; a filter may take it for a
             # list of characters.
-            found = values.step(roots[source.root], *source.steps)
-            there = logic.conj(there, _is_plain(machine, found))
+            kept = values.step(roots[source.root], *source.steps)
+            there = logic.conj(there, _is_plain(machine, kept))
         parts.append(there)
     return logic.disj(*parts)
 
@@ -236,17 +236,17 @@ def _is_at(machine: Machine, field: interpolation.Field,
         # knows.
         return machine.guess(f'the port of {{{field.text}}}', 'secret',
                              field.text, roots[root])
-    found = roots[root]
+    place = roots[root]
     hidden = []
     for name in steps:
-        found = values.step(found, name)
+        place = values.step(place, name)
         if masking.is_secret(name):
-            hidden.append(_hides(machine, found))
+            hidden.append(_hides(machine, place))
     if not hidden:
-        return _any(machine, found, False)
+        return _any(machine, place, False)
     # Below a secret there is nothing to see.
     is_hidden = logic.disj(*hidden)
-    is_there = logic.negated(values.absent(found))
+    is_there = logic.negated(values.absent(place))
     return logic.conj(is_hidden, is_there)
 
 

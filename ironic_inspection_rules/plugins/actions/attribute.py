@@ -63,6 +63,8 @@ class AttributeAction(plugin.Action):
                 port_id: str | None = None) -> None:
         root, where = self.place(target, path, port_id)
         if len(path) == 1:
+            # Nodes and ports always have all attributes: one that is removed
+            # gets its default, as Ironic's API does it.
             target.set(root, where, schema.read_value(path, None, self.TABLE))
         else:
             target.unset(root, where)

@@ -27,9 +27,9 @@ ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
 """Values of the option ``mask_secrets``."""
 
 
-def data(found: typing.Any) -> typing.Any:
+def data(content: typing.Any) -> typing.Any:
     """Return data of a machine as anybody may see them."""
-    return masking.mask(found)
+    return masking.mask(content)
 
 
 def is_secret(path: typing.Iterable[str]) -> bool:
@@ -37,14 +37,14 @@ def is_secret(path: typing.Iterable[str]) -> bool:
     return any(masking.is_secret(token) for token in path)
 
 
-def row(found: typing.Mapping[str, typing.Any],
+def row(cells: typing.Mapping[str, typing.Any],
         secret: typing.Collection[str]) -> dict[str, typing.Any]:
     """Return a row of a table as anybody may see it.
 
     :param secret: the names of secret columns; null and empty values stay.
     """
-    masked = dict(found)
-    for column, value in found.items():
+    masked = dict(cells)
+    for column, value in cells.items():
         if column in secret and value not in (None, '', [], {}):
             masked[column] = masking.MASK
     return masked
@@ -62,9 +62,9 @@ def tables(rule: model.Rule, of_set: typing.Mapping[str, typing.Any]
     return {name: table.masked for name, table in of_set.items()}
 
 
-def free_text(found: str) -> str:
+def free_text(text: str) -> str:
     """Return free text of a machine as anybody may see it."""
-    return masking.mask_text(found)
+    return masking.mask_text(text)
 
 
 def is_masked(value: typing.Any) -> bool:

@@ -117,20 +117,20 @@ def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
 
     :returns: by the pointer to the operation; None where it sees none.
     """
-    found: dict[str, KnownLoopItem | None] = {}
+    by_pointer: dict[str, KnownLoopItem | None] = {}
     for operation in [*rule.conditions, *rule.actions]:
-        _add_items(found, operation, None)
-    return found
+        _add_items(by_pointer, operation, None)
+    return by_pointer
 
 
-def _add_items(found: dict[str, KnownLoopItem | None],
+def _add_items(by_pointer: dict[str, KnownLoopItem | None],
                operation: file_rule.Operation, outer: KnownLoopItem | None
                ) -> None:
     """Add the items of an operation and of the conditions in it."""
     item = _item_inside(operation.loop, outer)
-    found[operation.pointer] = item
+    by_pointer[operation.pointer] = item
     for inner in operation.inner:
-        _add_items(found, inner, item)
+        _add_items(by_pointer, inner, item)
 
 
 def value_of(field: interpolation.Field, item: KnownLoopItem | None,
