@@ -320,7 +320,7 @@ class Worker:
         return retrying(ask)
 
     def _take(self, held: _InHand) -> None:
-        """Carry a delivery out, in a thread of its own."""
+        """Carry out a delivery and free its slot, in a thread of its own."""
         request = held.request
         try:
             current = delivery.Delivery(
@@ -329,8 +329,9 @@ class Worker:
                 self._stop.wait)
             outcome = current.carry_out()
             self._observe(outcome)
-            # No lease could be renewed, so the attempt does not count. If
-            # only this process stalled, the work may be the reason.
+            # If a heartbeat has failed since, the database is the reason for
+            # the loss, and the attempt does not count. If none has failed,
+            # the process has stalled, perhaps by this very work.
             is_lost = outcome is delivery.Outcome.LOST
             if is_lost and self._heart_failed_at > held.since:
                 self._queue.forgive(request)
