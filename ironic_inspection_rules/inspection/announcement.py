@@ -22,6 +22,7 @@ from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule as rule_object
@@ -106,7 +107,7 @@ def gaps() -> Iterator[str]:
             group='ironic.hardware.interfaces.inspect'):
         if entry.name not in CONF.enabled_inspect_interfaces:
             continue
-        if not switches.is_supported(entry.name):
+        if not facts.is_supported(entry.name):
             continue
         gap = _gap(entry.load())
         if gap:

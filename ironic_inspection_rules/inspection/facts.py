@@ -4,10 +4,12 @@
 
 from collections.abc import Iterable
 import datetime
+import re
 
 from ironic import objects
 from ironic.common import exception
 from ironic.common import states
+from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules.engine.run import working_copy
@@ -58,6 +60,12 @@ def of_fields(node: dict, ports: Iterable[dict], port_groups: Iterable[dict],
         node['provision_state'], plugin_data)}
     return working_copy.Facts(inventory, plugin_data, fields, tuple(ports),
                               tuple(port_groups), previous)
+
+
+def is_supported(interface: str | None) -> bool:
+    """Return whether rules run on nodes with an inspect interface."""
+    pattern = CONF.inspection_rules.supported_interfaces
+    return re.search(pattern, interface or '') is not None
 
 
 def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:

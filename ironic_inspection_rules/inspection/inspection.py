@@ -33,7 +33,6 @@ from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import early_phase as early_phase_object
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import redfish
@@ -181,7 +180,7 @@ class Inspection:
             not fail, or rules do not run on this node.
         """
         node = self.task.node
-        if not switches.is_supported(node.inspect_interface):
+        if not facts.is_supported(node.inspect_interface):
             return None
         has_data = self._inventory is not None
         if not self._has_run_rules and (error is None or not has_data):
@@ -241,7 +240,7 @@ class Inspection:
         self._inventory = inventory
         self._plugin_data = plugin_data
         self._read_previous(rules, phase)
-        supported = switches.is_supported(task.node.inspect_interface)
+        supported = facts.is_supported(task.node.inspect_interface)
         if supported:
             self._has_run_rules = True
             self.run.revision = rules.revision

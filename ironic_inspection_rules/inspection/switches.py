@@ -15,6 +15,7 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import config_file
+from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.rule_set import repository
@@ -182,9 +183,9 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     """
     enabled = [name for name in CONF.enabled_inspect_interfaces
                if name != _NO_RULES]
-    if any(map(is_supported, enabled)):
+    if any(map(facts.is_supported, enabled)):
         return
-    if not conducts and any(map(is_supported, enabled_by_conductors())):
+    if not conducts and any(map(facts.is_supported, enabled_by_conductors())):
         return
     yield _('[inspection_rules]supported_interfaces is "%(value)s", which '
             'matches none of [DEFAULT]enabled_inspect_interfaces, %(enabled)s:'
@@ -211,12 +212,6 @@ def enabled_by_conductors() -> set[str]:
     return enabled
 
 
-def is_supported(interface: str | None) -> bool:
-    """Return whether rules run on nodes with an inspect interface."""
-    pattern = CONF.inspection_rules.supported_interfaces
-    return re.search(pattern, interface or '') is not None
-
-
 def _hint_of_pattern(interfaces: list[str]) -> str:
     """Return which regular expression was perhaps meant, or nothing.
 
@@ -240,7 +235,7 @@ def of_node(interface: str | None) -> Iterator[str]:
 
     :param interface: its inspect interface.
     """
-    if not is_supported(interface):
+    if not facts.is_supported(interface):
         yield _('No inspection rules run on this node: its inspect interface, '
                 '%(interface)s, does not match '
                 '[inspection_rules]supported_interfaces, "%(value)s"') % {
