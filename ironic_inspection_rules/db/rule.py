@@ -177,13 +177,6 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
         return revision, [dict(row) for row in rows]
 
 
-@transaction.retried
-def get_revision() -> int:
-    """Return the revision of the rule set."""
-    with transaction.reader() as session:
-        return rule_set.read_revision(session)
-
-
 def list_revisions(limit: int, before: int | None = None
                    ) -> list[models.Revision]:
     """Read revisions, the newest first."""

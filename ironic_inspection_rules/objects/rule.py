@@ -13,10 +13,13 @@ from ironic.objects import base
 from ironic.objects import fields as object_fields
 from oslo_utils import timeutils
 from oslo_versionedobjects import base as object_base
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.objects import remotable
 
@@ -165,7 +168,8 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     @remotable.class_method
     def get_revision(cls, context):
         """Return the revision of the rule set."""
-        return db_rule.get_revision()
+        query = sa.select(models.RulesRevision.revision)
+        return transaction.read(query)[0]
 
     @remotable.class_method
     def change(cls, context, base, created, updated, deleted, message=None,

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules.db import history
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import transaction
 
@@ -225,6 +226,12 @@ _templates: dict[tuple[str, bool, bool], typing.Any] = {}
 
 Making the tables takes seconds on a server; a clone of them, much less.
 """
+
+
+def read_revision() -> int:
+    """Read the revision of the rule set."""
+    with transaction.reader() as session:
+        return rule_set.read_revision(session)
 
 
 def record_run(values: typing.Mapping[str, typing.Any], keep: int) -> None:

@@ -54,11 +54,12 @@ class KillMixin:
 
     def state(self):
         rows = db_rule.list_rules()
-        return (db_rule.get_revision(), [dict(row) for row in rows],
+        revision = database.read_revision()
+        _row, versions = db_rule.get_rules_of_revision(revision)
+        return (revision, [dict(row) for row in rows],
                 [db_rule.describe_revision(row)
                  for row in db_rule.list_revisions(10)],
-                [version.fields for version
-                 in db_rule.get_rules_of_revision(db_rule.get_revision())[1]])
+                [version.fields for version in versions])
 
     def test_what_a_killed_process_began_was_never_done(self):
         changed, gone = (db_rule.create_rule(test_rule.values())

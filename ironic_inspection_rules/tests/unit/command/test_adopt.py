@@ -51,7 +51,7 @@ class AdoptTestCase(base.TestCase):
         edited = self.add(2, 'edited')
         gone = self.add(3, 'gone')
         self.printed(adopt.from_ironic, False)
-        db_rule.update_rule(edited, {'priority': 7}, db_rule.get_revision())
+        db_rule.update_rule(edited, {'priority': 7}, database.read_revision())
         db_rule.destroy_rule(gone)
         time = db_rule.get_rule_by_uuid(edited).updated_at
         told = self.printed(adopt.undo, True)

@@ -99,9 +99,9 @@ class AdoptionMixin:
         self.assertEqual([], db_rule.list_rules())
 
     def test_who_asks_for_the_revision_learns_of_it(self):
-        before = db_rule.get_revision()
+        before = database.read_revision()
         adoption.store([values(1)])
-        self.assertGreater(db_rule.get_revision(), before)
+        self.assertGreater(database.read_revision(), before)
 
 
 class SQLiteAdoptionTestCase(AdoptionMixin, base.TestCase):

@@ -142,10 +142,10 @@ class RulesMixin:
             db_rule.list_values('priority', {'phase': 'main'}))
 
     def test_every_change_and_no_reading_makes_a_new_revision(self):
-        seen = [db_rule.get_revision()]
+        seen = [database.read_revision()]
 
         def note():
-            seen.append(db_rule.get_revision())
+            seen.append(database.read_revision())
 
         row = db_rule.create_rule(values())
         note()
@@ -160,11 +160,11 @@ class RulesMixin:
         self.assertEqual(sorted(set(seen)), seen)
 
         db_rule.list_rules()
-        self.assertEqual(seen[-1], db_rule.get_revision())
+        self.assertEqual(seen[-1], database.read_revision())
 
     def test_what_changes_nothing_makes_no_new_revision(self):
         row = db_rule.create_rule(values(priority=1))
-        before = db_rule.get_revision()
+        before = database.read_revision()
 
         same = db_rule.update_rule(row.uuid, {'priority': 1}, row.revision)
         db_rule.change_rules(before, [], {row.uuid: {'priority': 1}}, [],
@@ -172,11 +172,11 @@ class RulesMixin:
         db_rule.change_rules(before, [], {}, [], rule_set.UNKNOWN)
 
         self.assertEqual((before, None), (same.revision, same.updated_at))
-        self.assertEqual(before, db_rule.get_revision())
+        self.assertEqual(before, database.read_revision())
         self.assertEqual([before], revisions())
         db_rule.destroy_all_rules()
         db_rule.destroy_all_rules()
-        self.assertEqual(before + 1, db_rule.get_revision())
+        self.assertEqual(before + 1, database.read_revision())
 
     def test_a_revision_says_who_changed_what(self):
         origin = rule_set.ChangeOrigin('jane', 'cloud', 'because')
@@ -197,7 +197,7 @@ class RulesMixin:
     def test_the_rules_of_a_revision_are_as_they_were(self):
         row = db_rule.create_rule(values(priority=1))
         other = db_rule.create_rule(values())
-        before = db_rule.get_revision()
+        before = database.read_revision()
         db_rule.update_rule(row.uuid, {'priority': 2}, row.revision)
         db_rule.destroy_rule(other.uuid)
         db_rule.create_rule(values())
@@ -236,7 +236,7 @@ class RulesMixin:
         self.assertEqual((rows[0].revision, rows[0].created_at),
                          (made.revision, made.created_at))
         # Others may have seen the rules without it.
-        self.assertEqual(9, db_rule.get_revision())
+        self.assertEqual(9, database.read_revision())
         for revision in (9, 3):
             found, rules = db_rule.get_rules_of_revision(revision)
             self.assertEqual(3, found.revision)
@@ -302,7 +302,7 @@ class RulesMixin:
 
     def test_many_rules_change_in_one_revision(self):
         kept, changed, gone = (db_rule.create_rule(values()) for _ in range(3))
-        before = db_rule.get_revision()
+        before = database.read_revision()
         made = values(position=10.0)
 
         after = db_rule.change_rules(before, [made], {
@@ -329,7 +329,7 @@ class RulesMixin:
             for _ in range(2))
         names = set(changed.keys()) - {'revision', 'updated_at'}
 
-        db_rule.change_rules(db_rule.get_revision(), [], {
+        db_rule.change_rules(database.read_revision(), [], {
             changed.uuid: {'priority': 5}, moved.uuid: {'position': 0.5},
         }, [], rule_set.UNKNOWN)
 
@@ -352,7 +352,7 @@ class RulesMixin:
 
     def test_many_rules_change_all_or_none(self):
         row = db_rule.create_rule(values())
-        before = db_rule.get_revision()
+        before = database.read_revision()
 
         self.assertRaises(
             exceptions.RuleAlreadyExists, db_rule.change_rules, before,
@@ -365,7 +365,7 @@ class RulesMixin:
         self.assertEqual([before], revisions())
 
     def test_of_changes_at_once_on_one_revision_one_wins(self):
-        before = db_rule.get_revision()
+        before = database.read_revision()
 
         def change(number):
             rules = [values(priority=number) for _ in range(3)]
@@ -385,25 +385,25 @@ class RulesMixin:
 
     def test_a_refused_change_makes_no_new_revision(self):
         row = db_rule.create_rule(values())
-        before = db_rule.get_revision()
+        before = database.read_revision()
 
         self.assertRaises(exceptions.RuleAlreadyExists,
                           db_rule.create_rule, values(uuid=row.uuid))
         self.assertRaises(exceptions.Conflict, db_rule.update_rule,
                           row.uuid, {'priority': 1}, row.revision - 1)
 
-        self.assertEqual(before, db_rule.get_revision())
+        self.assertEqual(before, database.read_revision())
 
     def test_fifty_rules_created_at_once_are_all_stored(self):
         given = [values() for _ in range(50)]
-        before = db_rule.get_revision()
+        before = database.read_revision()
 
         with futures.ThreadPoolExecutor(25) as pool:
             list(pool.map(db_rule.create_rule, given))
 
         self.assertEqual({rule['uuid'] for rule in given},
                          {row.uuid for row in db_rule.list_rules()})
-        self.assertEqual(before + 50, db_rule.get_revision())
+        self.assertEqual(before + 50, database.read_revision())
 
     def test_of_updates_at_once_on_one_view_one_wins(self):
         row = db_rule.create_rule(values())

@@ -32,7 +32,7 @@ def put(given, definition=DEFINITION, keep=100):
     chunks = [[chunk.digest, None if chunk.digest in known else chunk.text]
               for chunk in db_table.split(given)]
     return db_rule.change_rules(
-        db_rule.get_revision(), [], {}, [],
+        database.read_revision(), [], {}, [],
         rule_set.ChangeOrigin(keep_revisions=keep),
         [{'name': 'machines', 'definition': definition, 'size': len(given),
           'chunks': chunks, 'rows': COUNTS}])

@@ -142,8 +142,7 @@ class PhaseTestCase(base.GlueTestCase):
             raise away
 
         # What durable inspection waits for has to reach it as it is.
-        for name in ('db.rule.get_revision',
-                     'db.migration.version'):
+        for name in ('db.transaction.read', 'db.migration.version'):
             self.useFixture(fixtures.MonkeyPatch(
                 f'ironic_inspection_rules.{name}', fail))
         self.assertIs(away, self.assertRaises(
