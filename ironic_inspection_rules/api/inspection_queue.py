@@ -27,15 +27,15 @@ def requests() -> Any:
     :returns: a :class:`.DatabaseQueue`.
     """
     from ironic_inspection_rules.queue import service
-    from ironic_inspection_rules.queue import submission
     from ironic_inspection_rules.queue import wakeup
+    from ironic_inspection_rules.queue import worker_absence
     # Without either, workers find requests when they next look for work.
     wake_workers = None
     if service.is_embedded_wanted():
         wake_workers = service.start_embedded().wake
     elif wakeup.is_available():
         wake_workers = wakeup.WakeupSender().wake
-    absence = submission.WorkerAbsence(CONF.inspection_queue.lease)
+    absence = worker_absence.WorkerAbsence(CONF.inspection_queue.lease)
 
     def wake() -> None:
         if wake_workers is not None:

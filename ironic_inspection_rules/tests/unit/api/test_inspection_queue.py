@@ -16,7 +16,7 @@ class RequestsTestCase(base.GlueTestCase):
         self.called = []
         self.patch('wakeup.WakeupSender.wake',
                    lambda sender: self.called.append('wake'))
-        self.patch('submission.WorkerAbsence.check',
+        self.patch('worker_absence.WorkerAbsence.check',
                    lambda absence: self.called.append('check'))
         self.config(embedded=False, group='inspection_queue')
         inspection_queue.requests.cache_clear()

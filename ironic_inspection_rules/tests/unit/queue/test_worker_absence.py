@@ -3,7 +3,7 @@
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules.db import backlog
-from ironic_inspection_rules.queue import submission
+from ironic_inspection_rules.queue import worker_absence
 from ironic_inspection_rules.tests.unit import base
 
 LATE = backlog.Backlog(waiting=3, processing=0, delay=61.0)
@@ -16,7 +16,7 @@ class WorkerAbsenceTestCase(base.TestCase):
         self.now = 0.0
         self.asked = 0
         self.found = None
-        self.absence = submission.WorkerAbsence(60, self.read,
+        self.absence = worker_absence.WorkerAbsence(60, self.read,
                                              lambda: self.now)
 
     def read(self, patience):
@@ -33,10 +33,10 @@ class WorkerAbsenceTestCase(base.TestCase):
         """
         self.found = found
         self.now += seconds
-        logger = 'ironic_inspection_rules.queue.submission'
+        logger = 'ironic_inspection_rules.queue.worker_absence'
         with self.assertLogs(logger, 'DEBUG') as logs:
             self.absence.check()
-            submission.LOG.debug('end')
+            worker_absence.LOG.debug('end')
         return ' '.join(logs.output[:-1])
 
     def test_warns_once_of_what_nobody_takes(self):
