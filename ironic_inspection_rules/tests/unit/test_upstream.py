@@ -46,5 +46,5 @@ class ExpectTestCase(base.TestCase):
         self.assertRaises(LookupError, self.failures, 'gone')
 
     def test_each_difference_has_a_reason(self):
-        for reason in differences.load().values():
-            self.assertTrue(reason)
+        for name, reason in differences.load().items():
+            self.assertTrue(reason, name)

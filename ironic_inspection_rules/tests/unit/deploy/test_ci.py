@@ -109,14 +109,16 @@ class PipelineTestCase(CheckoutTestCase):
             if 'job' in each:
                 jobs[each['job']['name']] = each['job']
             project = each.get('project', {})
-        for job in jobs.values():
+        for name, job in jobs.items():
             for phase in ('pre-run', 'run'):
                 if phase in job:
                     path = SOURCE / 'zuul' / job[phase]
-                    self.assertEqual('all', self.read(path)[0]['hosts'])
+                    self.assertEqual(
+                        'all', self.read(path)[0]['hosts'], (name, phase))
         self.assertNotIn('secrets', jobs['inspection-rules-check'])
         for name in ('plan', 'apply'):
-            self.assertTrue(jobs[f'inspection-rules-{name}']['post-review'])
+            job = jobs[f'inspection-rules-{name}']
+            self.assertTrue(job['post-review'], name)
         self.assertIn('inspection-rules-check', project['gate']['jobs'])
         self.assertEqual({'jobs': ['inspection-rules-apply']},
                          project['promote'])

@@ -94,7 +94,7 @@ class StockFormTestCase(files.FilesTestCase):
         root = pathlib.Path(lint.__file__).parents[2]
         for path in root.joinpath('tools', 'samples').glob('rules*.yaml'):
             for entry in yaml.safe_load(path.read_text()):
-                self.assertIsNone(stock_form.find(entry))
+                self.assertIsNone(stock_form.find(entry), (path, entry))
 
     def test_real_rules_are_told_apart(self):
         found = {path.name for path in sorted(

@@ -124,8 +124,8 @@ class ProblemsTestCase(base.TestCase):
         self.assertEqual({'/tables/m/key', '/tables/m/types/rak',
                           '/tables/m/secret/0', '/tables/m/expect/racks'},
                          set(found))
-        for problem in found.values():
-            self.assertIsNotNone(problem.hint)
+        for pointer, problem in found.items():
+            self.assertIsNotNone(problem.hint, pointer)
 
     def test_value_of_another_type(self):
         values = {'integer': ['8', True, 1.5], 'number': ['8', False],
