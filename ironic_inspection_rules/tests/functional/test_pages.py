@@ -110,6 +110,12 @@ class PagesTestCase(files.FilesTestCase):
         self.browser.search('r3-u03')
         self.assertEqual(['1 machine'], self.browser.texts('[role=status]'))
 
+    def test_cells_have_the_name_of_their_row(self):
+        self.page(page_example.sample())
+        self.browser.go_to('machines')
+        self.assertEqual(
+            'r0-u00', self.browser.texts(f'{ROWS} th[scope=row]')[0])
+
     def test_openers_say_whether_they_are_open(self):
         self.page(page_example.sample())
         self.browser.go_to('machines')

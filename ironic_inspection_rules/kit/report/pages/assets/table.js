@@ -153,7 +153,9 @@ class Table {
   line(row, at) {
     const cells = this.columns.map(({cell, look}, index) => {
       const content = cell(row);
-      const made = make('td', {className: look || ''});
+      // The name of a row is said with each of its cells.
+      const made = index ? make('td', {}) : make('th', {scope: 'row'});
+      made.className = look || '';
       // What does not fit into the cell is there in full.
       if (typeof content === 'string') { made.title = content; }
       made.append(index === 0 && this.detail ? this.opener(row, content) :
