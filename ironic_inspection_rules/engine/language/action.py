@@ -208,7 +208,7 @@ def _for_each(items: list[typing.Any], step: _Step, target: Target,
     target.release(items)
     is_taken = False
     last_idle = None
-    with engine_loop.iterate(items, roots) as items_in_turn:
+    with engine_loop.ItemsInTurn(items, roots) as items_in_turn:
         for _item in items_in_turn:
             idle = step(target, roots)
             if idle is None:

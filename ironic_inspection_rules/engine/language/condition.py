@@ -185,7 +185,7 @@ class Looped(CompiledCondition):
             checked = items[-1:]
         # One item that does not hold decides "all", one that holds the rest.
         decisive = self._multiple != 'all'
-        with engine_loop.iterate(checked, roots, first) as items_in_turn:
+        with engine_loop.ItemsInTurn(checked, roots, first) as items_in_turn:
             for number, _item in enumerate(items_in_turn, first):
                 if self.condition.check(roots) is decisive:
                     return LoopResult(decisive, items, number)
@@ -212,9 +212,10 @@ class Looped(CompiledCondition):
             explained_numbers = list(range(min(count, _MOST_ITEMS)))
         sentences = []
         for number in explained_numbers:
-            items = engine_loop.iterate([loop.items[number]], view, number)
-            masked_items = engine_loop.iterate([shown_items[number]], shown,
-                                               number)
+            items = engine_loop.ItemsInTurn([loop.items[number]], view,
+                                            number)
+            masked_items = engine_loop.ItemsInTurn([shown_items[number]],
+                                                   shown, number)
             with items as item_iterator, masked_items as masked_iterator:
                 # A step of an iterator puts the item into its data.
                 next(item_iterator)

@@ -2,7 +2,6 @@
 
 """Loops: the items that a condition or an action runs for."""
 
-import contextlib
 import dataclasses
 import itertools
 import typing
@@ -104,38 +103,47 @@ class _ForEach(rendering.Template):
         return argument
 
 
-@contextlib.contextmanager
-def iterate(items: list[typing.Any], roots: budget.View,
-            first: int = 0) -> typing.Iterator[typing.Iterator[typing.Any]]:
-    """Open a context whose iterator sets the root ``item`` to each item.
+class ItemsInTurn:
+    """A context whose iterator sets the root ``item`` to each item.
 
     The ``item`` of an outer loop is restored when the context ends, also by
-    an error in it.
+    an error in it. Not a generator function: that takes as long as to check
+    an item.
 
     :param first: the number of the first of the items in the loop.
     :raises: :class:`.exceptions.BudgetExceeded` if there are too many items,
         or the iterator goes on without budget.
     """
-    outer = {}
-    for name in (interpolation.ITEM, INDEX):
-        if name in roots:
-            outer[name] = roots[name]
-    allowance = roots.budget
-    allowance.enter_loop(len(items))
 
-    def items_in_turn() -> typing.Iterator[typing.Any]:
-        for index, item in enumerate(items, first):
+    __slots__ = ('_first', '_items', '_outer', '_roots')
+
+    def __init__(self, items: list[typing.Any], roots: budget.View,
+                 first: int = 0) -> None:
+        self._items = items
+        self._roots = roots
+        self._first = first
+        self._outer: dict[str, typing.Any] = {}
+
+    def __enter__(self) -> typing.Iterator[typing.Any]:
+        for name in (interpolation.ITEM, INDEX):
+            if name in self._roots:
+                self._outer[name] = self._roots[name]
+        self._roots.budget.enter_loop(len(self._items))
+        return self._iterate()
+
+    def _iterate(self) -> typing.Iterator[typing.Any]:
+        roots = self._roots
+        allowance = roots.budget
+        for index, item in enumerate(self._items, self._first):
             allowance.spend()
             roots[interpolation.ITEM] = item
             roots[INDEX] = index
             yield item
 
-    try:
-        yield items_in_turn()
-    finally:
+    def __exit__(self, *error: object) -> None:
         for name in (interpolation.ITEM, INDEX):
-            roots.pop(name, None)
-        roots.update(outer)
+            self._roots.pop(name, None)
+        self._roots.update(self._outer)
 
 
 def _as_list(value: typing.Any) -> list[typing.Any]:
