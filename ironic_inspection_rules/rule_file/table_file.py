@@ -99,6 +99,12 @@ class FileTables:
             return None
         return {name: each.entry for name, each in self.tables.items()}
 
+    def without_built(self) -> 'FileTables':
+        """Return the tables as they were read: what is built takes memory."""
+        tables = {name: dataclasses.replace(file_table)
+                  for name, file_table in self.tables.items()}
+        return dataclasses.replace(self, tables=tables)
+
     def explain(self, problem: Problem) -> str | None:
         """Return a problem with the place where its author wrote it.
 

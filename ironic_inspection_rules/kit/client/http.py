@@ -59,7 +59,10 @@ def call_large(baremetal, method: str, path: str, body: Any, **kwargs: Any
         body is larger than the API takes.
     """
     try:
-        return call(baremetal, method, path, data=_encoded(body),
+        # The openstack client lets keystoneauth write every body to its log
+        # for debugging, whether anybody reads that or not: three more copies,
+        # with the secrets of tables.
+        return call(baremetal, method, path, data=_encoded(body), log=False,
                     headers={'Content-Type': 'application/json'}, **kwargs)
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code != 413:

@@ -65,7 +65,8 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     if len(found) > _MOST_WARNINGS:
         stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
                        'lint"\n') % (len(found) - _MOST_WARNINGS))
-    return files
+    # They were checked, and are only sent from here on.
+    return dataclasses.replace(files, tables=files.tables.without_built())
 
 
 @contextlib.contextmanager

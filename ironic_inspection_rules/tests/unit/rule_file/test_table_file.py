@@ -47,6 +47,9 @@ class LoadTestCase(TableFileTestCase):
                                      given_tables=read.tables)
         self.assertEqual([lint.UNUSED], [each.check for each in findings])
         self.assertIs(built['m'], table_file.build(read.tables)['m'])
+        again = read.tables.without_built()
+        self.assertEqual(read.tables, again)
+        self.assertIsNot(built['m'], table_file.build(again)['m'])
 
     def test_tables_are_as_they_are_posted(self):
         self.write('machines.csv', 'serial,cpus,pw\nA1,64,x\n')

@@ -1,15 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is read of an error."""
+"""Large requests, and what is read of an error."""
 
 import json
 
 from openstack import exceptions as sdk_exceptions
+import requests
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
+
+
+class Baremetal:
+    """A bare metal proxy that keeps the arguments of one request."""
+
+    def request(self, _path, _method, **arguments):
+        self.arguments = arguments
+        response = requests.Response()
+        response.status_code = 200
+        return response
+
+
+class LargeTestCase(base.TestCase):
+
+    def send(self, body):
+        ironic = Baremetal()
+        http.call_large(ironic, 'PUT', '/inspection_rules', body=body)
+        return ironic.arguments
+
+    def test_body_is_sent_as_json(self):
+        for body in ({}, [], None, {'rules': []}, {'a': {}, 'b': [[], {}]},
+                     {'rules': [{'description': 'Zürich \ud83d "x"',
+                                 'actions': [{'args': [1, None, [True]]}]}],
+                      'tables': {'m': {'key': 'n', 'types': {},
+                                       'rows': [{'n': 1.5}, {'n': {}}]}}}):
+            sent = self.send(body)['data']
+            self.assertIsInstance(sent, bytes)
+            self.assertEqual(body, json.loads(sent))
+
+    def test_body_is_not_in_the_log(self):
+        # It may have the secrets of tables.
+        self.assertIs(False, self.send({})['log'])
 
 
 class ProblemsTestCase(base.TestCase):

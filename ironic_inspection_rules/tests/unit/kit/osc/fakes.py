@@ -76,7 +76,7 @@ def _with_json(arguments):
     if 'data' not in arguments:
         return arguments
     rest = {name: value for name, value in arguments.items()
-            if name not in ('data', 'headers')}
+            if name not in ('data', 'headers', 'log')}
     return {**rest, 'json': json.loads(arguments['data'])}
 
 
