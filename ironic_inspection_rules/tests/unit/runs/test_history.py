@@ -8,6 +8,7 @@ What a database makes of it, the tests of ``db`` tell.
 import datetime
 import random
 
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
@@ -55,6 +56,15 @@ class CleanerTestCase(base.TestCase):
             self.assertEqual([1, 1], [self.cleaned(), self.cleaned()])
         self.found = [0, 0]
         self.assertEqual([1, 0], [self.cleaned(), self.cleaned()])
+
+    def test_an_error_of_the_database_fails_nothing_and_is_logged(self):
+        def fail():
+            raise db_exc.DBError('gone')
+
+        self.patch(content, 'sweep', fail)
+        with self.assertLogs(history.__name__, 'WARNING') as logs:
+            self.assertEqual([1, 1], [self.cleaned(), self.cleaned()])
+        self.assertEqual(2, len(logs.output))
 
 
 class PrepareTestCase(base.IronicTestCase):
