@@ -27,7 +27,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import history_cleaner
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import saving
@@ -218,7 +217,7 @@ class Inspection:
             # The inspection must not fail for that.
             recorder.warn_of_loss(self.task.node, exc)
         # No periodic task removes old history: every inspection removes some.
-        history_cleaner.clean()
+        history.cleaner.clean(CONF.inspection_rules.keep_history)
 
     def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,
                         session: Any) -> None:

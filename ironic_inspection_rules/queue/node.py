@@ -16,6 +16,7 @@ from ironic.common import context as ironic_context
 from ironic.common import exception as ironic_exception
 from ironic.common import states
 from ironic.conductor import task_manager
+from ironic.conf import CONF
 from oslo_db import exception as db_exc
 from oslo_log import log
 from oslo_utils import timeutils
@@ -25,11 +26,11 @@ from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import history_cleaner
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -111,7 +112,7 @@ class DeliveryTask(task_manager.TaskManager):
             ended = self._end(consume, None)
         # The fence would refuse this, as the node is not locked any more.
         with fence.suspended():
-            history_cleaner.clean()
+            history.cleaner.clean(CONF.inspection_rules.keep_history)
         return ended
 
     @transaction.retried

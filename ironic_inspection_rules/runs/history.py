@@ -32,6 +32,8 @@ import time
 import typing
 import zlib
 
+from oslo_db import exception as db_exc
+from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
@@ -43,6 +45,8 @@ from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.runs import document_patch
+
+LOG = log.getLogger(__name__)
 
 Document = dict[str, typing.Any]
 
@@ -388,7 +392,17 @@ class Cleaner:
         if time.monotonic() < self._due:
             return
         before = timeutils.utcnow() - datetime.timedelta(days=days)
-        if db_history.expire(before) + content.sweep():
-            # There may be more: a little with each inspection.
+        try:
+            removed = db_history.expire(before) + content.sweep()
+        except db_exc.DBError as exc:
+            # The inspection has ended already, and the next one tries again.
+            LOG.warning('Old inspections are not removed from the history: %s',
+                        exc)
             return
-        self._due = time.monotonic() + _CLEANING_PERIOD
+        # There may be more: a little with each inspection.
+        if not removed:
+            self._due = time.monotonic() + _CLEANING_PERIOD
+
+
+cleaner = Cleaner()
+"""The cleaner of this process."""

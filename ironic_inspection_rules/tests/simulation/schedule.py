@@ -13,7 +13,6 @@ import tenacity
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.inspection import history_cleaner
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import history
@@ -101,7 +100,7 @@ class Schedule:
                     (watchdog, 'threading', threading),
                     (watchdog, 'time', time),
                     (history, 'time', time),
-                    (history_cleaner, '_CLEANER', history.Cleaner()),
+                    (history, 'cleaner', history.Cleaner()),
                     (maintenance, 'threading', threading),
                     (election, 'threading', threading),
                     (election, 'time', time),

@@ -146,8 +146,7 @@ class InspectionTestCase(RunOfRequestTestCase):
 
     def test_what_is_old_is_removed_once_the_node_is_unlocked(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.history_cleaner._CLEANER',
-            history.Cleaner()))
+            'ironic_inspection_rules.runs.history.cleaner', history.Cleaner()))
         digest = content.store({'inventory': {'cpu': 1}})
         with transaction.writer() as session:
             session.execute(sa.update(models.Content).values(used_at=0.0))

@@ -14,7 +14,6 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.inspection import history_cleaner
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
@@ -81,7 +80,7 @@ class NodeLockTestCase(base.GlueTestCase):
         # What a process cleans now and then is no part of it.
         cleaner = history.Cleaner()
         cleaner.clean(0)
-        self.useFixture(fixtures.MockPatchObject(history_cleaner, '_CLEANER',
+        self.useFixture(fixtures.MockPatchObject(history, 'cleaner',
                                                  cleaner))
         with self.lock() as task, queue_base.statements() as asked:
             ended = task.end(functools.partial(self.queue.consume,

@@ -31,7 +31,7 @@ def read_rules():
     """
     found = {}
     for block in guide.Page(PAGE).blocks:
-        if block.is_example:
+        if block.language != 'yaml' or block.is_example:
             continue
         read = yaml.safe_load(block.text)
         rules = read if isinstance(read, list) else [read]
