@@ -82,6 +82,31 @@ class BodiesTestCase(base.TestCase):
                                **{'X-Auth-Token': 'lessee-reader'})
             self.assertEqual(403, answer.status_int, (method, path))
 
+    def test_depth_is_counted_for_who_may_call_only(self):
+        # It takes a second for the largest bodies.
+        self.serve(DEFAULT={'auth_strategy': 'keystone'})
+        deep = b'[' * 26 + b']' * 26
+        for token, status in (('lessee-reader', 403), ('system-admin', 400)):
+            answer = self.send('PUT', '/v1/inspection_rules', deep,
+                               **{'X-Auth-Token': token})
+            self.assertEqual(status, answer.status_int, token)
+        self.assertIn('nested too deeply', answer.text)
+
+    def test_a_node_may_be_named_like_a_call(self):
+        self.serve()
+        self.useFixture(conductor.Conductor())
+        nodes = gabbi_fixtures.NodesToInspect()
+        nodes.start_fixture()
+        self.addCleanup(nodes.stop_fixture)
+
+        answer = self.send(
+            'PATCH', '/v1/nodes/rack1-inspection_rules',
+            json.dumps([{'op': 'add', 'path': '/extra/a',
+                         'value': 1}]).encode())
+
+        # It is looked for: Ironic has read the body.
+        self.assertEqual(404, answer.status_int, answer.text)
+
     def test_pecan_parses_no_body_of_ours(self):
         # What it finds takes as much memory as what is read of it.
         self.serve()

@@ -308,6 +308,17 @@ class GuardTestCase(base.IronicTestCase):
 
         self.assertEqual((400,), self.send(DEEP, 'application/json'))
 
+    def test_a_body_that_may_be_large_is_for_its_call_alone(self):
+        for path in ('/v1/inspection_rules', '/inspection_rules/',
+                     '/v1/inspection_rules/replay'):
+            self.assertEqual((200, b''), self.send(b'{}', path=path), path)
+
+    def test_what_is_named_like_such_a_call_has_its_body(self):
+        for path in ('/v1/nodes/rack1-inspection_rules',
+                     '/v1/portgroups/inspection_rules',
+                     '/v1/nodes/inspection_rules/replay'):
+            self.assertEqual((200, b'{}'), self.send(b'{}', path=path), path)
+
     def test_size_is_limited_by_path(self):
         body = b'"' + b'x' * 1024 ** 2 + b'"'
 
