@@ -244,22 +244,20 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
     if _is_text(left) or _is_text(right):
         raise Fails(_('it cannot order text and something else'))
     if isinstance(left, list) and isinstance(right, list):
+        # Python orders the first two items that differ, and no others.
         for left_item, right_item in zip(left, right, strict=False):
+            is_constant = not stock_text.varying([left_item, right_item])
+            are_equal = (stock_text.plain(left_item)
+                         == stock_text.plain(right_item))
+            if is_constant and are_equal:
+                continue
             _check_order(left_item, right_item)
-            if _surely_differ(left_item, right_item):
-                # Python compares nothing behind the first items that differ.
+            if is_constant:
                 return
         return
     for value in (left, right):
         if not isinstance(value, int | float):
             raise Fails(_('it orders text, numbers and lists of them only'))
-
-
-def _surely_differ(left: typing.Any, right: typing.Any) -> bool:
-    """Check whether two values differ whatever the machine."""
-    if stock_text.varying([left, right]):
-        return False
-    return bool(stock_text.plain(left) != stock_text.plain(right))
 
 
 def _constant_result(op: str, args: Args) -> bool | None:

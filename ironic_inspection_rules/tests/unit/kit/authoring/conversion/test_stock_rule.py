@@ -224,6 +224,7 @@ class ConditionTestCase(StockTestCase):
                          ('!eq', {'values': [1, '1']}),
                          ('lt', {'values': [1, 2, 3]}),
                          ('lt', {'values': [[1, 'a'], [2, 1]]}),
+                         ('lt', {'values': [[None, 1], [None, 2]]}),
                          ('gt', {'values': ['b', 'a']}),
                          ('eq', {'values': [[CPU, 'a']]}),
                          ('lt', {'values': [CPU]}), ('gt', {'values': []}),
@@ -254,6 +255,7 @@ class ConditionTestCase(StockTestCase):
                          ('is-false', {'value': '{hostname}'}),
                          ('is-empty', {'value': '{inventory.cpu'}),
                          ('one-of', {'value': CPU, 'values': [1, None]}),
+                         ('gt', {'values': [[{'a': 1}], [{'a': 1}]]}),
                          ('matches', {'value': 'ba', 'regex': 'a'})):
             self.check_off(op, **args)
 
@@ -265,6 +267,9 @@ class ConditionTestCase(StockTestCase):
                  'it cannot order text'),
                 ('gt', {'values': [{CPU: 1}, 2]}, 'it orders text, numbers'),
                 ('gt', {'values': [[CPU], None]}, 'it orders text, numbers'),
+                ('lt', {'values': [None, None]}, 'it orders text, numbers'),
+                ('lt', {'values': [[None, 1], [{}, 2]]},
+                 'it orders text, numbers'),
                 ('matches', {'value': CPU, 'regex': ''}, '"" is no regular'),
                 ('in-net', {'address': 'x', 'subnet': '::/0'}, str(
                     self.assertRaises(ValueError, ipaddress.ip_address,
