@@ -9,6 +9,7 @@ openstacksdk connection, of which several threads may ask.
 from collections.abc import Iterator
 import io
 import json
+import logging
 from typing import Any
 from urllib import parse as urlparse
 
@@ -16,6 +17,8 @@ from openstack import exceptions as sdk_exceptions
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
+
+LOG = logging.getLogger(__name__)
 
 MICROVERSION = '1.96'
 
@@ -35,6 +38,9 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     # says that rules have changed or a name is taken, which stays so.
     response = baremetal.request(path, method, microversion=MICROVERSION,
                                  retriable_status_codes={503}, **kwargs)
+    LOG.debug('%s %s was answered with %s, request ID %s', method, path,
+              response.status_code,
+              response.headers.get('openstack-request-id'))
     try:
         sdk_exceptions.raise_from_response(response)
     except sdk_exceptions.HttpException as exc:
@@ -58,11 +64,13 @@ def call_large(baremetal, method: str, path: str, body: Any, **kwargs: Any
     :raises: as :func:`call`; Invalid that names the option to raise if the
         body is larger than the API takes.
     """
+    encoded = _encoded(body)
+    LOG.debug('%s %s with a body of %d bytes', method, path, len(encoded))
     try:
-        # The openstack client lets keystoneauth write every body to its log
-        # for debugging, whether anybody reads that or not: three more copies,
-        # with the secrets of tables.
-        return call(baremetal, method, path, data=_encoded(body), log=False,
+        # keystoneauth would log the body, which may have secret columns of
+        # tables. It prepares that log line, with three more copies of the
+        # body, even if nobody reads it.
+        return call(baremetal, method, path, data=encoded, log=False,
                     headers={'Content-Type': 'application/json'}, **kwargs)
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code != 413:

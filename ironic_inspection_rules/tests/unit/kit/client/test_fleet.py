@@ -4,6 +4,8 @@
 
 import json
 
+import requests
+
 from ironic_inspection_rules.kit.client import fleet
 from ironic_inspection_rules.tests.unit import base
 
@@ -11,17 +13,12 @@ URL = '/inspection_rules/evaluate'
 RULE = {'actions': [{'op': 'log', 'args': ['x']}]}
 
 
-class Answer:
-    """An answer of Ironic."""
-
-    status_code = 200
-    content = b'{}'
-
-    def __init__(self, document):
-        self._document = document
-
-    def json(self):
-        return self._document
+def answer(document):
+    """Return an answer of Ironic."""
+    response = requests.Response()
+    response.status_code = 200
+    response._content = json.dumps(document).encode()
+    return response
 
 
 class BareMetal:
@@ -42,7 +39,7 @@ class BareMetal:
             wanted = self.uuids[start:start + body['limit']]
             if wanted[-1] != self.uuids[-1]:
                 following = wanted[-1]
-        return Answer({'nodes': [{'uuid': uuid} for uuid in wanted],
+        return answer({'nodes': [{'uuid': uuid} for uuid in wanted],
                        'next': following})
 
 

@@ -3,7 +3,9 @@
 """Large requests, and what is read of an error."""
 
 import json
+import logging
 
+import fixtures
 from openstack import exceptions as sdk_exceptions
 import requests
 
@@ -20,6 +22,7 @@ class Baremetal:
         self.arguments = arguments
         response = requests.Response()
         response.status_code = 200
+        response.headers['openstack-request-id'] = 'req-1'
         return response
 
 
@@ -43,6 +46,16 @@ class LargeTestCase(base.TestCase):
     def test_body_is_not_in_the_log(self):
         # It may have the secrets of tables.
         self.assertIs(False, self.send({})['log'])
+
+    def test_request_and_answer_are_in_the_log_for_debugging(self):
+        logger = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
+
+        self.send({'a': 'secret'})
+
+        self.assertEqual(
+            ['PUT /inspection_rules with a body of 14 bytes',
+             'PUT /inspection_rules was answered with 200, request ID req-1'],
+            logger.output.splitlines())
 
 
 class ProblemsTestCase(base.TestCase):
