@@ -239,7 +239,7 @@ class Worker:
                 self._give_back(held, 0.0)
                 return
         # Known before it starts: what hangs in it is to be found there.
-        held.thread = threading.Thread(target=self._take, args=(held,),
+        held.thread = threading.Thread(target=self._deliver, args=(held,),
                                        name='delivery', daemon=True)
         try:
             held.thread.start()
@@ -319,7 +319,7 @@ class Worker:
             retry_error_callback=give_up)
         return retrying(ask)
 
-    def _take(self, held: _InHand) -> None:
+    def _deliver(self, held: _InHand) -> None:
         """Carry out a delivery and free its slot, in a thread of its own."""
         request = held.request
         try:

@@ -27,11 +27,14 @@ def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
     if not stat.S_ISREG(after.st_mode):
         # A pipe is read once, and has no size.
         return data
+    # Files that are made while they are read, as those of /proc are, say that
+    # they have no size.
+    has_size = after.st_size > 0 or before.st_size > 0
     is_same = (before.st_mtime_ns, before.st_size) == (
         after.st_mtime_ns, after.st_size)
     # The time has steps of some milliseconds, within which a file that is
     # written anew may get the same size again.
-    is_whole = len(data) in (after.st_size, most)
+    is_whole = not has_size or len(data) in (after.st_size, most)
     if not is_same or not is_whole:
         raise exceptions.InvalidDocument(
             path, _('the file changed while it was read; try again'))

@@ -172,11 +172,6 @@ def _as_document_error(entry: WrittenRule, foreign: exceptions.Problem | None,
         entry.place(error.problems[0].pointer))
 
 
-def load_built_in(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
-    """Read the file of built-in rules; see :func:`built_in`."""
-    return built_in(document.load(path), ops)
-
-
 def built_in(read: document.Document, ops: registry.Registry
              ) -> tuple[model.Rule, ...]:
     """Return the rules of the file of built-in rules, in its order.

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import typing
 
 from selenium import webdriver
@@ -221,6 +222,9 @@ class Firefox(Browser):
         for line in self._process.stderr:
             found = re.search(r'BiDi listening on (ws://\S+)', line)
             if found:
+                # Firefox would stop where it writes to a full pipe.
+                threading.Thread(target=self._process.stderr.read,
+                                 daemon=True).start()
                 return found[1]
         raise RuntimeError('Firefox has ended')
 

@@ -391,6 +391,7 @@ from ironic.common import service
 from ironic.conf import CONF
 import ironic_inspection_rules
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 config, directory = sys.argv[1:]
 service.prepare_command(['x', '--config-file', config,
@@ -400,6 +401,7 @@ from ironic_inspection_rules import conf
 conf.register_opts(CONF)
 where = ironic_inspection_rules.__file__.partition('/lib/')[0]
 print(*CONF.api.middleware, where, *(
-    rule.description for rule in file_rule.load_built_in(
-        CONF.inspection_rules.built_in, registry.installed())))
+    rule.description for rule in file_rule.built_in(
+        document.load(CONF.inspection_rules.built_in),
+        registry.installed())))
 """

@@ -18,6 +18,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.inspection import config_file
 from ironic_inspection_rules.kit.authoring import lint
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.tests.functional.api import application
@@ -39,8 +40,8 @@ class MistakesTestCase(base.IronicTestCase):
     def check_rule(self, case: dict[str, Any]) -> list[str]:
         path = self._write('rules.yaml', yaml.safe_dump([case['rule']]))
         built_in = self.assertRaises(
-            exceptions.InvalidDocument, file_rule.load_built_in, path,
-            registry.installed())
+            exceptions.InvalidDocument, file_rule.built_in,
+            document.load(path), registry.installed())
         api = self.useFixture(application.Application()).app
         posted = self._message(
             api, {'method': 'POST', 'path': '/v1/inspection_rules',

@@ -14,6 +14,7 @@ import jinja2
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
@@ -207,6 +208,6 @@ class Metal3TestCase(ImageMixin, base.IronicTestCase):
         self.assertIn('ramdisk-error', CONF.inspector.hooks)
         source, target = self.instructions('COPY')[-1].split()
         self.assertEqual(CONF.inspection_rules.built_in, target)
-        rule, = file_rule.load_built_in(
-            str(SOURCE / 'metal3' / source), registry.installed())
+        rules = document.load(str(SOURCE / 'metal3' / source))
+        rule, = file_rule.built_in(rules, registry.installed())
         self.assertEqual('audit', rule.mode)

@@ -91,6 +91,10 @@ class ReadTestCase(files.FilesTestCase):
         self.assertEqual(WHOLE, self.read(before=replace))
         self.assertEqual(b'serial\nB1\n', self.read())
 
+    def test_file_that_says_no_size_is_read(self):
+        with open('/proc/self/cmdline', 'rb') as stream:
+            self.assertNotEqual(b'', file_content.read('cmdline', stream))
+
     def test_pipe_has_no_size(self):
         reading, writing = os.pipe()
         with open(reading, 'rb') as stream:
