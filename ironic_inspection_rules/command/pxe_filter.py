@@ -123,8 +123,8 @@ def _dry_run(table: nftables.FilterTable,
     """Return the script that a leader would apply to an empty table."""
     admit = admission.decide(watcher.read(_source()), leads=True,
                              auto_discovery=settings.auto_discovery)
-    # A leader passes for longest when its request to the coordinator has just
-    # been confirmed: its leadership then lasts a whole lease.
+    # The permission ends with the leadership. This lasts longest, for a whole
+    # lease, when the coordinator has just confirmed a request of the leader.
     remaining = election.LEASE
     # nft reads the end as a time of day, so no monotonic clock will do.
     now = time.time()

@@ -57,8 +57,10 @@ LOGS = 'logs'
 """Plugin data that are large, and no facts that rules decide on."""
 
 OK = 'ok'
+"""A result of a run."""
+
 FAILED = 'failed'
-"""Results of a run."""
+"""The other result of a run."""
 
 _OTHERS = 'others'
 

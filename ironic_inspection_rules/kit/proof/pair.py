@@ -70,7 +70,7 @@ class Messages:
 
 
 def _key(value: values.Value) -> Hashable:
-    """Return what is the same of two values only if they are."""
+    """Return a key of a value. Values with equal keys are the same."""
     pairs = []
     for guard, alternative in value:
         pairs.append((guard.get_id(), alternative.identity))

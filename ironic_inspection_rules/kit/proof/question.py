@@ -270,7 +270,8 @@ class Proof:
         :param without: all rules but this one.
         :param number: that of the rule.
         """
-        # First, as it may be unclear: to run rules again takes long.
+        # The end may be unclear. It is read before rules are run again, which
+        # takes long and would be in vain.
         end = self._end
         end_without = self._inspection.resume(passed, without, number)
         ends_differ = self._ends_differ(end, end_without)

@@ -70,7 +70,10 @@ class Alternative:
 
     @property
     def identity(self) -> Hashable:
-        """A key that is the same for alternatives that surely are."""
+        """A key. Alternatives with equal keys are surely the same.
+
+        Alternatives that are the same may have different keys.
+        """
         return id(self)
 
     @property

@@ -2,8 +2,8 @@
 
 """The cases, in the order in which they run.
 
-After the first two, what takes longest begins first: then runs that share them
-end at about the same time.
+After the first two, most of those that take long begin early: then runs that
+share the cases end at about the same time.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ CASES = {
     'refusal': 'an unknown machine is refused by an early rule',
     'throttle': 'four machines are powered on one after another',
     'deployment': 'a missing trait is in the way of a real deployment',
-    'database': 'the database is away for a minute while machines boot',
+    'database': 'the database is away for a minute during two inspections',
     'swap': 'two boots with a disk swapped between them',
     'managed': 'rules see a machine; then it is left alone',
     'leader': 'the leading PXE filter is killed while a machine boots',
