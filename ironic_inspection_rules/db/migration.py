@@ -173,7 +173,8 @@ def table_names() -> list[str]:
 def count_rows() -> dict[str, int]:
     """Return how many rows the tables have that are there, by name.
 
-    The table of the revision comes first, if it is there.
+    The table of the revision comes first, if it is there, then the others in
+    the order in which they can be removed.
     """
     engine = enginefacade.writer.get_engine()
     names = table_names()
@@ -193,6 +194,7 @@ def drop() -> None:
     The table of the revision goes first: tables that are left without a
     revision, when this is interrupted, are not taken for whole.
     """
+    # The order matters: tables that refer to others go before these.
     names = list(count_rows())
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:

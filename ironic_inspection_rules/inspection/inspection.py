@@ -83,6 +83,7 @@ class Inspection:
         # Values that rules have changed, as the first of them found them.
         self._before_rules: dict[str, Any] = {}
         self._rules: repository.Snapshot | None = None
+        # Built-in rules and settings, for the history: a replay needs them.
         self._options: str | None = None
         self._has_run_rules = False
         # Rules of a node that was just discovered run before the power-off.
@@ -184,6 +185,7 @@ class Inspection:
         has_data = self._inventory is not None
         if not self._has_run_rules and (error is None or not has_data):
             return None
+        # Where a step runs rules, last_error may be of something earlier.
         if error is not None and self._is_of_ironic:
             error = node.last_error or error
         findings = None

@@ -158,8 +158,9 @@ class PartComparison:
                     unidentified.append(old)
                 elif self._groups.of_part(old) not in self._reported_groups:
                     yield old
-            # Other sources announced so many while this one was silent;
-            # nobody knows which of these they are.
+            # While this source was silent, others reported so many of its
+            # parts gone. They must not be reported twice. Without an identity
+            # nobody knows which ones they are: any so many are left out.
             yield from unidentified[self._announced(source).gone:]
 
     def _additional(self, is_first: bool) -> Iterator[part.Part]:

@@ -66,8 +66,8 @@ class RuleStep:
         """The place that the rule has among the others afterwards."""
         if self.position is not None:
             return self.position
-        if self.before is None:
-            return 0.0
+        # A new rule always has a position.
+        assert self.before is not None
         return float(self.before['position'])
 
     @functools.cached_property

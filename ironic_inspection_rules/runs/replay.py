@@ -201,7 +201,8 @@ def compare(past: Past, base: Ends, plans: Plans,
     for phase in base:
         facts = past.facts(phase, plans)
         if last is not None:
-            facts = _rebased(facts, base[last].facts, ends[last].facts)
+            facts = _rebased(facts, then=base[last].facts,
+                             now=ends[last].facts)
         _run(ends, plans, phase, facts, limits)
         last = phase
         if ends[phase].outcome.error:
@@ -296,22 +297,25 @@ def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
     return {**rule, 'conditions': conditions, 'when': actions}
 
 
-def _rebased(facts: working_copy.Facts, one: working_copy.Facts,
-             other: working_copy.Facts) -> working_copy.Facts:
+def _rebased(facts: working_copy.Facts, then: working_copy.Facts,
+             now: working_copy.Facts) -> working_copy.Facts:
     """Return the facts of a phase had the one before left other facts.
 
-    :param facts: those of the phase where the one before left ``one``.
+    Between two phases Ironic and its hooks change the machine too. A merge of
+    three keeps these changes.
+
+    :param facts: those of the phase where the one before left ``then``.
     """
-    plugin_data = _merged(facts.plugin_data, one.plugin_data,
-                          other.plugin_data)
-    if one.node is None:
+    plugin_data = _merged(facts.plugin_data, then.plugin_data,
+                          now.plugin_data)
+    if then.node is None:
         # The early phase knows no node.
         return dataclasses.replace(facts, plugin_data=plugin_data)
     ports = _ports_by_uuid(facts)
-    merged_ports = _merged(ports, _ports_by_uuid(one), _ports_by_uuid(other))
-    node = _merged(facts.node, one.node, other.node)
+    merged_ports = _merged(ports, _ports_by_uuid(then), _ports_by_uuid(now))
+    node = _merged(facts.node, then.node, now.node)
     node[working_copy.TRAITS] = _merged_traits(
-        _traits(facts), _traits(one), _traits(other))
+        _traits(facts), _traits(then), _traits(now))
     return dataclasses.replace(
         facts, node=node, ports=tuple(merged_ports[uuid] for uuid in ports),
         plugin_data=plugin_data)
@@ -326,27 +330,31 @@ def _traits(facts: working_copy.Facts) -> Sequence[str]:
     return node.get(working_copy.TRAITS) or ()
 
 
-def _merged_traits(traits: Sequence[str], one: Sequence[str],
-                   other: Sequence[str]) -> list[str]:
-    """Return traits with the difference of ``other`` from ``one`` applied."""
-    merged = [name for name in traits if name not in one or name in other]
-    known = {*one, *traits}
-    merged += [name for name in other if name not in known]
+def _merged_traits(traits: Sequence[str], then: Sequence[str],
+                   now: Sequence[str]) -> list[str]:
+    """Return traits, changed as ``now`` is against ``then``."""
+    merged = []
+    for name in traits:
+        is_removed = name in then and name not in now
+        if not is_removed:
+            merged.append(name)
+    known = {*then, *traits}
+    merged += [name for name in now if name not in known]
     return merged
 
 
-def _merged(value: typing.Any, one: typing.Any, other: typing.Any
+def _merged(value: typing.Any, then: typing.Any, now: typing.Any
             ) -> typing.Any:
-    """Return a value with the difference of ``other`` from ``one`` applied."""
-    if data_path.same(one, other):
+    """Return a value, changed as ``now`` is against ``then``."""
+    if data_path.same(then, now):
         return value
-    if not all(isinstance(side, dict) for side in (value, one, other)):
-        return other
+    if not all(isinstance(side, dict) for side in (value, then, now)):
+        return now
     merged = dict(value)
-    for name in {**one, **other}:
+    for name in {**then, **now}:
         item = _merged(value.get(name, data_path.ABSENT),
-                       one.get(name, data_path.ABSENT),
-                       other.get(name, data_path.ABSENT))
+                       then.get(name, data_path.ABSENT),
+                       now.get(name, data_path.ABSENT))
         if item is data_path.ABSENT:
             merged.pop(name, None)
         else:

@@ -17,12 +17,15 @@ Traces = tuple[reasons.ConditionResult, ...]
 
 def is_complete(plan: compiler.CompiledRule,
                 traces: list[reasons.ConditionResult]) -> bool:
-    """Return whether all conditions of a rule have a trace with a reason.
+    """Return whether the traces of a rule can be shown as they are.
 
-    A rule that is not to be explained is never complete: its reasons have to
-    be taken away.
+    They can if all conditions have one with a reason. If not,
+    :func:`explain` completes them.
     """
-    if len(traces) < len(plan.conditions) or plan.unexplained:
+    if plan.unexplained:
+        # Conditions return their reasons unasked. explain() removes these.
+        return False
+    if len(traces) < len(plan.conditions):
         return False
     for decision in traces:
         if decision.reason is None:

@@ -144,6 +144,7 @@ class SetCapability(FormattedAction):
         capabilities = {**capability.read(target), name: formatted}
         items = []
         for name_in_text, value_in_text in capabilities.items():
+            # This action removes a capability by setting it to null.
             if value_in_text is not None:
                 items.append(f'{name_in_text}:{value_in_text}')
         _add(target, capability.PATH, ','.join(items))
