@@ -29,7 +29,7 @@ _NOTHING: tuple[typing.Any, ...] = (None, '', [], {})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Difference:
+class ColumnDifference:
     """What a row expects of a machine, and what was found."""
 
     column: str
@@ -42,7 +42,7 @@ class Difference:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Seen:
+class ComparedMachine:
     """A machine beside its row.
 
     ``key`` is None where the machine has nothing that identifies it.
@@ -52,12 +52,12 @@ class Seen:
 
     machine: str
     key: str | None
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ColumnDifference, ...] = ()
     group: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
+class TableFinding:
     """A machine or a row, and its state, which is one of ``STATES``.
 
     ``machine`` is None for a row that no machine has. ``TWICE`` is the state
@@ -67,7 +67,7 @@ class Finding:
     key: str | None
     machine: str | None
     state: str
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[ColumnDifference, ...] = ()
     group: str | None = None
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -82,9 +82,9 @@ class Finding:
         }
 
 
-def see(expected: table.Table, machine: str, view: budget.View,
-        by: str | None = None) -> Seen:
-    """Return a machine beside its row.
+def compare(expected: table.Table, machine: str, view: budget.View,
+            by: str | None = None) -> ComparedMachine:
+    """Compare a machine with its row.
 
     :param machine: what it is called.
     :param view: the data of the machine by root name.
@@ -97,13 +97,13 @@ def see(expected: table.Table, machine: str, view: budget.View,
         group = group_text(_found(expected.expect[by], view))
     if key is None or part_identity.is_placeholder(key):
         # Many machines have the word that stands for no serial number.
-        return Seen(machine, None, group=group)
+        return ComparedMachine(machine, None, group=group)
     row = expected.open.row(key)
     if row is data_path.ABSENT:
         # "0000" may be a placeholder too, but a row may have the key "7".
         if part_identity.written(key) is None:
-            return Seen(machine, None, group=group)
-        return Seen(machine, key, group=group)
+            return ComparedMachine(machine, None, group=group)
+        return ComparedMachine(machine, key, group=group)
     # Whoever sees what differs does not see secret columns.
     shown = expected.masked.row(key)
     secret = expected.definition.secret
@@ -118,12 +118,12 @@ def see(expected: table.Table, machine: str, view: budget.View,
             continue
         if column in secret and found not in _NOTHING:
             found = shown[column]
-        differences.append(Difference(column, shown[column], found))
-    return Seen(machine, key, tuple(differences), group)
+        differences.append(ColumnDifference(column, shown[column], found))
+    return ComparedMachine(machine, key, tuple(differences), group)
 
 
-def findings(expected: table.Table, machines: Iterable[Seen],
-             by: str | None = None) -> Iterator[Finding]:
+def findings(expected: table.Table, machines: Iterable[ComparedMachine],
+             by: str | None = None) -> Iterator[TableFinding]:
     """Yield rows and machines with their states.
 
     The rows come in their order, each with its machines. Then come the
@@ -133,32 +133,32 @@ def findings(expected: table.Table, machines: Iterable[Seen],
     :param machines: all machines, each once.
     :param by: the column that groups rows, None if none does.
     """
-    by_key: dict[str | None, list[Seen]] = {}
+    by_key: dict[str | None, list[ComparedMachine]] = {}
     for machine in machines:
         by_key.setdefault(machine.key, []).append(machine)
     for key, row in expected.pairs:
         group = None
         if by is not None:
             group = group_text(row.get(by))
-        seen = by_key.pop(key, [])
-        if not seen:
-            yield Finding(key, None, MISSING, group=group)
-        for machine in seen:
-            if len(seen) > 1:
+        machines_of_row = by_key.pop(key, [])
+        if not machines_of_row:
+            yield TableFinding(key, None, MISSING, group=group)
+        for machine in machines_of_row:
+            if len(machines_of_row) > 1:
                 state = TWICE
             elif machine.differences:
                 state = WRONG
             else:
                 state = RIGHT
-            yield Finding(key, machine.machine, state, machine.differences,
-                          group)
-    for seen in by_key.values():
+            yield TableFinding(key, machine.machine, state,
+                               machine.differences, group)
+    for machines_of_key in by_key.values():
         state = UNEXPECTED
-        if len(seen) > 1:
+        if len(machines_of_key) > 1:
             state = TWICE
-        for machine in seen:
-            yield Finding(machine.key, machine.machine, state,
-                          group=machine.group)
+        for machine in machines_of_key:
+            yield TableFinding(machine.key, machine.machine, state,
+                               group=machine.group)
 
 
 def group_text(value: typing.Any) -> str | None:

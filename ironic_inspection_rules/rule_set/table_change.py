@@ -48,7 +48,7 @@ class RowChanges:
 
 
 @dataclasses.dataclass(slots=True)
-class Difference:
+class TableDifference:
     """How the rows of two tables differ."""
 
     new: RowChanges = dataclasses.field(default_factory=RowChanges)
@@ -62,26 +62,26 @@ class Difference:
                 'gone': self.gone.count}
 
 
-def compare(before: Pairs, after: Pairs) -> Difference:
+def compare(before: Pairs, after: Pairs) -> TableDifference:
     """Compare the rows of two tables by their keys.
 
     Rows that both have may be left out of both.
     """
-    found = Difference()
+    difference = TableDifference()
     only_before: dict[str, table.Row] = dict(map(tuple, before))
     for key, row in after:
         old = only_before.pop(key, None)
         if old is None:
-            found.new.add(RowChange(key, None, row))
+            difference.new.add(RowChange(key, None, row))
             continue
         # Python takes 1, 1.0 and true for equal; "same" does not, but it is
         # slow, and most rows that differ are not equal either.
         is_same = old == row and data_path.same(old, row)
         if not is_same:
-            found.changed.add(RowChange(key, old, row))
+            difference.changed.add(RowChange(key, old, row))
     for key, row in only_before.items():
-        found.gone.add(RowChange(key, row, None))
-    return found
+        difference.gone.add(RowChange(key, row, None))
+    return difference
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Step:
     name: str
     before: table.TableDefinition | None
     after: table.TableDefinition | None
-    difference: Difference
+    difference: TableDifference
     moved: bool = False
 
     @property
@@ -124,18 +124,18 @@ class Step:
         for definition in (self.before, self.after):
             if definition is not None:
                 secret.update(definition.secret)
-        found = self.difference
+        difference = self.difference
         return {
             'name': self.name, 'outcome': self.outcome, 'fields': self.fields,
-            'rows': found.counts,
+            'rows': difference.counts,
             'new': [{'key': change.key,
                      'row': disclosure.row(change.after or {}, secret)}
-                    for change in found.new.first],
+                    for change in difference.new.first],
             'changed': [_changed(change, secret)
-                        for change in found.changed.first],
+                        for change in difference.changed.first],
             'gone': [{'key': change.key,
                       'row': disclosure.row(change.before or {}, secret)}
-                     for change in found.gone.first]}
+                     for change in difference.gone.first]}
 
 
 def _changed(change: RowChange, secret: typing.Collection[str]

@@ -143,14 +143,14 @@ def expected_machines(racks: int, hostile: str = '') -> str:
             for rack in range(racks) for unit in range(10)]
     expected = table_form.read('orders', {
         'key': 'serial', 'of': '{inventory.serial}', 'rows': rows})
-    seen = [table_comparison.Seen(f'/machines/m{place:05}.json',
+    seen = [table_comparison.ComparedMachine(f'/machines/m{place:05}.json',
                                   row['serial'])
             for place, row in enumerate(rows) if place]
-    less_memory = table_comparison.Difference(
+    less_memory = table_comparison.ColumnDifference(
         'memory', 64, f'{hostile}32')
     seen[0] = dataclasses.replace(seen[0], differences=(less_memory,))
     seen.append(dataclasses.replace(seen[1], machine='/machines/again.json'))
-    seen.append(table_comparison.Seen('/machines/alone.json', None))
+    seen.append(table_comparison.ComparedMachine('/machines/alone.json', None))
     findings = list(table_comparison.findings(expected, seen, 'rack'))
     return table_page.render(expected, findings, 'rack')
 

@@ -152,17 +152,18 @@ def _readable_pages() -> list[fleet_page.Page]:
             return pages
 
 
-def _findings(context: Any, found: table.Table,
+def _findings(context: Any, expected: table.Table,
               pages: Iterable[fleet_page.Page], state: str | None
               ) -> Iterator[Answer]:
     for finding in table_comparison.findings(
-            found, _seen(context, found, pages)):
+            expected, _compared_machines(context, expected, pages)):
         if state in (None, finding.state):
             yield finding.as_dict()
 
 
-def _seen(context: Any, found: table.Table, pages: Iterable[fleet_page.Page]
-          ) -> Iterator[table_comparison.Seen]:
+def _compared_machines(context: Any, expected: table.Table,
+                       pages: Iterable[fleet_page.Page]
+                       ) -> Iterator[table_comparison.ComparedMachine]:
     """Yield each machine of which an inventory is stored, beside its row."""
     for page in pages:
         for some in trial.read(context, page):
@@ -172,12 +173,14 @@ def _seen(context: Any, found: table.Table, pages: Iterable[fleet_page.Page]
                 target = working_copy.WorkingCopy(machine.facts)
                 # Secrets of the machine are not among what is found.
                 view = target.view(masked=True)
+                uuid = machine.node.uuid
                 try:
                     with target.paid_by(budget.Budget(budget.MAIN)):
-                        yield table_comparison.see(found, machine.node.uuid,
-                                                   view)
+                        compared = table_comparison.compare(
+                            expected, uuid, view)
                 except exceptions.BudgetExceeded:
-                    yield table_comparison.Seen(machine.node.uuid, None)
+                    compared = table_comparison.ComparedMachine(uuid, None)
+                yield compared
 
 
 def _page(found: table.Table, marker: str | None, most: int) -> list[str]:

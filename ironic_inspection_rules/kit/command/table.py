@@ -124,8 +124,8 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
         % ', '.join(candidate.definition.name for candidate in usable))
 
 
-def _rendered(findings: list[table_comparison.Finding], expected: table.Table,
-              how: str) -> str:
+def _rendered(findings: list[table_comparison.TableFinding],
+              expected: table.Table, how: str) -> str:
     if how == 'json':
         return table_machines.as_json(findings)
     if how == 'csv':

@@ -112,10 +112,10 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         return engine_table.Table(definition, row_of, shown['columns'])
 
 
-def _finding(machine: dict[str, Any]) -> table_comparison.Finding:
+def _finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
     differences = []
     for difference in machine['differences']:
-        differences.append(table_comparison.Difference(**difference))
-    return table_comparison.Finding(
+        differences.append(table_comparison.ColumnDifference(**difference))
+    return table_comparison.TableFinding(
         machine['key'], machine['node'], machine['state'],
         tuple(differences))

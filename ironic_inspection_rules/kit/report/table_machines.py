@@ -14,14 +14,12 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.terminal import table as terminal_table
 from ironic_inspection_rules.machine import table_comparison
 
-Finding = table_comparison.Finding
-
 _FORMULA = ('=', '+', '-', '@', '\t', '\r')
 
 _COLUMNS = ('key', 'node', 'state', 'column', 'expected', 'found')
 
 
-def as_table(findings: Sequence[Finding]) -> str:
+def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
     """Return a table of machines, and a line with their numbers."""
     rows = []
     for finding in findings:
@@ -44,13 +42,14 @@ def as_table(findings: Sequence[Finding]) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def as_json(findings: Iterable[Finding]) -> str:
+def as_json(findings: Iterable[table_comparison.TableFinding]) -> str:
     """Return machines as the API shows them."""
     machines = [finding.as_dict() for finding in findings]
     return json.dumps({'machines': machines}, indent=2) + '\n'
 
 
-def as_csv(findings: Iterable[Finding], expected: table.Table) -> str:
+def as_csv(findings: Iterable[table_comparison.TableFinding],
+           expected: table.Table) -> str:
     """Return a line for each difference, or for a machine without any.
 
     Behind it are the columns of the row that are not secret: who orders what
@@ -81,7 +80,8 @@ def as_csv(findings: Iterable[Finding], expected: table.Table) -> str:
     return stream.getvalue()
 
 
-def counts(findings: Iterable[Finding]) -> dict[str, int]:
+def counts(findings: Iterable[table_comparison.TableFinding]
+           ) -> dict[str, int]:
     """Return the number of findings by state."""
     numbers = dict.fromkeys(table_comparison.STATES, 0)
     for finding in findings:

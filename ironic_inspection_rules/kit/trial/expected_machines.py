@@ -21,14 +21,14 @@ _RACKS = ('rack', 'cabinet', 'location')
 class _Chunk(typing.NamedTuple):
     """Machines of a chunk of files; ``problems`` are why some have none."""
 
-    seen: list[table_comparison.Seen]
+    compared: list[table_comparison.ComparedMachine]
     problems: list[str]
 
 
 def compare(expected: table.Table, nodes: machine_test.Nodes,
             paths: Sequence[str], advance: file_work.Advance,
             complain: Callable[[str], typing.Any], by: str | None = None
-            ) -> list[table_comparison.Finding]:
+            ) -> list[table_comparison.TableFinding]:
     """Compare machines with the rows of a table.
 
     :param nodes: the node that each machine is taken for.
@@ -39,17 +39,17 @@ def compare(expected: table.Table, nodes: machine_test.Nodes,
     prepare = functools.partial(_prepare, expected, nodes, by)
     files = [path for path in paths if path != document.STDIN]
 
-    def machines() -> Iterator[table_comparison.Seen]:
+    def machines() -> Iterator[table_comparison.ComparedMachine]:
         for chunk in file_work.in_chunks(files, prepare, advance):
             for problem in chunk.problems:
                 complain(problem)
-            yield from chunk.seen
+            yield from chunk.compared
         if len(files) < len(paths):
             # Other processes have no standard input.
             chunk = prepare()([document.STDIN])
             for problem in chunk.problems:
                 complain(problem)
-            yield from chunk.seen
+            yield from chunk.compared
 
     return list(table_comparison.findings(expected, machines(), by))
 
@@ -74,7 +74,7 @@ def _prepare(expected: table.Table, nodes: machine_test.Nodes,
             except exceptions.InvalidDocument as exc:
                 chunk.problems.append(str(exc))
                 continue
-            chunk.seen.append(table_comparison.see(
+            chunk.compared.append(table_comparison.compare(
                 expected, path, budget.View(facts.roots()), by))
         return chunk
     return work

@@ -34,14 +34,15 @@ _NAMES = 12
 
 
 def render(expected: table.Table,
-           found: Sequence[table_comparison.Finding], by: str | None) -> str:
+           findings: Sequence[table_comparison.TableFinding],
+           by: str | None) -> str:
     """Return the page.
 
-    :param found: what is listed; secret columns are masked in it.
+    :param findings: are listed; secret columns are masked in them.
     :param by: the column that groups machines, None if none does.
     """
     name = expected.definition.name
-    entries = [_Entry(finding) for finding in found]
+    entries = [_Entry(finding) for finding in findings]
     # What is not right is why somebody opens the page: it comes first.
     entries.sort(key=operator.attrgetter('is_right'))
     groups: list[_Group] = []
@@ -53,7 +54,7 @@ def render(expected: table.Table,
         headline=_headline(entries),
         about=f'Table {name}, {made}',
         parts=(
-            _tiles(found),
+            _tiles(findings),
             _groups_card(by, groups),
             _entries_card(by, entries, groups),
         )))
@@ -65,7 +66,7 @@ class _Entry:
     :ivar label: the key; the name of a machine that has none.
     """
 
-    def __init__(self, finding: table_comparison.Finding) -> None:
+    def __init__(self, finding: table_comparison.TableFinding) -> None:
         self.machine = ''
         if finding.machine is not None:
             self.machine = pathlib.Path(finding.machine).stem
@@ -172,8 +173,8 @@ def _headline(entries: Sequence[_Entry]) -> str:
     return f'{number} of {whole} {verb} not as expected.'
 
 
-def _tiles(found: Sequence[table_comparison.Finding]) -> page.Tiles:
-    numbers = table_machines.counts(found)
+def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
+    numbers = table_machines.counts(findings)
     return page.Tiles(tuple(
         page.Tile(numbers[state], (state, state), _LOOKS[state],
                   ('show', state))

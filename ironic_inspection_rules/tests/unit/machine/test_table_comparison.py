@@ -24,7 +24,7 @@ class ComparisonTestCase(base.TestCase):
 
     def compare(self, *inventories, by=None):
         expected = table_form.read('m', ENTRY)
-        seen = [table_comparison.see(
+        seen = [table_comparison.compare(
             expected, f'n{number}', budget.View({'inventory': inventory}), by)
             for number, inventory in enumerate(inventories)]
         return list(table_comparison.findings(expected, seen, by))
