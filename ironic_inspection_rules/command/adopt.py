@@ -34,7 +34,7 @@ from ironic_inspection_rules.patches import stock_engine
 from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.rule_file import stock_form
 
-_TAKEN = _('a rule with the UUID %s is here already')
+_UUID_IN_USE = _('a rule with the UUID %s is here already')
 
 _SAME = 0
 _DIFFERENT = 2
@@ -189,14 +189,16 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     _refuse_taken_uuids(rows, here)
     stock_rules = [*_rules_of_table(rows), *_new_rules_of_file(rows, here)]
     priorities = _within_range([rule.priority for rule in stock_rules])
-    return [_convert(rule, priority) for rule, priority in
-            zip(stock_rules, priorities, strict=True)]
+    candidates = []
+    for rule, priority in zip(stock_rules, priorities, strict=True):
+        candidates.append(_convert(rule, priority))
+    return candidates
 
 
 def _refuse_taken_uuids(rows: list[adoption.Row], here: set[str]) -> None:
     for row in rows:
         if stock_rule.uuid_of(row['uuid']) in here:
-            raise exceptions.Invalid(_TAKEN % row['uuid'])
+            raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
 
 
 def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
@@ -214,9 +216,13 @@ def _new_rules_of_file(rows: list[adoption.Row], here: set[str]
 
     Those in Ironic's table as well are adopted from there.
     """
-    known = {stock_rule.uuid_of(row['uuid']) for row in rows} | here
-    return [StockRule(fields) for fields in _read_file()
-            if stock_rule.uuid_of(fields['uuid']) not in known]
+    in_table = {stock_rule.uuid_of(row['uuid']) for row in rows}
+    rules = []
+    for fields in _read_file():
+        rule_uuid = stock_rule.uuid_of(fields['uuid'])
+        if rule_uuid not in in_table and rule_uuid not in here:
+            rules.append(StockRule(fields))
+    return rules
 
 
 def _within_range(priorities: list[int]) -> list[int]:
@@ -254,30 +260,33 @@ def _try(candidates: list[Candidate], inventories: str | None
     pairs = _pairs(candidates)
     differences: list[stock_trial.TrialDifference] = []
     count = 0
+    context = ironic_context.get_admin_context()
     for machine in _machines(inventories):
         count += 1
-        differences += stock_trial.compare(
-            ironic_context.get_admin_context(), machine, pairs)
-    # In the order of the rules, at last what is of no rule alone.
-    order: dict[str, int] = {}
+        differences += stock_trial.compare(context, machine, pairs)
+    places: dict[str, int] = {}
     for place, pair in enumerate(pairs):
         # Two rules may have one name.
-        order.setdefault(pair.name, place)
+        places.setdefault(pair.name, place)
 
-    def place_of(found: stock_trial.TrialDifference) -> int:
-        return order.get(found.rule, len(pairs))
+    def place_of(difference: stock_trial.TrialDifference) -> int:
+        # A difference that no rule makes alone has the name of none: it
+        # comes last.
+        return places.get(difference.rule, len(pairs))
 
     differences.sort(key=place_of)
-    for found in differences:
-        print(f'{found.rule}: {found.machine}: {found.what}')
+    for difference in differences:
+        print(f'{difference.rule}: {difference.machine}: {difference.what}')
     print(_P("Tried with Ironic's own engine and this one on %(all)d "
              'machine; differences: %(found)d',
              "Tried with Ironic's own engine and this one on %(all)d "
              'machines; differences: %(found)d', count)
           % {'all': count, 'found': len(differences)})
-    rules = [candidate.rule for candidate in candidates if candidate.rule]
-    if any(action['op'] == 'api-call'
-           for rule in rules for action in rule.actions):
+    ops: set[str] = set()
+    for candidate in candidates:
+        if candidate.rule is not None:
+            ops.update(action['op'] for action in candidate.rule.actions)
+    if 'api-call' in ops:
         print(_('What api-call does was not tried.'))
     return differences
 
@@ -332,7 +341,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
             candidates.append(Candidate(name, None, remark))
             continue
         if rule.uuid in here:
-            candidates.append(Candidate(name, None, _TAKEN % rule.uuid))
+            candidates.append(Candidate(name, None, _UUID_IN_USE % rule.uuid))
         else:
             candidates.append(Candidate(name, rule))
     _report(candidates)
@@ -370,10 +379,16 @@ def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
     """Return the columns of the rules that are adopted."""
     values = []
     for candidate in candidates:
-        if candidate.rule is not None:
-            values.append({**candidate.rule.to_mapping(),
-                           'uuid': str(uuid.UUID(candidate.rule.uuid)),
-                           'version': rule_object.Rule.VERSION})
+        if candidate.rule is None:
+            continue
+        # A rule may be written with capitals or without dashes in its UUID;
+        # queries compare UUIDs as text.
+        rule_uuid = str(uuid.UUID(candidate.rule.uuid))
+        values.append({
+            **candidate.rule.to_mapping(),
+            'uuid': rule_uuid,
+            'version': rule_object.Rule.VERSION,
+        })
     return values
 
 
@@ -405,27 +420,38 @@ def _stored_machines() -> Iterator[stock_trial.TrialMachine]:
 
 
 def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
+    """Yield the machines of inventory files, as Ironic has just enrolled them.
+
+    Stock Ironic's engine takes objects of Ironic only.
+    """
     context = ironic_context.get_admin_context()
-    new = machine_test.load_node(None)
+    new_node = machine_test.load_node(None)
     for path in machine_test.find_inventories([directory]):
-        facts = machine_test.load_facts(path, new)
+        facts = machine_test.load_facts(path, new_node)
         node = _object(objects.Node, 0, facts.node or {})
         node.traits = objects.TraitList(context, objects=[])
-        ports = [_object(objects.Port, number, port)
-                 for number, port in enumerate(facts.ports, 1)]
+        ports = []
+        for number, port in enumerate(facts.ports, 1):
+            ports.append(_object(objects.Port, number, port))
         yield stock_trial.TrialMachine(path, node, ports, [], facts.inventory,
                                   facts.plugin_data)
 
 
-def _object(kind: Any, number: int, given: Mapping[str, Any]) -> Any:
-    """Return an object of Ironic with all fields set, in no database."""
+def _object(kind: Any, number: int, known: Mapping[str, Any]) -> Any:
+    """Return an object of Ironic with all fields set, in no database.
+
+    Reading a field that is not set would be an error.
+
+    :param known: values of fields; the others are null, or else false.
+    """
     values: dict[str, Any] = {}
     for name, field in kind.fields.items():
         values[name] = False
         if field.nullable:
             values[name] = None
-        if name in given and name != 'traits':
-            values[name] = given[name]
+        # Traits are a list of objects.
+        if name in known and name != 'traits':
+            values[name] = known[name]
     values['id'] = number
     values['uuid'] = str(uuid.UUID(int=number))
     return kind(ironic_context.get_admin_context(), **values)

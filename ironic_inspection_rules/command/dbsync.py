@@ -2,6 +2,8 @@
 
 """ironic-inspection-rules-dbsync: creates and upgrades the tables."""
 
+import argparse
+from collections.abc import Callable
 import logging
 import sys
 
@@ -32,16 +34,16 @@ from ironic_inspection_rules.i18n import _P
 def create_schema() -> None:
     """Create the tables."""
     migration.upgrade()
-    _tell()
+    _print_revision()
 
 
 def upgrade() -> None:
     """Upgrade the tables to a revision."""
     migration.upgrade(CONF.command.revision)
-    _tell()
+    _print_revision()
 
 
-def _tell() -> None:
+def _print_revision() -> None:
     print(_('The tables of the inspection rules are at revision '
             '%(revision)s in %(database)s') % {
                 'revision': migration.version(),
@@ -141,52 +143,64 @@ def _running() -> list[str]:
     """
     # It loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches
-    found = set()
+    names = set()
     if switches.is_configured():
-        found.update(db_api.get_instance().get_online_conductors())
+        names.update(db_api.get_instance().get_online_conductors())
     if models.Request.__tablename__ in migration.table_names():
-        found.update(leases.list_workers())
-    return sorted(found)
+        names.update(leases.list_workers())
+    return sorted(names)
 
 
 def _add_parsers(subparsers) -> None:
-    for function, text, takes_revision in (
-            (create_schema, _("Create the tables in Ironic's database."),
-             False),
-            (upgrade, _('Upgrade the tables to the newest revision.'), True),
-            (version, _('Print the present revision of the tables.'), False),
-            (stamp, _('Note a revision as the present one, change nothing '
-                      'else.'), True)):
-        parser = subparsers.add_parser(function.__name__, help=text)
-        parser.set_defaults(func=function)
-        if takes_revision:
-            parser.add_argument('--revision', nargs='?', metavar='REVISION',
-                                help=_('The newest one if not given.'))
-    parser = subparsers.add_parser('adopt', help=_(
+    _add_parser(subparsers, create_schema,
+                _("Create the tables in Ironic's database."))
+    parser = _add_parser(subparsers, upgrade,
+                         _('Upgrade the tables to the newest revision.'))
+    _add_revision(parser)
+    _add_parser(subparsers, version,
+                _('Print the present revision of the tables.'))
+    parser = _add_parser(subparsers, stamp, _(
+        'Note a revision as the present one, change nothing else.'))
+    _add_revision(parser)
+    parser = _add_parser(subparsers, adopt, _(
         "Take over the rules of Ironic's own table and of its built-in ones, "
         'all or none.'))
-    parser.set_defaults(func=adopt)
     parser.add_argument('--dry-run', action='store_true',
                         help=_('Only tell what would become of them.'))
-    parser.add_argument('--inventory', dest='inventory_directory',
-                        metavar='DIR', help=_(
-        'Try them on these inventories too, beside the stored ones.'))
-    parser.add_argument('--accept-differences', action='store_true', help=_(
-        'Take them over even where some do something else here.'))
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument('--undo', action='store_true', help=_(
-        "Put the rules of Ironic's own table back as they were."))
-    instead.add_argument('--inspector-database', metavar='URL', help=_(
-        'Copy the rules of ironic-inspector from its database instead.'))
-    parser = subparsers.add_parser('check', help=_(
+    parser.add_argument(
+        '--inventory', dest='inventory_directory', metavar='DIR',
+        help=_('Try them on these inventories too, beside the stored ones.'))
+    parser.add_argument(
+        '--accept-differences', action='store_true',
+        help=_('Take them over even where some do something else here.'))
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        '--undo', action='store_true',
+        help=_("Put the rules of Ironic's own table back as they were."))
+    source.add_argument(
+        '--inspector-database', metavar='URL', help=_(
+            'Copy the rules of ironic-inspector from its database instead.'))
+    _add_parser(subparsers, check, _(
         'Print what would keep services from starting or from running '
         'inspection rules, without changing anything.'))
-    parser.set_defaults(func=check)
-    parser = subparsers.add_parser('drop', help=_(
+    parser = _add_parser(subparsers, drop, _(
         'Remove the tables with all that is in them.'))
-    parser.set_defaults(func=drop)
     parser.add_argument('--yes', action='store_true',
                         help=_('Do it; without, only tell what would go.'))
+
+
+def _add_parser(subparsers, function: Callable[[], int | None],
+                text: str) -> argparse.ArgumentParser:
+    """Add the subcommand that calls a function and has its name."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        function.__name__, help=text)
+    parser.set_defaults(func=function)
+    return parser
+
+
+def _add_revision(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--revision', nargs='?', metavar='REVISION',
+                        help=_('The newest one if not given.'))
 
 
 @escapes.guarded()
@@ -202,7 +216,7 @@ def main() -> int:
     try:
         service.prepare_command(sys.argv)
         if not CONF.debug:
-            # Hide the single steps of alembic.
+            # alembic logs every step as information.
             logging.getLogger().setLevel(logging.WARNING)
         # The caller waits, and can try again.
         CONF.set_default('max_retries', 0, group='database')

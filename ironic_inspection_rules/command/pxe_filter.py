@@ -121,19 +121,20 @@ def _source() -> watcher.PortSource:
 def _dry_run(table: nftables.FilterTable,
              settings: filter_service.Settings) -> str:
     """Return the script that a leader would apply to an empty table."""
-    admit = admission.decide(watcher.read(_source()), leads=True,
-                             auto_discovery=settings.auto_discovery)
-    # The permission ends with the leadership. This lasts longest, for a whole
-    # lease, when the coordinator has just confirmed a request of the leader.
-    remaining = election.LEASE
+    ports = watcher.read(_source())
+    admitted = admission.decide(ports, leads=True,
+                                auto_discovery=settings.auto_discovery)
+    # As if the coordinator had confirmed the leadership at this moment: it
+    # then lasts a whole lease, and machines pass for the longest time.
+    leader_for = election.LEASE
+    pass_for = firewall.seconds_to_pass(leader_for)
     # nft reads the end as a time of day, so no monotonic clock will do.
     now = time.time()
     nobody = admission.Admission()
     lines = [
         *table.create(),
-        *table.change(nobody, admit),
-        *table.pass_for(firewall.seconds_to_pass(remaining), now,
-                        now + remaining),
+        *table.change(nobody, admitted),
+        *table.pass_for(pass_for, now, now + leader_for),
     ]
     return ''.join(f'{line}\n' for line in lines)
 
