@@ -23,7 +23,7 @@ LOG = logging.getLogger(__name__)
 MICROVERSION = '1.96'
 
 _DEPTH_OF_ROWS = 4
-"""Levels above the rows of ``{"tables": {NAME: {"rows": [...]}}}``."""
+"""Levels above a row in ``{"tables": {NAME: {"rows": [ROW, ...]}}}``."""
 
 
 def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
@@ -82,10 +82,11 @@ def call_large(baremetal, method: str, path: str, body: Any, **kwargs: Any
 
 
 def _encoded(body: Any) -> bytes:
-    """Return a body as JSON.
+    """Return a body as the bytes of its JSON.
 
-    The text of all of a large table is never there beside the bytes, which
-    are sent as they are: from plain data requests would make both.
+    keystoneauth, given plain data, makes one text of all of it, from which
+    requests makes the bytes: a large table would be in memory twice. Here
+    only the text of one row is there beside the bytes.
     """
     encoded = io.BytesIO()
     for part in _parts(body, _DEPTH_OF_ROWS):
@@ -94,9 +95,10 @@ def _encoded(body: Any) -> bytes:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """Yield the JSON of a value in parts.
+    """Yield the JSON of a value piece by piece.
 
-    :param depth: levels of mappings and lists that are divided.
+    :param depth: how many levels of mappings and lists are divided; what is
+        below them comes as one piece.
     """
     if depth and isinstance(value, dict):
         separator = '{'
@@ -117,14 +119,17 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
 
 
 def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:
-    """Return the problems of what was sent, as far as the answer has them."""
+    """Return the problems that the API found in the body of a request.
+
+    :returns: none where the error is another one.
+    """
     if exc.response is None:
         return []
     try:
         error = json.loads(exc.response.json()['error_message'])
-        return list(map(_problem, error['problems']))
+        return [_problem(data) for data in error['problems']]
     except (ValueError, KeyError, TypeError):
-        # Another error of Ironic, or that of something before it.
+        # Another error of Ironic, or the answer of a proxy before it.
         return []
 
 

@@ -96,8 +96,9 @@ def create_inspection_rule(baremetal, rule: Mapping[str, Any]
 def update_inspection_rule(baremetal, uuid: str, fields: Mapping[str, Any]
                            ) -> dict[str, Any]:
     """Change some fields of a rule and return it."""
-    patch = [{'op': 'replace', 'path': f'/{name}', 'value': value}
-             for name, value in fields.items()]
+    patch = []
+    for name, value in fields.items():
+        patch.append({'op': 'replace', 'path': f'/{name}', 'value': value})
     return http.call(baremetal, 'PATCH', f'{_RULES}/{uuid}', json=patch)
 
 

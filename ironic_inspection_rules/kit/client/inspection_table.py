@@ -70,9 +70,12 @@ def as_written(described: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
     :param described: its definition, as the API shows it.
     :param rows: those of its columns that are not secret.
     """
-    definition = {name: described[name] for name in _DEFINITION
-                  if described[name]}
-    return {**definition, 'rows': list(rows)}
+    table: dict[str, Any] = {}
+    for name in _DEFINITION:
+        if described[name]:
+            table[name] = described[name]
+    table['rows'] = list(rows)
+    return table
 
 
 def _path(name: str) -> str:
