@@ -62,12 +62,14 @@ def render(columns: typing.Sequence[str],
     grid = table.Table(box=box.ASCII2, header_style='')
     for name in columns:
         grid.add_column(text.Text(name), overflow='fold')
-    words = []
+    texts = []
     for row in rows:
-        words.append([_printable(cell) for cell in row])
-    for block in _blocks(words, columns, width):
-        # A block is a list of rows; a cell of the grid has a column of it.
-        grid.add_row(*map(_cell, zip(*block, strict=True)))
+        texts.append([_printable(cell) for cell in row])
+    for block in _blocks(texts, columns, width):
+        # A row of the grid holds a block: each of its cells has one line for
+        # every row of the block.
+        texts_by_column = zip(*block, strict=True)
+        grid.add_row(*[_cell(lines) for lines in texts_by_column])
     colours: typing.Literal['standard'] | None = None
     if output.isatty():
         colours = 'standard'
@@ -90,39 +92,47 @@ def _printable(cell: typing.Any) -> str:
 
 def _width(output: typing.TextIO) -> int:
     """Return how many columns of characters a table may have."""
-    wanted = os.environ.get(_WIDTH, '')
-    if wanted.isdecimal():
+    most_columns = os.environ.get(_WIDTH, '')
+    if most_columns.isdecimal():
         # As in cliff, zero is no limit.
-        return int(wanted) or _ENDLESS
+        return int(most_columns) or _ENDLESS
     if output.isatty():
         return shutil.get_terminal_size().columns
     return _PIPED
 
 
-def _blocks(words: list[list[str]], columns: typing.Sequence[str],
+def _blocks(rows: list[list[str]], columns: typing.Sequence[str],
             width: int) -> list[list[list[str]]]:
-    """Return the rows that are laid out together.
+    """Divide rows into blocks; those of one block are laid out together.
 
-    rich takes about a millisecond for a row. Rows of one line that fit are
-    laid out as one row, whose cells have many lines.
+    rich takes about a millisecond for a row. Rows whose cells have one line
+    and fit are one block, which costs as much as one row; any others are
+    blocks of their own, for rich to break their lines.
 
-    :param words: of the cells, by row.
+    :param rows: the texts of their cells.
+    :param columns: the heads of the columns.
     """
-    widest = []
-    for column in zip(columns, *words, strict=True):
-        widest.append(max(map(cells.cell_len, column)))
-    # Two spaces and a line for every column, and a line at the end.
-    fits = sum(widest) + 3 * len(widest) + 1 <= width
-    is_of_one_line = not any('\n' in word for row in words for word in row)
-    if words and fits and is_of_one_line:
-        return [words]
-    return [[row] for row in words]
+    if not rows:
+        return []
+    total_width = 1  # The line at the right end.
+    for texts in zip(columns, *rows, strict=True):
+        # Every column has two spaces and a line beside its text.
+        total_width += max(map(cells.cell_len, texts)) + 3
+    are_of_one_line = True
+    for row in rows:
+        if any('\n' in cell for cell in row):
+            are_of_one_line = False
+    if total_width <= width and are_of_one_line:
+        return [rows]
+    return [[row] for row in rows]
 
 
-def _cell(words: typing.Iterable[str]) -> text.Text:
-    """Return a cell with one word in each line; verdicts are coloured."""
-    lines = [text.Text(word, style=_COLOURS.get(word, '')) for word in words]
-    return text.Text('\n').join(lines)
+def _cell(lines: typing.Iterable[str]) -> text.Text:
+    """Return a cell with these lines; those that are verdicts are coloured."""
+    coloured = []
+    for line in lines:
+        coloured.append(text.Text(line, style=_COLOURS.get(line, '')))
+    return text.Text('\n').join(coloured)
 
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
