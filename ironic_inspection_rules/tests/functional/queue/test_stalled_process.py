@@ -19,8 +19,9 @@ from ironic_inspection_rules.tests.functional.db import test_servers
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
 
 LEASE = 60.0
-PATIENCE = 25
-"""Seconds; who waits for a row waits for 50 in MySQL, else for ever."""
+PATIENCE = 120
+WAIT = 3600
+"""Seconds that MySQL lets a statement wait for a row: longer than a test."""
 
 
 class StalledProcessMixin:
@@ -142,6 +143,9 @@ class StalledProcessMixin:
 class MySQLStalledProcessTestCase(StalledProcessMixin,
                                   test_servers.ServerTestCase):
     kind = 'mysql'
+    # The default is shorter than what a busy machine may need for what does
+    # not wait at all.
+    query = {'init_command': f'SET SESSION innodb_lock_wait_timeout = {WAIT}'}
 
 
 class PostgreSQLStalledProcessTestCase(StalledProcessMixin,
