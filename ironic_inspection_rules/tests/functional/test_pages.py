@@ -2,6 +2,9 @@
 
 """The pages in a real browser."""
 
+from ironic_inspection_rules.engine.run import working_copy
+from ironic_inspection_rules.kit.machine.profile import component
+from ironic_inspection_rules.kit.machine.profile import rules as profile_rules
 from ironic_inspection_rules.kit.report.pages import coverage
 from ironic_inspection_rules.kit.report.pages import diff
 from ironic_inspection_rules.kit.report.pages import fleet
@@ -46,6 +49,21 @@ class PagesTestCase(files.FilesTestCase):
         (self.directory / 'page.html').write_text(text)
         self.browser.open(path, **how)
 
+    def profile(self):
+        """Return the page of a test of a profile; one machine differs."""
+        good = working_copy.Facts(files.INVENTORY, {})
+        rules = machine_test.load_rules([self.write(
+            'profile.json', profile_rules.write(
+                [good], 'good', profile_rules.AUDIT, component.Tolerance()))])
+        plans = machine_test.compile_rules(rules)
+        matrix = test.Matrix(rules, [HOSTILE])
+        for name, changes in (('good', {}), ('bad', {
+                'memory': {'physical_mb': 5}})):
+            path = self.write(f'{name}.json', {**files.INVENTORY, **changes})
+            matrix.add(matrix.extract(machine_test.attempt(
+                path, plans, machine_test.Nodes())))
+        return matrix.render()
+
     def pages(self):
         rules = machine_test.load_rules([self.write('rules.json', RULES)])
         nodes = machine_test.Nodes()
@@ -59,6 +77,7 @@ class PagesTestCase(files.FilesTestCase):
                 machine_test.attempt(path, plans, nodes)))
         return {
             'test': matrix.render(),
+            'profile': self.profile(),
             'coverage': coverage.render(coverage_.measure(
                 rules, nodes, paths, lambda count: None), len(paths),
                 [HOSTILE]),
@@ -235,6 +254,14 @@ class PagesTestCase(files.FilesTestCase):
         self.assertIn(HOSTILE, why)
         self.browser.click('thead a')
         self.assertEqual(['2 machines'], self.browser.texts(COUNT))
+
+    def test_machines_that_differ_from_a_profile_are_found(self):
+        self.page(self.profile())
+        self.assertIn('1differs', self.browser.texts('.tiles a'))
+        self.browser.click('a[href="#show=differs"]')
+        self.assertEqual(['1 machine'], self.browser.texts(COUNT))
+        self.assertIn('finds a difference',
+                      self.browser.texts('aside.why')[0])
 
     def test_coverage_has_the_rules_as_text(self):
         self.page(self.pages()['coverage'])

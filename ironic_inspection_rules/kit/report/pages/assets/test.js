@@ -25,6 +25,10 @@ function hit(cell) {
   return !['unmatched', 'skipped'].includes(cell.state);
 }
 
+function differs(machine) {
+  return machine.cells.some((cell) => cell.state === 'differs');
+}
+
 function has(result) {
   return machines.filter((machine) => machine.result === result).length;
 }
@@ -126,6 +130,8 @@ const shown = {
   ok: ['that succeed', (machine) => machine.result === 'ok'],
   failed: ['that fail', (machine) => machine.result === 'failed'],
   error: ['with a rule error', (machine) => machine.result === 'error'],
+  differs: ['with a difference from the profile, or a failure but for a mode',
+    differs],
   unmatched: ['that no rule matches',
     (machine) => !machine.cells.some(hit)],
 };
@@ -156,9 +162,11 @@ function tileOf(name, label, look) {
 }
 
 // Most rules are not those of a profile.
+const isProfile = machines.some(differs);
+
 function legend() {
   const states = Object.keys(signs).filter((state) => state !== 'differs' ||
-    cells.some((cell) => cell.state === state));
+    isProfile);
   return make('div', {className: 'key'}, states.map((state) =>
     make('span', {title: words[state]}, box(state), state)));
 }
@@ -172,6 +180,7 @@ drawPage({
       tileOf('ok', ['succeeds', 'succeed'], 'good'),
       tileOf('failed', ['fails', 'fail'], 'bad'),
       tileOf('error', ['with a rule error', 'with a rule error'], 'bad'),
+      isProfile ? tileOf('differs', ['differs', 'differ'], 'bad') : null,
       tileOf('unmatched', ['matches no rule', 'match no rule'], 'accent'),
       tile(rules.filter((rule) => !rule.matches).length,
         ['rule matches no machine', 'rules match no machine'], '')),
@@ -185,8 +194,8 @@ drawPage({
 // Where there is no room beside the cells, nothing covers them at first.
 if (machines.length && matchMedia('(min-width: 64rem)').matches) {
   const row = Math.max(0, matrix.rows.findIndex(
-    (machine) => machine.result !== 'ok'));
+    (machine) => machine.result !== 'ok' || differs(machine)));
   const states = machines[row].cells.map((cell) => cell.state);
-  matrix.select(row, ['error', 'failed', 'matched'].map(
+  matrix.select(row, ['error', 'failed', 'differs', 'matched'].map(
     (state) => states.indexOf(state)).find((at) => at >= 0) ?? -1);
 }
