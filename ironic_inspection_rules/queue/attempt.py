@@ -253,6 +253,7 @@ class Attempt(inspection.Inspection):
             try:
                 task.process_event(event)
             finally:
+                # The method of the class is there again.
                 del task.node.save
         with _kept_from_failing(task):
             conductor_inspection.continue_inspection(
@@ -270,9 +271,12 @@ class Attempt(inspection.Inspection):
                 driver=task.node.driver, extension='reapply')
         inventory = self.request.inventory
         plugin_data = self.request.plugin_data
+        # None: nothing stores the logs of the ramdisk where a hook fails.
         inspect_utils.run_inspection_hooks(task, inventory, plugin_data,
                                            hooks, None)
+        # The rules of this project, which take the place of Ironic's own.
         engine.apply_rules(task, inventory, plugin_data, model.MAIN)
+        # As Ironic does: logs can be huge, and are stored apart.
         plugin_data.pop('logs', None)
         inspect_utils.store_inspection_data(task.node, inventory,
                                             plugin_data, task.context)
@@ -289,6 +293,8 @@ class Attempt(inspection.Inspection):
         if not queue_node.is_overdue(task.node, self._timeout):
             return None
         reason = _('The ramdisk did not call for %d seconds.') % self._timeout
+        # In this order, as in Ironic's own timeout: the function that cleans
+        # up expects a node that has failed.
         task.process_event('fail')
         conductor_utils.cleanup_inspectwait_timeout(task)
         if not queue_node.has_timed_out(task.node):
@@ -381,6 +387,7 @@ def _kept_from_failing(task) -> Iterator[None]:
     process_event = task.process_event
 
     def process(event: str, *args: Any, **kwargs: Any) -> None:
+        # Ironic fails a node while it handles the error that is the reason.
         cause = sys.exception()
         if event == 'fail' and surroundings.are_to_blame(cause):
             raise surroundings.Abandoned() from cause
@@ -398,4 +405,5 @@ def _kept_from_failing(task) -> Iterator[None]:
     try:
         yield
     finally:
+        # The method of the class is there again.
         del task.process_event

@@ -97,6 +97,7 @@ def _clean_up(task: Any, message: str) -> None:
     except ironic_exception.IronicException:
         LOG.exception('Cannot clean up after the inspection of node %s',
                       task.node.uuid)
+        # What cleans up would have recorded it, but needs the driver.
         conductor_utils.node_history_record(
             task.node, event=message, event_type=states.INTROSPECTION,
             error=True)

@@ -82,13 +82,16 @@ class DeliveryTask(task_manager.TaskManager):
 
     def __init__(self, context, request: queue_request.Request) -> None:
         self._holder = request.delivery
+        # Before Ironic reads the node: it is read as it is under the lock.
         reserved = node_reservation.reserve(request.node_uuid, self._holder)
-        # "shared", so that Ironic's task does not lock the node again.
+        # "shared", so that Ironic's task does not lock the node again. It
+        # reads the node of another holder too, whom the error names.
         super().__init__(context, request.node_uuid, shared=True,
                          load_driver=False, purpose='inspection request')
         if not reserved:
             raise ironic_exception.NodeLocked(node=request.node_uuid,
                                               host=self.node.reservation)
+        # Ironic's functions that need an exclusive lock look at this.
         self.shared = False
 
     def end(self, consume: Callable[[Any], queue_request.Request],
@@ -149,6 +152,8 @@ class DeliveryTask(task_manager.TaskManager):
             nobody.
         """
         if not self.shared:
+            # First: Ironic's method below would unlock a node that is not
+            # shared, in the name of the host.
             self.shared = True
             try:
                 objects.Node.release(self.context, self._holder, self.node.id)

@@ -107,8 +107,11 @@ def displaces(event: str, present: typing.Any) -> bool:
 
     :param present: the open one, a :class:`Request` or its row.
     """
-    return present.state in (state.WAITING, state.STARTING) and (
-        event == CONTINUE or event == TIMEOUT == present.event)
+    if present.state not in (state.WAITING, state.STARTING):
+        return False
+    if event == CONTINUE:
+        return True
+    return event == TIMEOUT and present.event == TIMEOUT
 
 
 def why_over(event: str, present: typing.Any,

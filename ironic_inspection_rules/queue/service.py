@@ -153,6 +153,7 @@ class WorkerService:
         """Wait until all deliveries are done."""
         for thread in self._threads:
             thread.join()
+        # Only now: deliveries count rules until they end.
         rule_counter.counter().flush()
 
     def _supervise(self, run: Callable[[], None]) -> None:

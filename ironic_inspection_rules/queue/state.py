@@ -113,6 +113,7 @@ def advance(state: str, event: str) -> StateChange:
         the table has no row for the event (spec 001 "Strict and re-entrant
         transitions").
     """
+    # A copy for each call: a machine keeps its state, and threads share this.
     machine = _MACHINE.copy()
     machine.initialize(state)
     if not machine.is_actionable_event(event):

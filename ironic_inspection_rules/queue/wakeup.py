@@ -56,6 +56,7 @@ class WakeupSender:
             topic=TOPIC, version=_VERSION, fanout=True))
         context = ironic_context.get_admin_context()
         while self._pending.wait():
+            # Before the message: a call in the meantime gets one of its own.
             self._pending.clear()
             try:
                 client.prepare(retry=0).cast(context, 'wake_up')
