@@ -113,9 +113,12 @@ def read_inspector(url: str) -> list[Row]:
     try:
         with engine.connect() as connection:
             tables = sa.MetaData()
-            rules, conditions, actions = (
-                sa.Table(name, tables, autoload_with=connection)
-                for name in ('rules', 'rule_conditions', 'rule_actions'))
+            # Their columns are read from the database, whatever the release.
+            rules = sa.Table('rules', tables, autoload_with=connection)
+            conditions = sa.Table('rule_conditions', tables,
+                                  autoload_with=connection)
+            actions = sa.Table('rule_actions', tables,
+                               autoload_with=connection)
             # Databases of early releases have no column of the scope.
             scope = getattr(rules.c, 'scope', sa.null().label('scope'))
             query = (sa.select(rules.c.uuid, rules.c.description, scope)

@@ -49,6 +49,7 @@ def remove(session: orm.Session | sa.Connection, table: Any,
     if isinstance(session, sa.Connection):
         connection = session
     else:
+        # A session takes no DELETE with many sets of parameters.
         connection = session.connection()
     parameters = [{'id_': id_} for id_ in ids]
     if parameters:

@@ -63,6 +63,7 @@ def find_or_create_request(
                 if reason is None:
                     return present, False
                 _supersede(session, present.id, over, reason)
+                # The clock of the node stopped when the other one was put.
                 began = began or present.inspection_began_at
             row = models.Request(
                 **values, open_node_uuid=node_uuid,

@@ -155,9 +155,10 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
     :param filters: as for :func:`list_rules`.
     :returns: pairs of UUID and value.
     """
+    # Under a name of its own: the column asked for may be the UUID.
     value = getattr(models.Rule, column).label('value')
-    query = _filtered(sa.select(models.Rule.uuid, value), filters)
-    rows = transaction.read_rows(query)
+    query = sa.select(models.Rule.uuid, value)
+    rows = transaction.read_rows(_filtered(query, filters))
     return [(row['uuid'], row['value']) for row in rows]
 
 

@@ -155,7 +155,8 @@ class RuleSetChange:
             rows.append(row)
         if rows:
             # Removed and inserted again, all together: a statement that
-            # updates each row would take many times as long.
+            # updates each row would take many times as long. They keep their
+            # ids, by which rules at one position are sorted.
             self._remove([row['uuid'] for row in rows])
             self.session.execute(sa.insert(_RULES), rows)
 

@@ -151,10 +151,10 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
 
 def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
     """Return the condition that selects the last run of each node."""
-    last_of_each = sa.select(sa.func.max(_RUNS.c.id))
-    last_of_each = last_of_each.where(_RUNS.c.node_uuid.in_(node_uuids))
-    last_of_each = last_of_each.group_by(_RUNS.c.node_uuid)
-    return _RUNS.c.id.in_(last_of_each)
+    last_ids = sa.select(sa.func.max(_RUNS.c.id))
+    last_ids = last_ids.where(_RUNS.c.node_uuid.in_(node_uuids))
+    last_ids = last_ids.group_by(_RUNS.c.node_uuid)
+    return _RUNS.c.id.in_(last_ids)
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

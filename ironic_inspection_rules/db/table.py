@@ -74,6 +74,7 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
         is_full = len(texts) >= _MOST_ROWS or characters >= _MOST_CHARACTERS
         if is_boundary or is_full:
             yield _chunk(texts, members)
+            # New lists: the chunk keeps that of its members.
             members = []
             texts = []
             characters = 0
@@ -82,10 +83,12 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
 
 
 def _chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
+    # What the encoder would make of all pairs at once.
     text = f'[{",".join(texts)}]'
-    digest = hashlib.blake2b(text.encode(), digest_size=20).digest()
-    name = base64.urlsafe_b64encode(digest).decode().rstrip('=')
-    return Chunk(name, text, pairs)
+    hashed = hashlib.blake2b(text.encode(), digest_size=20)
+    encoded = base64.urlsafe_b64encode(hashed.digest())
+    digest = encoded.decode().rstrip('=')
+    return Chunk(digest, text, pairs)
 
 
 @transaction.retried
@@ -97,10 +100,16 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
     """
     query = (sa.select(_VERSIONS).where(*_in_force(_VERSIONS, revision))
              .order_by(_VERSIONS.c.name))
+    tables = []
     with transaction.reader() as session:
-        return [{'name': row.name, 'revision': row.table_revision,
-                 'size': row.size, 'definition': row.definition}
-                for row in session.execute(query)]
+        for row in session.execute(query):
+            tables.append({
+                'name': row.name,
+                'revision': row.table_revision,
+                'size': row.size,
+                'definition': row.definition,
+            })
+    return tables
 
 
 @transaction.retried

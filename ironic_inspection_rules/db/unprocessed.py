@@ -62,6 +62,7 @@ def get(id_: int | None) -> dict[str, Any] | None:
     :param id_: ``unprocessed_id`` of the request.
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
+    # Of None, SQLAlchemy makes IS NULL, which is true of no row.
     return _read(models.InspectionData.id == id_)
 
 
