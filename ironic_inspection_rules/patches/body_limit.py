@@ -74,7 +74,8 @@ def depth() -> int:
 def size(path: str) -> int:
     """Return how many bytes the body of a request may have."""
     option = _size_option(path)
-    return getattr(CONF.api, option, USUAL[option]) * 1024
+    kibibytes = getattr(CONF.api, option, USUAL[option])
+    return kibibytes * 1024
 
 
 def option_of_size(path: str) -> str | None:

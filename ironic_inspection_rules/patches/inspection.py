@@ -66,6 +66,7 @@ def around_inspection(context: Around) -> None:
         with context(task):
             _stock_inspect(task)
 
+    # The conductor's manager looks both up in their module at every call.
     CONTINUE.put(continue_inspection)
     INSPECT.put(inspect_hardware)
 
@@ -89,6 +90,7 @@ def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
 
 def replace_rules(apply: Apply) -> None:
     """Apply other rules wherever Ironic would apply its own."""
+    # All of its callers look the function up in its module.
     APPLY_RULES.put(apply)
 
 
@@ -126,6 +128,7 @@ def after_removal(forget: Callable[[str], None]) -> None:
     @functools.wraps(_stock_destroy)
     def destroy(node: typing.Any, *args: typing.Any) -> None:
         _stock_destroy(node, *args)
+        # Only now: what could not be removed keeps its records.
         forget(node.uuid)
 
     DESTROY.put(destroy)

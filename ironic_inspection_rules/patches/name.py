@@ -56,6 +56,7 @@ class Name:
 
     def put(self, value: Any) -> None:
         """Replace the attribute."""
+        # Of a name without a dot, the owner is empty: "module:" is the module.
         owner, _dot, attribute = self.path.rpartition('.')
         setattr(pkgutil.resolve_name(f'{self.module}:{owner}'), attribute,
                 value)

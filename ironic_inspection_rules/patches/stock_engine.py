@@ -134,6 +134,7 @@ def _run_rule(rule: Mapping[str, Any], task: Task, inventory: dict[str, Any],
 
 def is_meant(error: Exception) -> bool:
     """Check if an error is that of the action ``fail``."""
+    # Not isinstance: the errors of bad rules are subclasses of that class.
     return type(error) is exception.HardwareInspectionFailure
 
 
