@@ -122,6 +122,7 @@ def _gap(interface: type) -> str | None:
     if issubclass(interface, noop.NoInspect):
         return None
     redfish_like = issubclass(interface, redfish.RedfishInspect)
+    # Whatever takes data of a ramdisk has a method of its own for them.
     in_band = (getattr(interface, 'continue_inspection', None)
                is not base.InspectInterface.continue_inspection)
     if not (redfish_like or in_band):

@@ -59,6 +59,7 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     :raises: :class:`.exceptions.RuleError` where a rule fails.
     """
     rules = start.rules().refresh(context)
+    # Shallow: rules replace values, and change none in place.
     found = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),

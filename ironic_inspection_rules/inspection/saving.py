@@ -88,6 +88,8 @@ def save(task, target: working_copy.WorkingCopy,
                 with blaming(target.journal, working_copy.TRAITS):
                     task.node.traits = objects.TraitList.create(
                         task.context, task.node.id, traits)
+                    # They are stored. The next save() of the node would
+                    # refuse to store changed traits.
                     task.node.obj_reset_changes(['traits'])
             if together is not None:
                 # After the node: all transactions lock the node first, else

@@ -122,7 +122,9 @@ def _built_in_tables(read: document.Document,
     """
     built_in_tables = table_file.build(table_file.load([read]))
     for rule in built_in:
-        for problem in table_check.problems(rule, built_in_tables):
+        problems = table_check.problems(rule, built_in_tables)
+        problem = next(iter(problems), None)
+        if problem is not None:
             raise exceptions.InvalidDocument(
                 read.path, f'{disclosure.label(rule)}: {problem}')
     return built_in_tables

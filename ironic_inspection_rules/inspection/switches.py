@@ -91,9 +91,11 @@ def missing(conducts: bool = True) -> Iterator[str]:
     """
     in_band = hook_names('inspector')
     out_of_band = hook_names('redfish')
-    is_agent_enabled = start.is_all_in_one() or 'agent' in (
-        CONF.enabled_inspect_interfaces) or (
-            not conducts and 'agent' in enabled_by_conductors())
+    is_agent_enabled = (start.is_all_in_one()
+                        or 'agent' in CONF.enabled_inspect_interfaces)
+    if not is_agent_enabled and not conducts:
+        # The conductors are on other hosts, with other configurations.
+        is_agent_enabled = 'agent' in enabled_by_conductors()
     if not is_agent_enabled:
         if not _has_plugin(out_of_band):
             yield _('[DEFAULT]enabled_inspect_interfaces does not name agent: '
@@ -251,7 +253,7 @@ def unused_scope() -> Iterator[str]:
         return
     rows = ironic_db.get_instance().get_nodeinfo_list(columns=['properties'])
     scopes = set()
-    for properties, in rows:
+    for (properties,) in rows:
         scopes.add(properties.get(model.SCOPE_PROPERTY))
     if not rows or scope in scopes:
         return
