@@ -26,6 +26,7 @@ def requests() -> Any:
 
     :returns: a :class:`.DatabaseQueue`.
     """
+    # Only loaded where durable inspection is switched on.
     from ironic_inspection_rules.queue import service
     from ironic_inspection_rules.queue import wakeup
     from ironic_inspection_rules.queue import worker_absence

@@ -55,6 +55,7 @@ def apply(fields: dict[str, Any], patch: Any,
               '%(count)d') % {'most': MOST_OPERATIONS, 'count': len(patch)})
     checked = []
     refusals = []
+    # A copy: what an operation adds, a later one may change in place.
     for position, operation in enumerate(copy.deepcopy(patch)):
         try:
             checked.append(_checked(operation, fields))
@@ -80,6 +81,7 @@ def apply(fields: dict[str, Any], patch: Any,
                    'reason': _reason(operation, fields)})]) from exc
     if not isinstance(result, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
+    # An operation on the whole document may have left the UUID out.
     if result.setdefault('uuid', fields['uuid']) != fields['uuid']:
         raise exceptions.Invalid(_('/uuid is read only'))
     return result

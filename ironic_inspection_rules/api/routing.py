@@ -127,6 +127,7 @@ class Route:
             api.response.status = exc.code
             return request.fault(str(exc), exc.problems)
         except db_exc.DBConnectionError:
+            # Whether the tables are there cannot be asked either.
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
             _check_tables()
@@ -191,7 +192,9 @@ class RoutesBelow:
         except ValueError:
             # A malformed form, on which pecan would fail.
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
-        matches = self._matches([*self._parts, *filter(None, args)])
+        # A slash at the end, or two of them, make an empty part.
+        below = [part for part in args if part]
+        matches = self._matches([*self._parts, *below])
         for route, values in matches:
             if route.method == request.method:
                 return route.exposed, values
@@ -215,6 +218,8 @@ class RoutesBelow:
             values = route.match(path)
             if values is not None:
                 matches.append((route, values))
-        fewest = min((len(values) for _route, values in matches), default=0)
+        if not matches:
+            return []
+        fewest = min(len(values) for _route, values in matches)
         return [(route, values) for route, values in matches
                 if len(values) == fewest]

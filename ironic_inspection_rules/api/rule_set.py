@@ -281,8 +281,7 @@ def _carry_out(steps: Sequence[replacement.RuleStep], revision: int,
             deleted.append(step.before['uuid'])
         elif step.before and step.after and (step.fields or position):
             changed = {name: step.after[name] for name in step.fields}
-            updated[step.before['uuid']] = {
-                **changed, 'mode': step.after['mode'], **position}
+            updated[step.before['uuid']] = {**changed, **position}
     with contextlib.ExitStack() as stack:
         # All rules change in one transaction: each notification of a start
         # is sent before it, each of an end or an error after it.

@@ -54,9 +54,10 @@ SHOW = {'key': _text, 'limit': request.integer, 'marker': _text}
 def get_all() -> Answer:
     """List the tables, by name."""
     in_force = start.rules().refresh(api.request.context)
-    return {RESOURCE.removeprefix('inspection_'): [
-        _described(in_force.tables[name], in_force)
-        for name in sorted(in_force.tables)]}
+    tables = []
+    for name in sorted(in_force.tables):
+        tables.append(_described(in_force.tables[name], in_force))
+    return {RESOURCE.removeprefix('inspection_'): tables}
 
 
 def get_one(name: str, query: Answer) -> Answer:
@@ -127,11 +128,13 @@ def machines(name: str, query: Answer) -> Answer:
     some = list(itertools.islice(entries, limit + 1))
     answer: Answer = {'machines': some[:limit]}
     if len(some) > limit:
-        given = [(each, value) for each, value in api.request.GET.items()
-                 if each not in ('limit', 'marker')]
-        answer['next'] = str(link.build_url(
-            f'{RESOURCE}/{name}/machines', '?' + parse.urlencode(
-                [*given, ('limit', limit), ('marker', first + limit)])))
+        parameters = [(parameter, value)
+                      for parameter, value in api.request.GET.items()
+                      if parameter not in ('limit', 'marker')]
+        parameters += [('limit', limit), ('marker', first + limit)]
+        following = link.build_url(f'{RESOURCE}/{name}/machines',
+                                   f'?{parse.urlencode(parameters)}')
+        answer['next'] = str(following)
     stream.send([json.dumps(answer).encode()])
     return {}
 

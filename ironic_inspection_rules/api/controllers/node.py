@@ -38,8 +38,9 @@ class NodesController(node.NodesController):
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
-        if (api.request.method == 'GET' and remainder[:1] == ('traits',)
-                and len(remainder) > 1 and not api_utils.allow_traits()):
-            # Ironic looks for no call then, and this one is not its own.
-            pecan.abort(http_client.NOT_FOUND)
+        names_trait = remainder[:1] == ('traits',) and len(remainder) > 1
+        if names_trait and api.request.method == 'GET':
+            if not api_utils.allow_traits():
+                # Ironic looks for no call then, and this one is not its own.
+                pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)

@@ -99,7 +99,8 @@ def _of_url(name: str, value: Any) -> str:
     values = [value]
     if isinstance(value, list) and name in _OF_LISTS:
         values = value
-    return ','.join(_text(name, item) for item in values)
+    texts = [_text(name, item) for item in values]
+    return ','.join(texts)
 
 
 def by_names(idents: Sequence[Any], limit: int | None = None,
@@ -119,6 +120,7 @@ def by_names(idents: Sequence[Any], limit: int | None = None,
             _('"nodes" must list UUIDs and names of nodes'))
     start = 0
     if marker is not None:
+        # Not by int(), which also takes "1_0", " 1" and any large number.
         if marker not in map(str, range(len(idents))):
             raise exceptions.Invalid(
                 _('"marker" must be the "next" of a page of this list'))
