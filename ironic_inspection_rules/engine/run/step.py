@@ -191,7 +191,7 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     """Undo what a rule that does not match did in earlier inspections."""
     done: list[trace.ActionTrace] = []
     error = None
-    changes = target.journal.length
+    changes_before = target.journal.length
     view = target.view(plan.masked)
     give_tables(plan, view)
     try:
@@ -201,7 +201,7 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
                            reverted=True)
     except exceptions.RuleError as exc:
         error = exc
-    if target.journal.length == changes:
+    if target.journal.length == changes_before:
         return None, error
     return trace.RuleTrace(plan.rule, False, actions=tuple(done),
                            reverted=True), error

@@ -285,5 +285,6 @@ class WorkingCopy:
             previous=self.roots.get('previous'))
         fork = WorkingCopy(facts)
         fork.journal = self.journal.fork()
+        # The roots that are masked already are not masked once more.
         fork._views.masked.update(self._views.masked)
         return fork

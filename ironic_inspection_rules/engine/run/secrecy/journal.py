@@ -50,7 +50,9 @@ class Journal:
         :param action: its op.
         :param masked: whether secrets are hidden from the rule.
         """
-        self._rule, self._action, self._masked = rule, action, masked
+        self._rule = rule
+        self._action = action
+        self._masked = masked
         self._withholds = rule.sensitive
 
     def fork(self) -> 'Journal':
@@ -178,7 +180,8 @@ class Journal:
     def record_traits(self, before: typing.Sequence[str],
                       after: typing.Sequence[str]) -> None:
         """Record the traits that were removed and those that were added."""
-        had, has = set(before), set(after)
+        had = set(before)
+        has = set(after)
         for name in before:
             if name not in has:
                 self._add(self._change('remove', engine_change.TRAITS,
