@@ -63,9 +63,9 @@ class Profile(arguments.FileCommand):
                    len(machines))
         comment = yaml_text.comment(
             about % {'name': name, 'count': len(machines)})
-        written = rules.write(machines, name, parsed_args.on_mismatch,
+        entries = rules.write(machines, name, parsed_args.on_mismatch,
                               tolerated)
-        text = yaml_text.dump(written, width=math.inf)
+        text = yaml_text.dump(entries, width=math.inf)
         arguments.write(parsed_args.output, comment + text, self.app.stdout)
         return 0
 

@@ -125,7 +125,11 @@ class InventoryField:
 
 
 class UnknownStep(typing.NamedTuple):
-    """A step that leads nowhere: its name and the field it is taken at."""
+    """A step to a field that no machine has.
+
+    :ivar above: the last field on the way that is known.
+    :ivar steps: those that lead to it.
+    """
 
     name: str
     above: InventoryField
@@ -140,15 +144,15 @@ def find(root: InventoryField, steps: typing.Iterable[str]
         first wrong step is.
     """
     field = root
-    taken: list[str] = []
+    known_steps: list[str] = []
     for name in steps:
         if field.is_open and field.type not in PLAIN:
             return field
         below = field.step(name)
         if below is None:
-            return UnknownStep(name, field, tuple(taken))
+            return UnknownStep(name, field, tuple(known_steps))
         field = below
-        taken.append(name)
+        known_steps.append(name)
     return field
 
 

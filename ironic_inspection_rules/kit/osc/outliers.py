@@ -70,11 +70,11 @@ class ShowOutliers(command.BaremetalCommand):
             compared = peers.Peers(parsed_args.min_peers)
             missing = 0
             draw = functools.partial(_draw, baremetal, parsed_args.by, uuids)
-            for drawn in threads.map(draw, list(uuids), _('Comparing')):
-                if drawn is None:
+            for machine in threads.map(draw, list(uuids), _('Comparing')):
+                if machine is None:
                     missing += 1
                 else:
-                    compared.add([drawn])
+                    compared.add([machine])
             result = compared.find().without(parsed_args.ignore)
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
@@ -196,8 +196,10 @@ class _Search:
         wanted = [versions[machine][step] for machine, step in steps.items()]
         sketches = self._threads.map(
             self._draw, wanted, _('Comparing earlier inspections'))
-        earlier = {drawn.name: drawn for drawn in sketches
-                   if drawn is not None}
+        earlier = {}
+        for machine_then in sketches:
+            if machine_then is not None:
+                earlier[machine_then.name] = machine_then
         odd = {outlier.identity
                for outlier in compared.find_instead(earlier).findings}
         for identity, span in spans.items():

@@ -37,11 +37,15 @@ def render(result: peers.Result) -> str:
 
 
 def _table(findings: Sequence[finding.Outlier]) -> str:
-    """Return a table with a row for each finding, with dates if it has one."""
+    """Return a table with a row for each finding.
+
+    It says since when, if earlier inspections were searched.
+    """
     columns = [_('Machine'), _('Kind'), _('Slot'), _('What is odd'),
                _('How odd')]
-    dated = findings[0].dated
-    if dated:
+    # They were searched for all findings or for none.
+    is_dated = findings[0].dated
+    if is_dated:
         columns.append(_('Since'))
     rows = []
     for outlier in findings:
@@ -52,7 +56,7 @@ def _table(findings: Sequence[finding.Outlier]) -> str:
             outlier.text,
             f'{outlier.odd:.1f}',
         ]
-        if dated:
+        if is_dated:
             row.append(outlier.since or _('longer'))
         rows.append(row)
     return table.render(columns, rows)

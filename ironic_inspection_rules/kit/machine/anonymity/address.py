@@ -97,18 +97,20 @@ class Addresses:
             made = self._replaced(_inner_ipv4(address), inner_length)
             return ipaddress.ip_address(address.packed[:-4] + made.packed)
         width = address.max_prefixlen
-        kept = _kept_length(address)
-        # Bit by bit, so that addresses of one network stay in one network.
         bits = f'{int(address):0{width}b}'
-        free_bits = tuple(map(int, bits[kept:]))
+        fixed_length = _fixed_length(address)
+        fixed_bits = bits[:fixed_length]
+        # Bit by bit, so that addresses of one network stay in one network.
+        free_bits = tuple(map(int, bits[fixed_length:]))
         bases = (2,) * len(free_bits)
-        shifted = self._numbers.shift(free_bits, bases, f'net {bits[:kept]}',
+        shifted = self._numbers.shift(free_bits, bases, f'net {fixed_bits}',
                                       prefix=True)
         made_bits = ''.join(map(str, shifted))
-        value = int(bits[:kept] + made_bits, 2)
-        if not kept and width == _IPV4:
+        value = int(fixed_bits + made_bits, 2)
+        is_public = fixed_length == 0
+        if is_public and width == _IPV4:
             value = _last_bits(value, 28) | _RESERVED_IPV4
-        elif not kept:
+        elif is_public:
             value = _last_bits(value, 120) | _LOCAL_IPV6
         # The bits of hosts are zeros in the address of a network.
         host_length = width - length
@@ -127,8 +129,11 @@ def _inner_ipv4(address: Address) -> ipaddress.IPv4Address:
     return ipaddress.IPv4Address(address.packed[-4:])
 
 
-def _kept_length(address: Address) -> int:
-    """Return how many of the first bits stay: those of a known network."""
+def _fixed_length(address: Address) -> int:
+    """Return how many of the first bits stay: those of a private network.
+
+    :returns: 0 for a public address.
+    """
     for network in _NOT_PUBLIC:
         if address.version == network.version and address in network:
             return network.prefixlen
@@ -189,7 +194,8 @@ def is_common(address: Address) -> bool:
         # "This network": no host has an address of it.
         return True
     # A netmask has ones and then only zeros, so that its inverse is one less
-    # than a power of two. A short one is an address.
+    # than a power of two. One with fewer than eight ones, such as 128.0.0.0,
+    # is rather an address.
     inverted = _last_bits(~int(address), _IPV4)
     is_netmask = inverted & (inverted + 1) == 0
     return is_netmask and inverted.bit_length() <= 24

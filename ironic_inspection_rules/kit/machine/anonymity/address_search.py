@@ -60,19 +60,22 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     :param start: where the run begins in the text.
     """
     parts = list(_PARTS.finditer(text, start, end))
-    first, last = 0, len(parts)
+    first = 0
+    last = len(parts)
     # The last letters of a word that ends in hexadecimal digits, as in
     # "iface:10.0.0.1", are no group.
     if _LETTER.match(text, start - 1) and start:
         first = _after_word(parts)
     if _LETTER.match(text, end):
         last = _before_word(parts)
-    found = list(_addresses(parts[first:last]))
-    if not found and len(parts[first:last]) < len(parts):
+    whole_groups = parts[first:last]
+    addresses = list(_addresses(whole_groups))
+    if not addresses and len(whole_groups) < len(parts):
         # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
-        found = [of_all for of_all in _addresses(parts)
-                 if of_all.kind is Kind.OCTETS]
-    return found
+        for of_all_parts in _addresses(parts):
+            if of_all_parts.kind is Kind.OCTETS:
+                addresses.append(of_all_parts)
+    return addresses
 
 
 def _after_word(parts: list[re.Match[str]]) -> int:
@@ -149,7 +152,7 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
     text = parts[place].string
     groups = 0
     gaps = 0
-    ends = []
+    ends = []  # Places after which the address may end.
     for after in range(place, min(place + _LONGEST_IPV6, len(parts))):
         part = parts[after]
         if part[0] == '.' or _digits(part) > _LONGEST_GROUP:

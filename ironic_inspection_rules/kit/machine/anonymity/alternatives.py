@@ -24,14 +24,14 @@ class Edge(enum.Enum):
 
 
 def compiled(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
-    """Return a pattern of those that are given, the longest first.
+    """Return one pattern of many, the longest first.
 
     :param patterns: with a letter, a digit or an escaped character first.
     """
     alternatives = []
-    for edge, given in patterns.items():
-        if given:
-            ordered = sorted(given, key=_longest_first)
+    for edge, of_edge in patterns.items():
+        if of_edge:
+            ordered = sorted(of_edge, key=_longest_first)
             alternatives.append(_with_edge(edge, ordered))
     # A pattern of nothing would match everywhere.
     return re.compile('|'.join(alternatives) or '(?!)', re.DOTALL)

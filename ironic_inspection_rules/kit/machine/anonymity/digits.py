@@ -89,7 +89,8 @@ def _shifted(key: bytes, place: int, digits: Sequence[int],
              bases: Sequence[int]) -> int:
     """Shift one digit by a number made of the key and the digits before it.
 
-    As these are known when the digit is shifted back, it can be.
+    The shift can be undone, from the first digit on: when a digit is shifted
+    back, those before it are known again.
     """
     digit = digits[place]
     base = bases[place]

@@ -69,17 +69,22 @@ def kind_of(name: str, parent: str = '') -> FieldKind:
         or ``SerialNumber``.
     :param parent: the name of what it is part of; only VLANs need it.
     """
-    plain, above = (re.sub('[^a-z0-9]', '', part.lower())
-                    for part in (name, parent))
+    plain = _plain(name)
+    above = _plain(parent)
     # A model may look like an address, just as a version may.
     if is_model(plain):
         return FieldKind.VERSION
     if _NAME_OF_VLAN.search(f'{above}/{plain}'):
         return FieldKind.NAME
-    for found, pattern in _KINDS:
+    for kind, pattern in _KINDS:
         if re.search(pattern, plain):
-            return found
+            return kind
     return FieldKind.OTHER
+
+
+def _plain(name: str) -> str:
+    """Return the letters and digits of a name, in small letters."""
+    return re.sub('[^a-z0-9]', '', name.lower())
 
 
 def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
@@ -98,14 +103,15 @@ def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
 
 def is_model(name: str) -> bool:
     """Return whether a field says what kind of thing it is about."""
-    plain = re.sub('[^a-z0-9]', '', name.lower())
+    plain = _plain(name)
     return _MODEL.search(plain) is not None and 'serial' not in plain
 
 
 def is_version(text: str, kind: FieldKind) -> bool:
     """Return whether four numbers in a text are rather a version."""
-    return kind is FieldKind.VERSION or (
-        kind is FieldKind.MAYBE_VERSION and _WORD.fullmatch(text) is not None)
+    if kind is FieldKind.MAYBE_VERSION:
+        return _WORD.fullmatch(text) is not None
+    return kind is FieldKind.VERSION
 
 
 def says_nothing(text: str) -> bool:

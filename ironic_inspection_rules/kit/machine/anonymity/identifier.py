@@ -83,18 +83,19 @@ def find(text: str) -> list[Identifier]:
     """Return the identifiers of a text in their order."""
     if not _CANDIDATE.search(text):
         return []
-    found = []
+    identifiers = []
     for match in _FORMS.finditer(text):
         if match.lastgroup != _RUN:
             form = Form[match.lastgroup or '']
-            found.append(Identifier(*match.span(), form))
+            identifiers.append(Identifier(*match.span(), form))
             continue
+        # A run of digits and colons may have several addresses, or none.
         for start, end, kind in address_search.find(text, *match.span()):
             if kind is address_search.Kind.OCTETS:
-                found.append(Identifier(start, end, Form.OCTETS))
+                identifiers.append(Identifier(start, end, Form.OCTETS))
             else:
-                found.append(_address(text, start, end, kind))
-    return found
+                identifiers.append(_address(text, start, end, kind))
+    return identifiers
 
 
 def _address(text: str, start: int, end: int, kind: address_search.Kind

@@ -112,7 +112,10 @@ class Known:
             self._add(digits, digits, replace_hex)
 
     def _as_name(self, name: str, written: str) -> str:
-        """Return what replaces a name that is perhaps in other letters."""
+        """Return what replaces a name.
+
+        :param written: the name as it stands there, perhaps in capitals.
+        """
         if written in self._names:
             return self._names[written]
         made = self._names[name]
@@ -174,9 +177,17 @@ class Known:
             self._add(short, short, _constant(made), Edge.WORD)
 
     def _as_guid(self, mac: str, written: str) -> str:
-        """Return the GUID of the replacement of a MAC address."""
+        """Return the GUID of the replacement of a MAC address.
+
+        A GUID is the first half of the address, a filling of four digits, and
+        the second half.
+
+        :param written: the GUID of the address, in any notation.
+        """
         made = self._forms.octets(mac)
         digits = re.sub('[^0-9a-f]', '', lowered(written))
+        # The bits of the first octet that the GUID has otherwise than the
+        # address, as in IPv6: the new one has them otherwise, too.
         inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
         first = int(made[:2], 16) ^ inverted
         filling = digits[6:10]

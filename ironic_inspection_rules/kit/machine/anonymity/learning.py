@@ -88,14 +88,15 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
     }
     if not field.is_version(text, kind):
         add_by_form[identifier.Form.QUAD] = learned.add_address
-    found = identifier.find(text)
+    identifiers = identifier.find(text)
     is_identifier = False
-    for start, end, form in found:
+    for start, end, form in identifiers:
         if form in add_by_form:
             add_by_form[form](text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
-    is_host = kind is Kind.ADDRESS and not found
+    # A field for an address may also have the name of a host.
+    is_host = kind is Kind.ADDRESS and not identifiers
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
         learned.add_octets(text)
     elif kind is Kind.WWN and BARE_WWN.fullmatch(text):

@@ -22,8 +22,11 @@ _MANAGEMENT_ADDRESS = 8
 _ORGANIZATION = 127
 
 _MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
+"""The subtype of an ID that is a MAC address."""
 _NETWORK = {_CHASSIS_ID: 5, _PORT_ID: 4}
+"""The subtype of an ID that is a network address, behind its family."""
 _FAMILIES = {1: 4, 2: 16}
+"""Octets of the addresses of a family: IPv4, IPv6."""
 
 _IEEE_802_1 = bytes.fromhex('0080c2')
 _IEEE_802_3 = bytes.fromhex('00120f')
@@ -69,16 +72,21 @@ class Frames:
         elif kind == _MANAGEMENT_ADDRESS:
             made = self._management_address(octets)
         elif kind == _ORGANIZATION:
-            made = octets[:4] + self._organization(
-                octets[:3], octets[3:4], octets[4:])
+            rest = self._organization(octets[:3], octets[3:4], octets[4:])
+            made = octets[:4] + rest
         return made.hex()
 
     def _identifier(self, kind: int, subtype: int, octets: bytes) -> bytes:
-        """Replace the ID of a chassis or a port."""
+        """Replace the ID of a chassis or a port.
+
+        :param subtype: says what the octets are.
+        """
         if subtype == _MAC[kind] and len(octets) == 6:
             return bytes.fromhex(self._forms.octets(octets.hex()))
         if subtype == _NETWORK[kind] and octets:
-            return octets[:1] + self._address(octets[0], octets[1:])
+            family = octets[0]
+            address = self._address(family, octets[1:])
+            return octets[:1] + address
         return _as_text(octets, self._name)
 
     def _management_address(self, octets: bytes) -> bytes:
@@ -95,11 +103,11 @@ class Frames:
 
     def _address(self, family: int, octets: bytes) -> bytes:
         """Replace an address of IP or, by its length, of hardware."""
-        if len(octets) != _FAMILIES.get(family):
-            if len(octets) == 6:
-                return bytes.fromhex(self._forms.octets(octets.hex()))
-            return self._forms.opaque(octets)
-        return self._forms.packed_address(octets)
+        if len(octets) == _FAMILIES.get(family):
+            return self._forms.packed_address(octets)
+        if len(octets) == 6:
+            return bytes.fromhex(self._forms.octets(octets.hex()))
+        return self._forms.opaque(octets)
 
     def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
         """Replace what is behind the number of an organization.

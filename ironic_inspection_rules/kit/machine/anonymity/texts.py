@@ -2,6 +2,8 @@
 
 """Texts of machines, with replacements for the identifiers in them."""
 
+from collections.abc import Iterable
+
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.kit.machine.anonymity import field
 from ironic_inspection_rules.kit.machine.anonymity import form
@@ -108,12 +110,13 @@ class Texts:
         if done is not None:
             return done
         # Secrets go before identifiers are looked for.
-        shown = disclosure.free_text(text)
-        made, end = '', 0
-        for place in self._places(shown, version):
-            made += shown[end:place.start] + place.made
+        masked = disclosure.free_text(text)
+        made = ''
+        end = 0
+        for place in self._places(masked, version):
+            made += masked[end:place.start] + place.made
             end = place.end
-        made += shown[end:]
+        made += masked[end:]
         self._done[text, version] = made
         return made
 
@@ -123,20 +126,16 @@ class Texts:
         Whole addresses come first: a short serial number inside of one must
         not tear it apart. But a name may have an address in it.
         """
-        formed = [_kept(identified, version)
-                  for identified in identifier.find(text)]
+        by_form = [_kept_if_version(identified, version)
+                   for identified in identifier.find(text)]
         places = []
         for place in self._learned.find(text):
             if version and _is_short_number(text, place):
                 continue
-            # One that is torn would leave a part of it as it is.
-            torn = [identified for identified in formed
-                    if _overlaps(place, identified)
-                    and not _contains(place, identified)]
-            if not torn:
+            if not _tears_any(place, by_form):
                 places.append(place)
         rest = []
-        for identified in formed:
+        for identified in by_form:
             if not any(_overlaps(place, identified) for place in places):
                 made = self._replacement.of(identified, text)
                 start = identified.start
@@ -151,8 +150,20 @@ def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
     return is_short and text[place.start:place.end].isdecimal()
 
 
-def _kept(identified: identifier.Identifier, version: bool
-          ) -> identifier.Identifier:
+def _tears_any(place: known.KnownIdentifier,
+               by_form: Iterable[identifier.Identifier]) -> bool:
+    """Return whether a known identifier is only a part of one of a form.
+
+    Were it replaced, the rest of the other one would stay as it is.
+    """
+    for identified in by_form:
+        if _overlaps(place, identified) and not _contains(place, identified):
+            return True
+    return False
+
+
+def _kept_if_version(identified: identifier.Identifier, version: bool
+                     ) -> identifier.Identifier:
     """Return an identifier as something that stays if it is a version."""
     is_version = version and identified.form is Form.QUAD
     if identified.form is Form.VERSION or is_version:

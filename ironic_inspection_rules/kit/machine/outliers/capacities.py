@@ -24,10 +24,10 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
         holds for the result as well.
     """
     counts: collections.Counter[int] = collections.Counter()
-    # By their numbers, as to compare lists of parts takes long.
+    # By identity: comparing lists of parts takes long.
     distinct: dict[int, sketch.PartList] = {}
-    for drawn in sketches:
-        for part_list in drawn.parts:
+    for machine in sketches:
+        for part_list in machine.parts:
             counts[id(part_list)] += 1
             distinct[id(part_list)] = part_list
     counted = [(part_list, counts[number])
@@ -41,9 +41,9 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
         with_sizes = _with_sizes(part_list, replaced)
         unified_lists[number] = shared.part_list(with_sizes)
     unified = []
-    for drawn in sketches:
-        parts = [unified_lists[id(part_list)] for part_list in drawn.parts]
-        unified.append(drawn._replace(parts=tuple(parts)))
+    for machine in sketches:
+        parts = [unified_lists[id(part_list)] for part_list in machine.parts]
+        unified.append(machine._replace(parts=tuple(parts)))
     return unified
 
 

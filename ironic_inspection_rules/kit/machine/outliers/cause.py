@@ -57,8 +57,10 @@ def single_out(parts: Sequence[Differences], fields: Differences
         by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
         devices = by_kind.pop(part_source.PCI_DEVICE)
-        others = [part for kind, known in by_kind.items()
-                  if kind in _IN_SLOTS for part in known]
+        others: Differences = []
+        for kind, known in by_kind.items():
+            if kind in _IN_SLOTS:
+                others += known
         by_kind[part_source.PCI_DEVICE] = _unexplained(devices, others)
     left = [field for field in fields
             if not _follows(field, fields, by_kind)]
@@ -123,7 +125,7 @@ def _device(slot: str | None) -> str | None:
 
 def _one_of_each_card(differences: Differences) -> Differences:
     """Leave out the other functions of one card, and all moves but one."""
-    seen = set()
+    devices = set()
     result = []
     for part in differences:
         device = _device(part.slot)
@@ -133,8 +135,8 @@ def _one_of_each_card(differences: Differences) -> Differences:
         if part.what == finding.MOVED:
             # One card that moves renumbers all that is behind it.
             device = _ANY_DEVICE
-        if (part.what, device) not in seen:
-            seen.add((part.what, device))
+        if (part.what, device) not in devices:
+            devices.add((part.what, device))
             result.append(part)
     return result
 
@@ -239,8 +241,9 @@ def _one_of_settings(settings: Differences) -> peer_difference.PeerDifference:
     """Return one difference that names the first settings."""
     named = [_named(setting) for setting in settings[:_MOST_SETTINGS]]
     has = '; '.join(str(setting.has) for setting in named)
-    if len(settings) > _MOST_SETTINGS:
-        has += f'; {len(settings) - _MOST_SETTINGS} more'
+    more = len(settings) - _MOST_SETTINGS
+    if more > 0:
+        has += f'; {more} more'
     value = '; '.join(setting.value for setting in named)
     return dataclasses.replace(settings[0], has=has, value=value)
 

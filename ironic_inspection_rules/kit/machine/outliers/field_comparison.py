@@ -29,10 +29,12 @@ def texts(sketches: Sequence[sketch.Sketch]
     :returns: paths, and what each machine has.
     """
     for column in _sections(sketches):
-        # Most machines have the same section: each is looked into once.
-        tables: dict[int, dict[str, typing.Any]] = {
-            id(section): dict(section[1]) for section in column
-            if section is not None}
+        # Most machines share one section, which is read once.
+        tables: dict[int, dict[str, typing.Any]] = {}
+        for section in column:
+            if section is not None and id(section) not in tables:
+                _path, fields = section
+                tables[id(section)] = dict(fields)
         if len(tables) == 1:
             continue
         distinct: dict[str, set[typing.Any]] = {}
@@ -54,8 +56,8 @@ def _sections(sketches: Sequence[sketch.Sketch]
         sketches; None where a machine has none.
     """
     columns: dict[str, list[sketch.Section | None]] = {}
-    for position, drawn in enumerate(sketches):
-        for section in drawn.sections:
+    for position, machine in enumerate(sketches):
+        for section in machine.sections:
             path = section[0]
             if path not in columns:
                 columns[path] = [None] * len(sketches)
@@ -71,18 +73,20 @@ def numbers(sketches: Sequence[sketch.Sketch],
     :param is_wanted: says of a path whether it is; all are without it.
     :returns: paths, and the number of each machine, NaN where there is none.
     """
-    # Machines share the tuples of paths: each is indexed once.
+    # Machines share the tuples of paths: every tuple is indexed once.
     indexes: dict[int, dict[str, int]] = {}
-    for drawn in sketches:
-        if id(drawn.paths) not in indexes:
-            indexes[id(drawn.paths)] = {
-                path: place for place, path in enumerate(drawn.paths)}
-    held = [(indexes[id(drawn.paths)], drawn.numbers) for drawn in sketches]
+    for machine in sketches:
+        paths = machine.paths
+        if id(paths) not in indexes:
+            indexes[id(paths)] = {path: place
+                                  for place, path in enumerate(paths)}
+    indexed = [(indexes[id(machine.paths)], machine.numbers)
+               for machine in sketches]
     for path in sorted(set().union(*indexes.values())):
         if is_wanted is not None and not is_wanted(path):
             continue
         column = array.array('d')
-        for index, amounts in held:
+        for index, amounts in indexed:
             place = index.get(path)
             if place is None:
                 column.append(_ABSENT)

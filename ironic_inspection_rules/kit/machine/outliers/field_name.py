@@ -68,25 +68,26 @@ def words(name: str) -> frozenset[str]:
 @functools.lru_cache(10000)
 def is_compared(name: str) -> bool:
     """Check that a field of this name may be alike in several machines."""
-    found = words(name)
-    if 'firmware' in found:
+    own = words(name)
+    if 'firmware' in own:
         return True
-    if 'version' in found:
+    if 'version' in own:
         # A driver is the ramdisk's.
-        return 'driver' not in found
-    if 'id' in found and found & _NOT_NAMES and not (
-            found & (_INDIVIDUAL - {'id'})):
+        return 'driver' not in own
+    individual = own & _INDIVIDUAL
+    if individual == {'id'} and own & _NOT_NAMES:
         return True
-    if found & _INDIVIDUAL:
+    if individual:
         return False
-    return 'name' not in found or bool(found & _MODELS)
+    return 'name' not in own or bool(own & _MODELS)
 
 
 def is_bios_setting(path: str) -> bool:
     """Check that a path leads to a BIOS setting."""
-    found = words(path)
-    return 'bios' in found and bool(
-        found & {'setting', 'settings', 'attributes'})
+    in_path = words(path)
+    if 'bios' not in in_path:
+        return False
+    return bool(in_path & {'setting', 'settings', 'attributes'})
 
 
 @functools.lru_cache(20000)

@@ -104,8 +104,8 @@ def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
         return [sketches]
     members: list[list[sketch.Sketch]] = [[] for _value in best.values]
     labels = _Assignment(best, features).labels()
-    for drawn, label in zip(sketches, labels, strict=True):
-        members[label].append(drawn)
+    for machine, label in zip(sketches, labels, strict=True):
+        members[label].append(machine)
     populations = []
     for population in members:
         populations += _divided(tuple(population), enough)
@@ -146,8 +146,10 @@ def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
     for path, values in field_comparison.texts(sketches):
         yield _FieldColumn(peer_difference.kind_of(path), path, values)
     for (kind, source), lists in part_lists(sketches).items():
+        # Equal lists are one object: parts that all machines have alike
+        # divide nothing.
         if len(set(map(id, lists))) > 1:
-            # Without who reported it.
+            # A source is who reported the list, and its path.
             path = source.partition(' ')[2]
             yield from _part_columns(kind, path, lists)
     for path, amounts in field_comparison.numbers(sketches, _is_counted):
@@ -201,10 +203,13 @@ def _is_counted(path: str) -> bool:
 
 def part_lists(sketches: Sequence[sketch.Sketch]
                ) -> dict[tuple[str, str], list[sketch.PartList | None]]:
-    """Return the lists of parts of machines, by kind and source."""
+    """Return the lists of parts of machines, by kind and source.
+
+    :returns: one list for every machine, None where it has none.
+    """
     columns: dict[tuple[str, str], list[sketch.PartList | None]] = {}
-    for place, drawn in enumerate(sketches):
-        for part_list in drawn.parts:
+    for place, machine in enumerate(sketches):
+        for part_list in machine.parts:
             key = part_list.kind, part_list.source
             if key not in columns:
                 columns[key] = [None] * len(sketches)
@@ -331,7 +336,9 @@ class _Ranked(typing.NamedTuple):
 def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
                  ) -> list[list[KindDifference]]:
     """Return in what each kind of machines differs from the others."""
-    sketches = [drawn for population in populations for drawn in population]
+    sketches: list[sketch.Sketch] = []
+    for population in populations:
+        sketches += population
     ranked = []
     for column in _columns(sketches):
         values = _normal_values(column, populations, least)

@@ -53,17 +53,17 @@ class Norms:
         self.machines = sorted(self._norm_of)
 
     def add(self, machine: str, reduced: Reduced) -> None:
-        """Take in a machine."""
+        """Add a machine to the norm of its group."""
         self._norm_of[machine].add(reduced)
 
     def rules(self) -> list[dict[str, typing.Any]]:
         """Return rules that record where machines are odd."""
-        written = []
+        rules = []
         for norm in self._norms:
             # All machines of a group may be odd.
             if norm.machines:
-                written += norm.rules()
-        return written
+                rules += norm.rules()
+        return rules
 
 
 class GroupNorm:

@@ -349,9 +349,9 @@ class _Together:
         values: dict[str, collections.Counter[typing.Any]]
         values = {name: collections.Counter() for name in names}
         for part_list, machines in counted:
-            held = multisets(part_list)
+            by_name = multisets(part_list)
             for name in names:
-                values[name][held.get(name, ())] += machines
+                values[name][by_name.get(name, ())] += machines
         self._number = norm.shared_counts(numbers, least)
         self._values = {}
         for name, counts in sorted(values.items()):
@@ -393,11 +393,11 @@ class _Together:
         """Return values of attributes that parts lack, and have more."""
         lost: dict[str, list[typing.Any]] = {}
         added: dict[str, list[typing.Any]] = {}
-        for name, held in multisets(part_list).items():
+        for name, multiset in multisets(part_list).items():
             shared = self._values.get(name)
-            if shared is None or held in shared.accepted:
+            if shared is None or multiset in shared.accepted:
                 continue
-            lacks, has_more = difference(held, shared.accepted)
+            lacks, has_more = difference(multiset, shared.accepted)
             if lacks:
                 lost[name] = lacks
             if has_more:
@@ -464,17 +464,18 @@ def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
             for name, values in multiset.items()}
 
 
-def difference(held: Sequence[typing.Any],
+def difference(values: Sequence[typing.Any],
                accepted: Iterable[Sequence[typing.Any]]
                ) -> tuple[list[typing.Any], list[typing.Any]]:
     """Return how a multiset differs from the nearest normal one.
 
-    :param accepted: the normal ones.
+    :param values: those of the multiset.
+    :param accepted: the normal multisets.
     :returns: what it lacks, and what it has in addition.
     """
-    own = collections.Counter(held)
+    own = collections.Counter(values)
     lacks: list[typing.Any] = []
-    has_more = list(held)
+    has_more = list(values)
     least: float = math.inf
     for normal in accepted:
         usual = collections.Counter(normal)
@@ -495,14 +496,21 @@ def _importance(name: str) -> tuple[int, str]:
 
 
 def describe(kind: str, part: Attributes) -> str:
-    """Return what a part is, for people."""
-    words = [_as_text(kind, name, part[name]) for name in _DESCRIBE
-             if name in part]
+    """Return what a part is, for people.
+
+    :returns: "one" of a part without attributes: a slot that is filled says
+        no more.
+    """
+    words = []
+    for name in _DESCRIBE:
+        if name in part:
+            words.append(_as_text(kind, name, part[name]))
     if not words and 'vendor_id' in part:
         words = [f'{part["vendor_id"]}:{part.get("product_id", "")}']
     if not words:
-        words = [f'{name} {value}' for name, value
-                 in sorted(part.items())[:_MOST_ATTRIBUTES]]
+        first = sorted(part.items())[:_MOST_ATTRIBUTES]
+        words = [f'{name} {value}' for name, value in first]
+    # Several attributes may say the same.
     return ' '.join(dict.fromkeys(words)) or 'one'
 
 

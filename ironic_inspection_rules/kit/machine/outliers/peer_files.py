@@ -2,7 +2,7 @@
 
 """Machines from files beside their peers, on all processors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import functools
 import typing
 
@@ -15,7 +15,7 @@ from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.rule_file import document
 
 
-class _Drawn(typing.NamedTuple):
+class _Chunk(typing.NamedTuple):
     """The sketches of a chunk of files.
 
     :param problems: why files cannot be read.
@@ -38,16 +38,17 @@ def compare(paths: Sequence[str], by: Sequence[str], least: int,
     compared = peers.Peers(least)
     files = [path for path in paths if path != document.STDIN]
     prepare = functools.partial(_prepare, tuple(by))
-    chunks = file_work.in_chunks(files, prepare, advance)
-    for drawn in chunks:
-        compared.add(drawn.sketches)
-        for problem in drawn.problems:
-            complain(problem)
-    if len(files) < len(paths):
-        # Other processes have no standard input.
-        drawn = prepare()([document.STDIN])
-        compared.add(drawn.sketches)
-        for problem in drawn.problems:
+
+    def chunks() -> Iterator[_Chunk]:
+        yield from file_work.in_chunks(files, prepare, advance)
+        if len(files) < len(paths):
+            # Other processes have no standard input: this one reads it.
+            work = prepare()
+            yield work([document.STDIN])
+
+    for chunk in chunks():
+        compared.add(chunk.sketches)
+        for problem in chunk.problems:
             complain(problem)
     return compared.find()
 
@@ -82,19 +83,19 @@ def _prepare_norms(by: Sequence[str]
     return work
 
 
-def _prepare(by: Sequence[str]) -> file_work.Work[_Drawn]:
+def _prepare(by: Sequence[str]) -> file_work.Work[_Chunk]:
     """Return the work that reads what is compared."""
-    def work(paths: Sequence[str]) -> _Drawn:
+    def work(paths: Sequence[str]) -> _Chunk:
         # What the machines of a chunk share is sent once.
         shared = sketch.Shared()
-        drawn = _Drawn([], [])
+        chunk = _Chunk([], [])
         for path in paths:
             try:
                 facts = machine_file.load(path)
             except exceptions.InvalidDocument as exc:
-                drawn.problems.append(str(exc))
+                chunk.problems.append(str(exc))
                 continue
             whole = sketch.draw(path, facts, by)
-            drawn.sketches.append(shared.sketch(whole))
-        return drawn
+            chunk.sketches.append(shared.sketch(whole))
+        return chunk
     return work

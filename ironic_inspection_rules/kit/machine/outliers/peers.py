@@ -46,8 +46,10 @@ class PeerGroup:
     @property
     def machines(self) -> list[str]:
         """The names of its machines."""
-        return [drawn.name for alike in self.kinds
-                for drawn in alike.sketches]
+        names = []
+        for machine_kind in self.kinds:
+            names += [machine.name for machine in machine_kind.sketches]
+        return names
 
     def as_dict(self, findings: Iterable[finding.Outlier]
                 ) -> dict[str, typing.Any]:
@@ -116,9 +118,12 @@ class Result:
 
     def without(self, ignored: Iterable[str]) -> 'Result':
         """Return it without findings of some kinds."""
-        left = set(finding.KINDS) - set(ignored)
-        return dataclasses.replace(self, findings=tuple(
-            odd_one for odd_one in self.findings if odd_one.kind in left))
+        ignored = set(ignored)
+        findings = []
+        for odd_one in self.findings:
+            if odd_one.kind not in ignored:
+                findings.append(odd_one)
+        return dataclasses.replace(self, findings=tuple(findings))
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
@@ -147,9 +152,9 @@ class Peers:
         self._shared = sketch.Shared()
         self._sketches: list[sketch.Sketch] = []
 
-    def add(self, drawn: Iterable[sketch.Sketch]) -> None:
-        """Take in the sketches of some machines."""
-        self._sketches.extend(map(self._shared.sketch, drawn))
+    def add(self, sketches: Iterable[sketch.Sketch]) -> None:
+        """Add some machines."""
+        self._sketches.extend(map(self._shared.sketch, sketches))
 
     def find(self) -> Result:
         """Compare each machine with its peers."""
@@ -162,11 +167,11 @@ class Peers:
         :returns: only groups that one of these machines is in.
         """
         sketches = []
-        for drawn in self._sketches:
-            other = others.get(drawn.name)
-            if other is not None:
-                drawn = self._shared.sketch(other)
-            sketches.append(drawn)
+        for machine in self._sketches:
+            earlier = others.get(machine.name)
+            if earlier is not None:
+                machine = self._shared.sketch(earlier)
+            sketches.append(machine)
         return self._compare(sketches, others.keys())
 
     def _compare(self, sketches: Iterable[sketch.Sketch],
@@ -180,35 +185,40 @@ class Peers:
         skipped = []
         findings: list[finding.Outlier] = []
         for key, members in sorted(_by_key(sketches).items()):
+            member_names = sorted(machine.name for machine in members)
             if names is not None and not any(
-                    drawn.name in names for drawn in members):
+                    name in names for name in member_names):
+                continue
+            if len(members) < self._least:
+                skipped.append(Skipped(key, tuple(member_names)))
                 continue
             # Neither names nor the order of files may change the result.
             members.sort(key=_content)
-            if len(members) < self._least:
-                skipped.append(Skipped(key, tuple(sorted(
-                    drawn.name for drawn in members))))
-                continue
             members = capacities.unify(members)
             group = PeerGroup(key, tuple(kind.divide(members, self._least)))
             groups.append(group)
-            for alike in group.kinds:
-                findings += _compare(alike.sketches, self._least,
+            for machine_kind in group.kinds:
+                findings += _compare(machine_kind.sketches, self._least,
                                      group.label)
         findings.sort(key=finding.Outlier.place)
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 
 
-def _content(drawn: sketch.Sketch) -> tuple[typing.Any, ...]:
-    return drawn.numbers.tobytes(), drawn.paths, drawn.name
+def _content(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
+    """Return what machines are sorted by; the name only where all is equal."""
+    return machine.numbers.tobytes(), machine.paths, machine.name
 
 
 def _by_key(sketches: Iterable[sketch.Sketch]
             ) -> dict[Key, list[sketch.Sketch]]:
-    """Group machines; one that does not report its board is of the most."""
+    """Group machines by their model and board.
+
+    A machine that does not report its board comes to the largest group of
+    its model.
+    """
     groups: dict[Key, list[sketch.Sketch]] = {}
-    for drawn in sketches:
-        groups.setdefault(drawn.key, []).append(drawn)
+    for machine in sketches:
+        groups.setdefault(machine.key, []).append(machine)
     with_boards: dict[Key, list[Key]] = {}
     for key in groups:
         if key and key[-1][0] == sketch.BOARD:
@@ -216,7 +226,7 @@ def _by_key(sketches: Iterable[sketch.Sketch]
     for key, boards in with_boards.items():
         if key not in groups:
             continue
-        largest = max((len(groups[board]), board) for board in boards)[1]
+        _size, largest = max((len(groups[board]), board) for board in boards)
         groups[largest].extend(groups.pop(key))
     return groups
 

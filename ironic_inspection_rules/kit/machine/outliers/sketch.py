@@ -122,33 +122,33 @@ class Shared:
     def __init__(self) -> None:
         self._known: dict[Hashable, typing.Any] = {}
 
-    def sketch(self, drawn: Sketch) -> Sketch:
+    def sketch(self, new: Sketch) -> Sketch:
         """Return a sketch made of what is known already."""
-        parts = tuple(map(self.part_list, drawn.parts))
-        sections = tuple(map(self._section, drawn.sections))
+        parts = tuple(map(self.part_list, new.parts))
+        sections = tuple(map(self._section, new.sections))
         return Sketch(
-            name=drawn.name,
-            key=self._one(drawn.key),
+            name=new.name,
+            key=self._one(new.key),
             parts=self._one(parts),
             sections=self._one(sections),
-            paths=self._one(drawn.paths),
-            numbers=drawn.numbers,
+            paths=self._one(new.paths),
+            numbers=new.numbers,
         )
 
-    def part_list(self, drawn: PartList) -> PartList:
+    def part_list(self, new: PartList) -> PartList:
         """Return a list of parts made of what is known already."""
-        known = self._known.get(drawn)
+        known = self._known.get(new)
         if known is None:
-            # A list that one machine has is of parts that others have too.
-            known = drawn._replace(items=tuple(map(self._one, drawn.items)))
+            # A list that only one machine has is of parts that others have.
+            known = new._replace(items=tuple(map(self._one, new.items)))
             self._known[known] = known
         return typing.cast(PartList, known)
 
-    def _section(self, drawn: Section) -> Section:
+    def _section(self, new: Section) -> Section:
         """Return a section made of what is known already."""
-        known = self._known.get(drawn)
+        known = self._known.get(new)
         if known is None:
-            path, fields = drawn
+            path, fields = new
             known = (path, tuple(map(self._one, fields)))
             self._known[known] = known
         return typing.cast(Section, known)
@@ -458,12 +458,12 @@ def _order(item: Item) -> tuple[str, str]:
 
 def _without_twins(items: Sequence[Item]) -> list[Item]:
     """Number the parts that are said to be in one slot."""
-    seen: collections.Counter[str] = collections.Counter()
+    count: collections.Counter[str] = collections.Counter()
     numbered = []
     for slot, attributes in items:
-        seen[slot] += 1
-        if slot and seen[slot] > 1:
-            slot = f'{slot} #{seen[slot]}'
+        count[slot] += 1
+        if slot and count[slot] > 1:
+            slot = f'{slot} #{count[slot]}'
         numbered.append((slot, attributes))
     return numbered
 

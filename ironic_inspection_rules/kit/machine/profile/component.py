@@ -144,8 +144,9 @@ def reduced(machine: views.Facts) -> views.Facts:
     for path, names in lists.items():
         items = find(machine, path)
         if isinstance(items, list):
-            kept = [_only(item, names) for item in items]
-            _put(data, path, sorted(kept, key=str))
+            compared = [_only(item, names) for item in items]
+            # Machines may list equal parts in any order.
+            _put(data, path, sorted(compared, key=str))
     return views.Facts(data.get('inventory', {}), data.get('plugin_data', {}))
 
 
@@ -226,7 +227,8 @@ def _ids(attributes: Mapping[str, typing.Any], names: Iterable[str]) -> str:
 
 def _joined(*words: typing.Any) -> str:
     """Return the words that are known, in one line."""
-    return ' '.join(str(word).strip() for word in words if word)
+    known = [str(word).strip() for word in words if word]
+    return ' '.join(known)
 
 
 DISKS = ComparedParts(
@@ -314,10 +316,12 @@ class Tolerance:
     def _widen(low: int, high: int, share: float, number: int
                ) -> tuple[int, int]:
         """Widen a range by a share of its ends, and by a number."""
-        # A share that is whole on paper may be a little less in a computer.
-        less = math.floor(round(low * share, 6)) + number
-        more = math.floor(round(high * share, 6)) + number
-        return max(0, low - less), high + more
+        # Rounded first: of floats, 29 % of 100 is 28.999999999999996.
+        share_of_low = math.floor(round(low * share, 6))
+        share_of_high = math.floor(round(high * share, 6))
+        least = low - share_of_low - number
+        most = high + share_of_high + number
+        return max(0, least), most
 
 
 def parse_tolerance(texts: Iterable[str]) -> Tolerance:

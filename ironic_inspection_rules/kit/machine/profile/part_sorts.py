@@ -164,7 +164,8 @@ def find(known: component.ComparedParts,
         if all(key in of_machine for of_machine in keys_of_machines):
             everywhere.append([key])
             continue
-        # Of one sort are those that must be equal in some attributes.
+        # A part that some machines lack is of one sort with the others that
+        # agree with it in these attributes.
         shared = tuple(value for name, value in zip(used, key, strict=True)
                        if name in known.together)
         somewhere.setdefault(shared, []).append(key)
@@ -186,7 +187,10 @@ def _key(item: component.PartItem, used: Sequence[str]) -> Key:
 def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
                       groups: Sequence[list[Key]],
                       tolerated: component.Tolerance) -> list[PartSort]:
-    """Make sorts of groups, one of those that only differ within a range."""
+    """Make a sort of every group, but one of groups whose ranges overlap.
+
+    A part must not be counted in two sorts.
+    """
     made: list[tuple[list[Key], PartSort]] = []
     for group in groups:
         new = _sort(known, used, group, tolerated)
@@ -223,27 +227,27 @@ def _sort(known: component.ComparedParts, used: Sequence[str],
           group: Sequence[Key], tolerated: component.Tolerance) -> PartSort:
     """Return one sort that accepts the parts of all keys of a group."""
     tests: dict[str, ValueTest | RangeTest] = {}
-    shown: dict[str, typing.Any] = {}
+    attributes: dict[str, typing.Any] = {}  # To make the label of.
     for place, name in enumerate(used):
         values = tuple(dict.fromkeys(key[place] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
             if known.component in tolerated.observed:
                 tests[name] = ValueTest(values)
                 sizes = [_bytes(size) for size in sorted(values)]
-                shown[name] = _names(sizes)
+                attributes[name] = _names(sizes)
             else:
                 low = min(values)
                 high = max(values)
                 lowest, highest = tolerated.size(known.component, low, high)
                 tests[name] = RangeTest(lowest, highest)
-                shown[name] = _range(_bytes(low), _bytes(high))
+                attributes[name] = _range(_bytes(low), _bytes(high))
         elif len(values) == 1:
             tests[name] = ValueTest(values)
-            shown[name] = values[0]
+            attributes[name] = values[0]
         elif None not in values:
             tests[name] = ValueTest(values)
-            shown[name] = _names(values)
-    return PartSort(tests, known.label(shown))
+            attributes[name] = _names(values)
+    return PartSort(tests, known.label(attributes))
 
 
 def _range(low: str, high: str) -> str:

@@ -2,9 +2,10 @@
 
 """Rules that accept machines like some good ones.
 
-All differences are noted in plugin data first, and then told at once: the
-first rule that fails would hide the others. Rules in mode ``audit`` do not
-hide one another, so that each fails by itself.
+The rules note all differences in plugin data first, and the last of them fails
+with the whole list: a rule that failed at once would hide the differences
+behind it. Rules in mode ``audit`` hide nothing, so that every one of them
+fails for itself.
 """
 
 import collections
@@ -30,7 +31,8 @@ _PLACE = '/profiles'  # In plugin data.
 _LONGEST = 120  # Of a name, or what a rule is about: a description holds both.
 _UNKNOWN = "default('unknown', true)"
 
-Written = dict[str, typing.Any]
+Entry = dict[str, typing.Any]
+"""A rule, a condition or an action as a rule file has it."""
 
 
 class Deviation(typing.NamedTuple):
@@ -40,34 +42,32 @@ class Deviation(typing.NamedTuple):
     """
 
     about: str
-    condition: Written
+    condition: Entry
     message: str
 
 
 def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
           tolerated: component.Tolerance,
-          given: Container[str] = ()) -> list[Written]:
-    """Write rules that accept machines like the given ones.
+          left_out: Container[str] = ()) -> list[Entry]:
+    """Write rules that accept machines like the sample.
 
+    :param machines: the sample.
     :param name: of the profile, for descriptions.
     :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
-    :param given: paths of values that need not be compared.
+    :param left_out: paths of values that are not compared.
     """
     profile = _Profile(name)
-    described = _described(differences(machines, tolerated, given))
+    deviations = _described(differences(machines, tolerated, left_out))
     if on_mismatch == AUDIT:
-        return [profile.rule(
-            difference.about, _COMPARES, [difference.condition],
-            _action('fail', msg=difference.message), mode=model.AUDIT)
-            for difference in described]
-    written = [profile.begin()]
-    for difference in described:
-        written.append(profile.note(difference))
+        return [profile.audit(deviation) for deviation in deviations]
+    rules = [profile.begin()]
+    for deviation in deviations:
+        rules.append(profile.note(deviation))
     if on_mismatch == FAIL:
-        written.append(profile.verdict())
+        rules.append(profile.verdict())
     else:
-        written += profile.traits()
-    return written
+        rules += profile.traits()
+    return rules
 
 
 def notes_difference(change: engine_change.Change) -> bool:
@@ -78,19 +78,20 @@ def notes_difference(change: engine_change.Change) -> bool:
             and change.path.count('/') > _PLACE.count('/') + 1)
 
 
-def _described(found: Iterable[Deviation]) -> list[Deviation]:
-    """Return differences of which no two are described alike.
+def _described(deviations: Iterable[Deviation]) -> list[Deviation]:
+    """Number the deviations that would be described alike.
 
-    Two may be at first: sizes are rounded, and long descriptions are cut.
+    Sizes are rounded and long descriptions are cut, so that two may have the
+    same.
     """
     count: collections.Counter[str] = collections.Counter()
     described = []
-    for difference in found:
-        about = difference.about[:_LONGEST]
+    for deviation in deviations:
+        about = deviation.about[:_LONGEST]
         count[about] += 1
         if count[about] > 1:
             about = f'{about} ({count[about]})'
-        described.append(difference._replace(about=about))
+        described.append(deviation._replace(about=about))
     return described
 
 
@@ -107,54 +108,73 @@ class _Profile:
         self._path = f'{_PLACE}/{self._slug}'
         self._field = f'plugin_data[profiles][{self._slug}]'
 
-    def rule(self, about: str, priority: int, conditions: list[Written],
-             action: Written, **fields: typing.Any) -> Written:
+    def rule(self, about: str, priority: int, conditions: list[Entry],
+             action: Entry, **fields: typing.Any) -> Entry:
         """Return a rule with one action."""
-        return {'description': f'{self._name[:_LONGEST]}: {about}',
-                'priority': priority, **fields,
-                'conditions': conditions, 'actions': [action]}
+        return {
+            'description': f'{self._name[:_LONGEST]}: {about}',
+            'priority': priority,
+            **fields,
+            'conditions': conditions,
+            'actions': [action],
+        }
 
-    def begin(self) -> Written:
+    def audit(self, deviation: Deviation) -> Entry:
+        """Return the rule that would fail machines with one deviation."""
+        action = _operation('fail', msg=deviation.message)
+        return self.rule(deviation.about, _COMPARES, [deviation.condition],
+                         action, mode=model.AUDIT)
+
+    def begin(self) -> Entry:
         """Return the rule that makes the list of differences."""
-        action = _action('set-plugin-data', path=self._path, value=[])
+        action = _operation('set-plugin-data', path=self._path, value=[])
         return self.rule(_('begin'), _BEGINS, [], action)
 
-    def note(self, difference: Deviation) -> Written:
-        """Return the rule that notes one difference."""
-        action = _action('extend-plugin-data', path=self._path,
-                         value=difference.message)
-        return self.rule(difference.about, _COMPARES, [difference.condition],
+    def note(self, deviation: Deviation) -> Entry:
+        """Return the rule that notes one deviation."""
+        action = _operation('extend-plugin-data', path=self._path,
+                         value=deviation.message)
+        return self.rule(deviation.about, _COMPARES, [deviation.condition],
                          action)
 
-    def verdict(self) -> Written:
+    def verdict(self) -> Entry:
         """Return the rule that fails the inspection with all differences."""
         message = _('not like %(name)s: %(differences)s') % {
             'name': part_sorts.escape(self._name),
             'differences': f"{{{self._field} | join('; ')}}"}
-        return self.rule(_('verdict'), _DECIDES, [self._noted('!is-empty')],
-                         _action('fail', msg=message))
+        return self.rule(_('verdict'), _DECIDES, [self._list('!is-empty')],
+                         _operation('fail', msg=message))
 
-    def traits(self) -> list[Written]:
-        """Return the rules that give and take the trait of a mismatch."""
+    def traits(self) -> list[Entry]:
+        """Return the rules that add and remove the trait of a mismatch."""
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
-        return [
-            self.rule(_('it differs'), _DECIDES, [self._noted('!is-empty')],
-                      _action('add-trait', name=trait)),
-            self.rule(_('it does not differ'), _DECIDES,
-                      [self._noted('is-empty')],
-                      _action('remove-trait', name=trait))]
+        add = self.rule(
+            _('it differs'), _DECIDES, [self._list('!is-empty')],
+            _operation('add-trait', name=trait))
+        remove = self.rule(
+            _('it does not differ'), _DECIDES, [self._list('is-empty')],
+            _operation('remove-trait', name=trait))
+        return [add, remove]
 
-    def _noted(self, op: str) -> Written:
+    def _list(self, op: str) -> Entry:
+        """Return a condition on the list of differences."""
         return {'op': op, 'args': {'value': f'{{{self._field}}}'}}
 
 
 def differences(machines: Sequence[views.Facts],
                 tolerated: component.Tolerance,
-                given: Container[str] = ()) -> Iterator[Deviation]:
-    """Yield all ways in which a machine may differ from the given ones."""
+                left_out: Container[str] = ()) -> Iterator[Deviation]:
+    """Yield all ways in which a machine may differ from the sample.
+
+    :param machines: the sample.
+    :param left_out: paths of values that are not compared.
+    """
     for value in component.VALUES:
+        if value.path in left_out:
+            continue
         known = [value.of(machine) for machine in machines]
-        if None not in known and value.path not in given:
+        # What part of the sample does not report is not compared.
+        if None not in known:
             yield _other_value(value, known, tolerated)
     for parts in component.parts(machines):
         listed = [parts.of(machine) or [] for machine in machines]
@@ -165,7 +185,7 @@ def _other_value(value: component.Scalar, known: Sequence[typing.Any],
                  tolerated: component.Tolerance) -> Deviation:
     """Return the deviation of a machine that has another value.
 
-    :param known: the values of the given machines.
+    :param known: the values of the sample.
     """
     field = f'{{{value.path} | {_UNKNOWN}}}'
     expected = list(dict.fromkeys(known))
@@ -173,8 +193,8 @@ def _other_value(value: component.Scalar, known: Sequence[typing.Any],
     # Firmware between two versions that were seen is another one, even
     # where Ironic has turned the versions into numbers.
     if value.component == component.FIRMWARE or not are_numbers:
-        condition = {'op': '!one-of', 'args': {
-            'value': field, 'values': list(map(part_sorts.escape, expected))}}
+        escaped = [part_sorts.escape(accepted) for accepted in expected]
+        condition = _operation('!one-of', value=field, values=escaped)
         text = _(' or ').join(map(str, expected))
     elif value.component in tolerated.observed:
         condition, text = _among(field, expected)
@@ -199,7 +219,7 @@ def _other_parts(parts: component.ComparedParts,
                  tolerated: component.Tolerance) -> Iterator[Deviation]:
     """Yield the ways in which a machine may have other parts.
 
-    :param listed: the parts of each of the given machines.
+    :param listed: the parts of every machine of the sample.
     """
     name = parts.component
     sorts = part_sorts.find(parts, listed, tolerated)
@@ -255,20 +275,25 @@ def _spaced(*words: str) -> str:
     return ' '.join(word for word in words if word)
 
 
-def _within(low: int, field: str, high: int) -> tuple[Written, str]:
+def _within(low: int, field: str, high: int) -> tuple[Entry, str]:
     """Return the condition that a number is not in a range, and the range."""
     if low == high:
-        return {'op': '!eq', 'args': {'values': [field, low]}}, str(low)
+        condition = _operation('!eq', values=[field, low])
+        return condition, str(low)
+    # "le" holds between neighbours: low <= field <= high.
+    condition = _operation('!le', values=[low, field, high])
     text = _('%(low)s to %(high)s') % {'low': low, 'high': high}
-    return {'op': '!le', 'args': {'values': [low, field, high]}}, text
+    return condition, text
 
 
-def _among(field: str, numbers: Sequence[typing.Any]) -> tuple[Written, str]:
+def _among(field: str, numbers: Sequence[typing.Any]) -> tuple[Entry, str]:
     """Return the condition that a number is none of some, and these."""
-    seen = sorted(set(numbers))
-    text = _(' or ').join(map(str, seen))
-    return {'op': '!one-of', 'args': {'value': field, 'values': seen}}, text
+    accepted = sorted(set(numbers))
+    condition = _operation('!one-of', value=field, values=accepted)
+    text = _(' or ').join(map(str, accepted))
+    return condition, text
 
 
-def _action(op: str, **args: typing.Any) -> Written:
+def _operation(op: str, **args: typing.Any) -> Entry:
+    """Return a condition or an action as a rule file has it."""
     return {'op': op, 'args': args}
