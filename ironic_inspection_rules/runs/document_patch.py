@@ -148,8 +148,10 @@ def _order(before: list[Any], after: list[Any], room: _Room
         places.setdefault(text, []).append(place)
     order = []
     for item in after:
-        # No item is written as empty text.
-        free_places = places.get(room.write(item) or '')
+        text = room.write(item)
+        if text is None:
+            return None
+        free_places = places.get(text)
         if not free_places:
             return None
         order.append(free_places.pop())

@@ -61,11 +61,11 @@ def find(runs: collections.abc.Iterable[RunRecord], place: Place
     uncertain: dict[str, None] = {}
     for run, phases, places in runs:
         for phase in reversed(model.PHASES):
-            phase_record = phases.get(phase)
-            if not phase_record or not phase_record['saved']:
+            record = phases.get(phase)
+            if not record or not record['saved']:
                 continue
             # What a phase undoes, it undoes before its rules act.
-            ran = [*phase_record['reverted'], *phase_record['rules']]
+            ran = [*record['reverted'], *record['rules']]
             for rule in reversed(ran):
                 recorded = recorded_rule.read(rule, places.get(phase))
                 trail = recorded.follow(place)

@@ -99,7 +99,12 @@ def place_before(change: phase_record.Record, place: RecordedPlace
         was removed that was before it in a list.
     """
     item = _item_of_list(change, place)
-    if item is None or not item.removed <= item.asked < change['left']:
+    if item is None:
+        return place
+    # Items before the removed one have not moved, and behind the last of
+    # those that are left there is nothing that could have.
+    has_moved = item.removed <= item.asked < change['left']
+    if not has_moved:
         return place
     path = list(place.path)
     path[item.depth] = str(item.asked + 1)
@@ -117,7 +122,9 @@ def still_holds(change: phase_record.Record, place: RecordedPlace,
         hides a secret, was shortened, or is of a part of the value only.
     """
     if place.object == working_copy.TRAITS:
-        return (change['op'] == 'add') is (present is not data_path.ABSENT)
+        was_added: bool = change['op'] == 'add'
+        is_there = present is not data_path.ABSENT
+        return was_added == is_there
     if present is UNKNOWN:
         return None
     if _is_below(_path(change), place.path):
@@ -144,8 +151,11 @@ def look_up(value: typing.Any, path: data_path.Path,
     :param asked: the path to look at, which begins with that.
     :returns: :data:`.path.ABSENT` if nothing is there.
     """
-    if asked[:-1] == CAPABILITIES and len(path) <= len(CAPABILITIES):
-        text = data_path.get(value, CAPABILITIES[len(path):])
+    asks_for_capability = asked[:-1] == CAPABILITIES
+    if asks_for_capability and len(path) <= len(CAPABILITIES):
+        # The text is the value itself, or somewhere below it.
+        path_to_text = CAPABILITIES[len(path):]
+        text = data_path.get(value, path_to_text)
         if isinstance(text, str):
             return _capabilities(text).get(asked[-1], data_path.ABSENT)
     return data_path.get(value, asked[len(path):])

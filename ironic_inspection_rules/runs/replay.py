@@ -114,10 +114,13 @@ class Past:
         """``result``, ``error`` and ``matched`` of the run."""
         matched = []
         for phase in model.PHASES:
-            phase_record = self._document['phases'].get(phase, {})
-            matched += [rule['uuid'] for rule in phase_record.get('rules', ())]
-        return {'result': self._document['result'],
-                'error': self._document['error'], 'matched': matched}
+            record = self._document['phases'].get(phase, {})
+            matched += [rule['uuid'] for rule in record.get('rules', ())]
+        return {
+            'result': self._document['result'],
+            'error': self._document['error'],
+            'matched': matched,
+        }
 
     def again(self, plans: Plans, limits: Mapping[str, budget.Limits]
               ) -> tuple[Ends, str | None]:
@@ -272,7 +275,9 @@ def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
     """Return what failures are compared by; names of rules do not count."""
-    return error and (type(error), error.op, error.reason)
+    if error is None:
+        return None
+    return type(error), error.op, error.reason
 
 
 def _essence(phase: phase_record.Record) -> typing.Any:
@@ -286,14 +291,16 @@ def _essence(phase: phase_record.Record) -> typing.Any:
 
 def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
     # A sensitive rule has no conditions, most rules have no actions with some.
-    conditions = [
-        (condition['op'], condition['result'])
-        for condition in rule.get('conditions', ())]
+    conditions = []
+    for condition in rule.get('conditions', ()):
+        conditions.append((condition['op'], condition['result']))
     actions = []
     for action in rule.get('when', ()):
-        of_action = [{**condition, 'reason': None}
-                     for condition in action['conditions']]
-        actions.append({**action, 'reason': None, 'conditions': of_action})
+        conditions_of_action = []
+        for condition in action['conditions']:
+            conditions_of_action.append({**condition, 'reason': None})
+        actions.append({**action, 'reason': None,
+                        'conditions': conditions_of_action})
     return {**rule, 'conditions': conditions, 'when': actions}
 
 

@@ -64,8 +64,12 @@ class _Clip:
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, dict):
-            return {self._cut(key): self.take(item)
-                    for key, item in self._begin(value.items())}
+            beginning = {}
+            for key, item in self._begin(value.items()):
+                # First: the key takes its room before the item does.
+                name = self._cut(key)
+                beginning[name] = self.take(item)
+            return beginning
         if isinstance(value, list):
             return [self.take(item) for item in self._begin(value)]
         self._room -= 1
@@ -75,6 +79,8 @@ class _Clip:
         return value
 
     def _cut(self, text: str) -> str:
+        # One character more than there is room for: the room is then below
+        # zero, and _begin() yields nothing more.
         cut = text[:max(self._room, 0) + 1]
         self.is_whole = self.is_whole and cut == text
         self._room -= len(cut)
