@@ -87,10 +87,11 @@ def decide(given: Any, prune: bool, in_force: repository.Snapshot,
     stored = in_force.stored_tables
     if restored is None and given is None:
         return Decided((), in_force.tables)
-    _refuse_built_in(given if restored is None else restored, built_in)
     if restored is not None:
+        _refuse_built_in(restored, built_in)
         wanted = dict(restored)
     else:
+        _refuse_built_in(given, built_in)
         wanted = _read(given, stored)
     steps = []
     for name, found in wanted.items():

@@ -204,12 +204,17 @@ def _uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
 
 def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
     """Return rules by their description where that is unique."""
-    described = [rule for rule in rules
-                 if isinstance(rule.get('description'), str)
-                 and rule['description']]
-    count = collections.Counter(rule['description'] for rule in described)
-    return {rule['description']: rule for rule in described
-            if count[rule['description']] == 1}
+    by_description: dict[str, list[Fields]] = {}
+    for rule in rules:
+        description = rule.get('description')
+        # A wanted rule may have anything there.
+        if isinstance(description, str) and description:
+            by_description.setdefault(description, []).append(rule)
+    unique = {}
+    for description, same in by_description.items():
+        if len(same) == 1:
+            unique[description] = same[0]
+    return unique
 
 
 def _content(rule: Fields) -> typing.Hashable:
@@ -304,8 +309,9 @@ def _places_in_set(wanted: typing.Sequence[Fields],
     :param positions: the place that each rule has, None for a new one.
     """
     places = _rising_places(positions)
-    if all(old in (None, new)
-           for old, new in zip(positions, places, strict=True)):
+    moves_any = any(old not in (None, new)
+                    for old, new in zip(positions, places, strict=True))
+    if not moves_any:
         return places
     equals = collections.defaultdict(list)
     for index, rule in enumerate(wanted):

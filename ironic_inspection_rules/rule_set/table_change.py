@@ -114,7 +114,8 @@ class Step:
         """Return the members besides rows that differ."""
         if self.before is None or self.after is None:
             return []
-        before, after = self.before.as_dict(), self.after.as_dict()
+        before = self.before.as_dict()
+        after = self.after.as_dict()
         return [name for name in before if before[name] != after[name]]
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -126,16 +127,23 @@ class Step:
                 secret.update(definition.secret)
         difference = self.difference
         return {
-            'name': self.name, 'outcome': self.outcome, 'fields': self.fields,
+            'name': self.name,
+            'outcome': self.outcome,
+            'fields': self.fields,
             'rows': difference.counts,
-            'new': [{'key': change.key,
-                     'row': disclosure.row(change.after or {}, secret)}
+            'new': [_represent(change.key, change.after, secret)
                     for change in difference.new.first],
             'changed': [_changed(change, secret)
                         for change in difference.changed.first],
-            'gone': [{'key': change.key,
-                      'row': disclosure.row(change.before or {}, secret)}
-                     for change in difference.gone.first]}
+            'gone': [_represent(change.key, change.before, secret)
+                     for change in difference.gone.first],
+        }
+
+
+def _represent(key: str, row: table.Row | None,
+               secret: typing.Collection[str]) -> dict[str, typing.Any]:
+    """Return a row that is new or gone."""
+    return {'key': key, 'row': disclosure.row(row or {}, secret)}
 
 
 def _changed(change: RowChange, secret: typing.Collection[str]
@@ -176,13 +184,19 @@ def with_kept_secrets(wanted: table.Table, stored: table.Table
     has_kept = False
     for key, row in wanted.pairs:
         missing = [column for column in columns if column not in row]
-        before = stored.row(key) if missing else None
+        before: typing.Any = None
+        if missing:
+            before = stored.row(key)
+        # Without such a row it is a mark, which is no mapping.
         if isinstance(before, dict):
             kept = _only(before, missing)
-            has_kept = has_kept or bool(kept)
+            if kept:
+                has_kept = True
             row = _in_order_of(before, {**row, **kept})
         rows.append(row)
-    return rows if has_kept else None
+    if not has_kept:
+        return None
+    return rows
 
 
 def _in_order_of(before: table.Row, row: table.Row) -> table.Row:
