@@ -178,9 +178,9 @@ def read(path: str) -> str:
     """
     try:
         if path == STDIN:
+            text = sys.stdin.read()
             # In some locales Python lets through what is no text.
-            return sys.stdin.read().encode(
-                errors='surrogateescape').decode('utf-8-sig')
+            return text.encode(errors='surrogateescape').decode('utf-8-sig')
         with open(path, 'rb') as stream:
             data = file_content.read(path, stream)
         # Editors of Windows begin a file with a mark of its encoding.

@@ -56,8 +56,10 @@ class FileTable:
 
         :raises: :class:`.exceptions.InvalidTables`
         """
-        # The columns that its file names are there without rows, too.
-        header = () if self.rows is None else self.rows.columns
+        header: Sequence[str] = ()
+        if self.rows is not None:
+            # The columns that its file names are there without rows, too.
+            header = self.rows.columns
         return table_form.read(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
@@ -65,19 +67,27 @@ class FileTable:
 
         :param pointer: RFC 6901 pointer into the entry.
         """
-        tokens = data_path.parse(pointer) if pointer else ()
-        match tokens:
-            case ('rows', number, *inside) if (
-                    self.rows is not None
-                    and int(number) < len(self.rows.rows)):
-                column = str(inside[0]) if inside else None
-                return self.rows.path, (
-                    self.rows.line(int(number), column), 1)
-            case ('rows', *_inside) if (
-                    self.rows is not None
-                    and self.rows.path != self.written.path):
-                return self.rows.path, (1, 1)
+        rows = self.rows
+        tokens = _tokens(pointer)
+        if rows is None or tokens[:1] != ('rows',):
+            return self.written.path, self.written.place(pointer)
+        if len(tokens) > 1 and int(tokens[1]) < len(rows.rows):
+            column = None
+            if len(tokens) > 2:
+                column = str(tokens[2])
+            line = rows.line(int(tokens[1]), column)
+            return rows.path, (line, 1)
+        if rows.path != self.written.path:
+            # All rows, or a number that none has: the beginning of their file.
+            return rows.path, (1, 1)
         return self.written.path, self.written.place(pointer)
+
+
+def _tokens(pointer: str) -> data_path.Path:
+    """Return the tokens of a pointer; an empty one has none."""
+    if not pointer:
+        return ()
+    return data_path.parse(pointer)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,10 +107,12 @@ class FileTables:
         """Return the member ``tables`` of a request, None without one."""
         if not self.is_given:
             return None
-        return {name: each.entry for name, each in self.tables.items()}
+        return {name: file_table.entry
+                for name, file_table in self.tables.items()}
 
     def without_built(self) -> 'FileTables':
         """Return the tables as they were read: what is built takes memory."""
+        # A copy has not cached what the original has built.
         tables = {name: dataclasses.replace(file_table)
                   for name, file_table in self.tables.items()}
         return dataclasses.replace(self, tables=tables)
@@ -112,22 +124,24 @@ class FileTables:
         :returns: None if it is of no table of these files.
         """
         error = self.error(problem)
-        return None if error is None else str(error)
+        if error is None:
+            return None
+        return str(error)
 
     def error(self, problem: Problem) -> exceptions.InvalidDocument | None:
         """Return a problem as the error of a file; see :meth:`explain`."""
-        tokens = data_path.parse(problem.pointer) if problem.pointer else ()
+        tokens = _tokens(problem.pointer)
         if len(tokens) < 2 or tokens[0] != 'tables':
             return None
-        found = self.tables.get(str(tokens[1]))
-        if found is None:
+        file_table = self.tables.get(str(tokens[1]))
+        if file_table is None:
             return None
         inside = tokens[2:]
-        path, place = found.locate(data_path.pointer(inside))
+        path, place = file_table.locate(data_path.pointer(inside))
         # The line says which row it is.
         if inside[:1] == ('rows',):
             inside = inside[2:]
-        label = '.'.join(map(str, (found.name, *inside)))
+        label = '.'.join(map(str, (file_table.name, *inside)))
         return exceptions.InvalidDocument(
             path, f'{label}: {problem.sentence}', place)
 
@@ -196,12 +210,13 @@ def check_rules(written: Sequence[file_rule.WrittenRule],
     :param tables: all tables of the rule set.
     :raises: :class:`.exceptions.InvalidDocument` at the first that is not.
     """
-    for each, rule in zip(written, rules, strict=True):
-        for problem in table_check.problems(rule, tables):
+    for written_rule, rule in zip(written, rules, strict=True):
+        problem = next(iter(table_check.problems(rule, tables)), None)
+        if problem is not None:
             raise exceptions.InvalidDocument(
-                each.source.path,
-                f'{each.label}: {file_rule.shown(problem)}',
-                each.place(problem.pointer))
+                written_rule.source.path,
+                f'{written_rule.label}: {file_rule.shown(problem)}',
+                written_rule.place(problem.pointer))
 
 
 def joined(errors: Sequence[exceptions.InvalidDocument]
@@ -323,8 +338,11 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
     if written.rows is not None or 'rows' in entry:
         fail(_('a table has either "%s" or "rows"') % FILE, f'/{FILE}')
     types = entry.get('types')
+    if not isinstance(types, dict):
+        # The check of the table reports what is wrong with them.
+        types = {}
     path = _path_beside(written.path, entry[FILE], fail)
-    return table_rows.read(path, types if isinstance(types, dict) else {})
+    return table_rows.read(path, types)
 
 
 def _path_beside(rule_file: str, name: typing.Any,

@@ -8,6 +8,7 @@ kept as plain arrays of lines, not as an object each.
 
 import array
 import codecs
+import collections
 import dataclasses
 import errno
 import json
@@ -63,12 +64,15 @@ class Rows:
         :param number: of the row, from zero.
         """
         row = self.rows[number]
-        if self.cells is None or not isinstance(row, dict) or (
-                column not in row):
+        has_cell = isinstance(row, dict) and column in row
+        if self.cells is None or not has_cell:
             return self.lines[number]
-        before = sum(len(other) for other in self.rows[:number]
-                     if isinstance(other, dict))
-        return self.cells[before + list(row).index(column)]
+        # Only rows that are mappings have cells.
+        count_before = 0
+        for other in self.rows[:number]:
+            if isinstance(other, dict):
+                count_before += len(other)
+        return self.cells[count_before + list(row).index(column)]
 
 
 def read(path: str, types: typing.Mapping[str, str]) -> Rows:
@@ -193,13 +197,16 @@ def _of_json(path: str, text: str) -> Rows:
         parse_float=_finite)
     rows: list[typing.Any] = []
     lines = array.array('L')
-    line, counted = 1, 0
+    line = 1
+    counted = 0
     position = _skip(text, 0)
     if text[position:position + 1] != '[':
         fail(_not_a_list(), position)
     position = _skip(text, position + 1)
     is_empty = text[position:position + 1] == ']'
     while not is_empty:
+        # From where it was counted last: from the beginning, it would take
+        # quadratic time.
         line += text.count('\n', counted, position)
         counted = position
         try:
@@ -242,8 +249,9 @@ def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
     # Rows have the same columns, which are kept once.
     made = {sys.intern(name): value for name, value in pairs}
     if len(made) != len(pairs):
-        names = [name for name, _value in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = collections.Counter(name for name, _value in pairs)
+        # The first one of the object among those that are there twice.
+        twice = next(name for name, count in counts.items() if count > 1)
         raise exceptions.OperationError(
             _('key "%s" is there twice') % suggestion.shown(twice))
     return made
