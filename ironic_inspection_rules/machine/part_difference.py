@@ -303,13 +303,13 @@ class PartComparison:
         kind = part.kind_of(source)
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]
-        groups = self._groups.of_parts(own)
+        gone_of_kind = [old for old in self._gone if old.kind == kind]
         # The others are taken out of its parts by their identity.
-        gone = self._outside(
-            groups, [old for old in self._gone if old.kind == kind])
-        new = [member for member in self._new if member.kind == kind]
+        gone = self._outside(self._groups.of_parts(own), gone_of_kind)
+        new_of_kind = [new for new in self._new if new.kind == kind]
+        # No more can be gone than it has, or be new than are looked at.
         count_gone = min(before.gone + len(gone), len(unidentified))
-        count_new = min(before.new + len(new), part.MOST)
+        count_new = min(before.new + len(new_of_kind), part.MOST)
         return part.Announced(count_gone, count_new)
 
 

@@ -40,6 +40,7 @@ class PartGroups:
         for member in parts:
             for identity in member.identities:
                 self._parents.setdefault(identity, identity)
+                # All identities of a part come into the tree of its first.
                 root = self._root(identity)
                 self._parents[root] = self._root(member.identities[0])
 
@@ -171,12 +172,15 @@ class PartGroups:
                 values[group, name, old.what[name]] = new.what[name]
 
         def update(member: part.Part) -> part.Part:
+            # What has not moved or changed is as it was.
             group = self.of_part(member)
-            slot = slots.get((member.kind, group, member.slot), member.slot)
+            place = (member.kind, group, member.slot)
+            slot = slots.get(place, member.slot)
             what = {}
             for name, value in member.what.items():
                 what[name] = values.get((group, name, value), value)
             return member._replace(slot=slot, what=what)
+
         return update
 
 
