@@ -28,21 +28,21 @@ _LITERALS = {
 """By the type of a literal argument, a pattern of how it is written."""
 
 _ROOTS = form.names((*interpolation.ROOTS, interpolation.ITEM))
-_GIVEN = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
+_ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
 
 
-def written(filters: Mapping[str, registry.Op]) -> Schema:
-    """Return what text with fields may be.
+def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
+    """Return the schema of text with fields.
 
-    The filters of its first field are known, and take their literal
-    arguments.
+    It refuses an unknown filter in the first field, and a literal argument
+    that the filter does not take.
     """
     known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
     # All before a filter of the first field: text without braces, doubled
     # braces, the path of the field, and its filters so far.
     before = (rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{_ROOTS}'
               r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
-              rf'(?:\|\s*{known}\s*{_GIVEN})*\|\s*')
+              rf'(?:\|\s*{known}\s*{_ARGUMENTS})*\|\s*')
     unknown = (rf'{before}(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}')
     unfit_calls: list[str] = []
     for name, op in filters.items():
@@ -82,15 +82,15 @@ def _unfit(name: str, op: registry.Op) -> Iterator[str]:
 
 def _values(schemas: list[Schema]) -> Iterator[str]:
     """Yield patterns of literals that meet none of the schemas."""
-    taken: set[str] = set()
+    accepted: set[str] = set()
     for schema in schemas:
         types = schema['type']
         if isinstance(types, str):
-            taken.add(types)
+            accepted.add(types)
         else:
-            taken.update(types)
+            accepted.update(types)
     for kind, literal in _LITERALS.items():
-        if kind not in taken:
+        if kind not in accepted:
             yield literal
     if len(schemas) == 1 and schemas[0].get('minLength') == 1:
         yield r"""(?:''|"")\s*[,)]"""

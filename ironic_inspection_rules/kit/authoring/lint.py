@@ -108,7 +108,7 @@ class _Check(typing.NamedTuple):
 
     description: str
     find: typing.Callable[[checked_rule.CheckedRule],
-                          checked_rule.Found] | None = None
+                          checked_rule.Mistakes] | None = None
 
 
 _CHECKS = {
@@ -207,7 +207,7 @@ _CHECKS = {
 
 _TOGETHER: dict[str, typing.Callable[
         [typing.Sequence[checked_rule.CheckedRule]],
-        checked_rule.FoundTogether]] = {
+        checked_rule.MistakesOfRules]] = {
             UNREACHABLE: unreached.check_rules,
             CONFLICT: conflicts.check,
             TOO_EARLY: inventory.check_order,

@@ -301,8 +301,10 @@ def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
     """Yield what makes a valid trait of a name in other letters."""
     if not isinstance(name, str) or interpolation.fields(name):
         return
+    if not trait_names.problem(name):
+        return
     meant = re.sub('[^A-Z0-9_]+', '_', name.upper())
-    if trait_names.problem(name) and not trait_names.problem(meant):
+    if not trait_names.problem(meant):
         yield mended_text.RewriteText(pointer, name, meant)
 
 
@@ -340,13 +342,13 @@ def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
         return unknown[0], suggestion.slip(*unknown)
     if not use.from_roots:
         return None
-    found = inventory_fields.find(inventory_fields.known(), use.from_roots)
-    if not isinstance(found, inventory_fields.UnknownStep):
+    step = inventory_fields.find(inventory_fields.known(), use.from_roots)
+    if not isinstance(step, inventory_fields.UnknownStep):
         return None
-    if found.steps in ((), ('plugin_data',)):
+    if step.steps in ((), ('plugin_data',)):
         # Beside plugin data of Ironic a site may have some of its own.
         return None
-    return found.name, suggestion.slip(found.name, found.above.names)
+    return step.name, suggestion.slip(step.name, step.above.names)
 
 
 def _rewrite(pointer: str, text: str, old: str,
@@ -359,7 +361,9 @@ def _rewrite(pointer: str, text: str, old: str,
     """
     if new is None or _UNIT.findall(old) != _UNIT.findall(new):
         return
-    mended, count = re.subn(rf'(?<![\w-]){re.escape(old)}(?![\w-])', new, text)
+    whole_name = re.compile(rf'(?<![\w-]){re.escape(old)}(?![\w-])')
+    mended, count = whole_name.subn(new, text)
+    # Where the name is there twice, one of them may be right.
     if count == 1:
         yield mended_text.RewriteText(pointer, f'{{{text}}}', f'{{{mended}}}')
 

@@ -195,11 +195,11 @@ class FileText:
 
     def _edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
         """Yield the edits of a change, none where it has no place."""
-        found = self._find(self._entries[index], change.pointer)
-        if found is None:
+        place = self._find(self._entries[index], change.pointer)
+        if place is None:
             return
-        key = found.key
-        node = found.node
+        key = place.key
+        node = place.node
         # Each kind of change is made in the text otherwise than in the data.
         if isinstance(change, RenameKey):
             for name, _value in node.value:
@@ -264,7 +264,8 @@ class FileText:
         start = node.start_mark.index
         end = node.end_mark.index
         raw = self._text[start:end]
-        if old in node.value and raw.count(old) == node.value.count(old):
+        count = node.value.count(old)
+        if count and raw.count(old) == count:
             yield Edit(start, end, raw.replace(old, new))
 
     def _name_flow(self, key: yaml.ScalarNode, node: yaml.SequenceNode,

@@ -219,12 +219,12 @@ def _table() -> Schema:
     }
 
 
-def _known_table(found: table.Table) -> Schema:
+def _known_table(known: table.Table) -> Schema:
     """Return the schema of a table whose columns are known.
 
     Others are no errors here: a file of rows may have got more since then.
     """
-    columns = sorted(found.known_columns)
+    columns = sorted(known.known_columns)
     named: Schema = {'properties': dict.fromkeys(columns, True)}
     return {
         'allOf': [_defined('table')],
@@ -305,7 +305,7 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
     standard_trait = {'enum': sorted(trait_names.STANDARD)}
     definitions = {
         'varies': form.VARYING,
-        'written': filter_schema.written(registry.filters()),
+        'written': filter_schema.text_with_fields(registry.filters()),
         'trait': form.either(custom_trait, standard_trait),
         'conditionArgs': {'allOf': condition_calls},
         'actionArgs': {'allOf': action_calls},
@@ -403,18 +403,19 @@ def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
 
 
 class _Case(typing.NamedTuple):
-    """What arguments may be where other arguments are like ``given``.
+    """What arguments may be where other arguments have some value.
 
-    Both are schemas by the name of an argument.
+    :ivar where: schemas of the other arguments, by their names.
+    :ivar then: schemas of the arguments, by their names.
     """
 
-    given: Schema
+    where: Schema
     then: Schema
 
     def by_name(self) -> Schema:
         """Return the case for arguments that have names."""
         return {
-            'if': {'properties': self.given, 'required': [*self.given]},
+            'if': {'properties': self.where, 'required': [*self.where]},
             'then': {'properties': self.then},
         }
 
@@ -422,7 +423,7 @@ class _Case(typing.NamedTuple):
         """Return the case for a list of arguments without names."""
         names = [argument.name for argument in declared]
         return {
-            'if': {'items': [self.given.get(name, True) for name in names]},
+            'if': {'items': [self.where.get(name, True) for name in names]},
             'then': {'items': [self.then.get(name, True) for name in names]},
         }
 
@@ -436,8 +437,8 @@ def _cases(op: registry.Op) -> list[_Case]:
             _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}) from exc
     cases = []
     for path, value, cleanup in declared:
-        given = {'path': {'type': 'string', 'pattern': path}}
-        cases.append(_Case(given, {'value': value, 'cleanup': cleanup}))
+        where = {'path': {'type': 'string', 'pattern': path}}
+        cases.append(_Case(where, {'value': value, 'cleanup': cleanup}))
     return cases
 
 
@@ -557,9 +558,14 @@ def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
 
 
 def _template(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return what an argument may be that fields are filled into."""
+    """Return the schema of an argument that may have fields in it.
+
+    A field may become anything, so that a schema accepts, beside what the op
+    declares, whatever has a field.
+    """
     declared = op.plugin.SCHEMAS.get(argument.name)
     if declared is not None and argument.variadic:
+        # A field may be one of the values, or all of them.
         return form.either(
             {'type': 'array', 'items': form.either(*declared, form.VARIES)},
             {'type': 'string', 'pattern': form.FIELD})
@@ -573,7 +579,7 @@ def _template(op: registry.Op, argument: arguments.Argument) -> Schema:
     if not argument.required and form.NULL not in schemas:
         schemas.append(form.NULL)
     if argument.type in (list, typing.Any):
-        # A field in it may make it anything.
+        # There may be a field anywhere inside.
         schemas.append(form.VARIES)
     else:
         schemas.append(form.VARIES_TEXT)

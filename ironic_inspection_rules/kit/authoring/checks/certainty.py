@@ -23,7 +23,7 @@ Operation = file_rule.Operation
 _SCOPE = '/node/properties/inspection_scope'
 
 
-def check_never(rule: Rule) -> checked_rule.Found:
+def check_never(rule: Rule) -> checked_rule.Mistakes:
     """Find conditions that never hold."""
     for condition in rule.all_conditions:
         message = _why_never(rule, condition)
@@ -69,7 +69,7 @@ def _contradicts_itself(condition: Operation) -> bool:
                    facts.of(condition), 2))
 
 
-def check_always(rule: Rule) -> checked_rule.Found:
+def check_always(rule: Rule) -> checked_rule.Mistakes:
     """Find conditions that always hold."""
     for condition in rule.all_conditions:
         message = _why_always(rule, condition)
@@ -101,7 +101,7 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
     return None
 
 
-def check_neighbours(rule: Rule) -> checked_rule.Found:
+def check_neighbours(rule: Rule) -> checked_rule.Mistakes:
     """Find inequalities of more than two values."""
     for condition in rule.all_conditions:
         name = condition.op.name.removeprefix(plugin.VERSION)
@@ -196,7 +196,7 @@ def _together(rule: Rule) -> Iterator[list[Operation]]:
             yield list(condition.inner)
 
 
-def _beside_scope(rule: Rule) -> checked_rule.Found:
+def _beside_scope(rule: Rule) -> checked_rule.Mistakes:
     """Find conditions on the scope that the rule's own scope excludes."""
     if not rule.rule.scope:
         return

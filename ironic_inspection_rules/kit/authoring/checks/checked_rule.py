@@ -17,8 +17,11 @@ _PLAIN = ('description', 'scope', 'phase', 'sensitive')
 _IN_ARGUMENT = re.compile(r'/(?:conditions|actions)/\d+'
                           r'(?:/(?:conditions|when)/\d+)*/args/.')
 
-Found = typing.Iterator[tuple[str, str]]
+Mistakes = typing.Iterator[tuple[str, str]]
 """The place of a mistake in a rule, as a JSON pointer, and one sentence."""
+
+PlacedTexts = typing.Iterator[tuple[str, str]]
+"""The place of a text in a rule, as a JSON pointer, and the text."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +45,7 @@ class CheckedRule:
 
     @property
     def all_conditions(self) -> list[file_rule.Operation]:
-        """The conditions, also those in groups and of actions."""
+        """All conditions, also those in groups and those of actions."""
         outermost = list(self.conditions)
         for action in self.actions:
             outermost += action.inner
@@ -52,13 +55,16 @@ class CheckedRule:
         return conditions
 
 
-FoundTogether = typing.Iterator[tuple[CheckedRule, str, str]]
+MistakesOfRules = typing.Iterator[tuple[CheckedRule, str, str]]
 """The rule of several that a mistake is in, its place there as a JSON pointer,
 and one sentence."""
 
 
-def texts(value: typing.Any, pointer: str = '') -> Found:
-    """Find the texts in a value, each with its place."""
+def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
+    """Yield the texts in a value.
+
+    :param pointer: the place of the value.
+    """
     for path, inner in data_path.walk(value):
         if isinstance(inner, str):
             yield pointer + data_path.pointer(path), inner
@@ -103,8 +109,12 @@ def _good_fields(entry: typing.Mapping[str, typing.Any],
                  ) -> dict[str, typing.Any]:
     """Return the plain fields of a rule that have no problem."""
     bad = {problem.pointer.removeprefix('/') for problem in problems}
-    return {name: entry[name] for name in _PLAIN
-            if name not in bad and entry.get(name) is not None}
+    fields = {}
+    for name in _PLAIN:
+        value = entry.get(name)
+        if value is not None and name not in bad:
+            fields[name] = value
+    return fields
 
 
 def _vars(known: typing.Any, problems: typing.Iterable[exceptions.Problem]

@@ -38,7 +38,7 @@ class ConflictingWrites(typing.NamedTuple):
     second: ActionEffect
 
 
-def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
+def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
     """Find rules that undo what an earlier one has written."""
     groups: dict[tuple[str, int], list[_WritingRule]] = (
         collections.defaultdict(list))
@@ -63,12 +63,16 @@ class _WritingRule:
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        self._topics = {_topic(written.effect) for written in self._effects}
+        self._topics = {_topic(of_action.effect)
+                        for of_action in self._effects}
         self._claims = list(map(exclusion.Claim, rule.conditions))
-        # In a loop they are about an item, of which there may be several.
-        self._claims_of_actions = {
-            action.pointer: list(map(exclusion.Claim, action.inner))
-            for action in rule.actions if action.inner and not action.loops}
+        self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
+        for action in rule.actions:
+            # In a loop its conditions are about an item, and there may be
+            # several: what excludes one item leaves the others.
+            if not action.loops:
+                claims = list(map(exclusion.Claim, action.inner))
+                self._claims_of_actions[action.pointer] = claims
 
     def conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
         """Return the writes of both rules of which only the order decides."""
@@ -88,10 +92,10 @@ class _WritingRule:
                 conflicts.append(ConflictingWrites(first, second))
         return conflicts
 
-    def _claims_of(self, written: ActionEffect) -> list[exclusion.Claim]:
-        """Return the conditions without which something is not written."""
-        return [*self._claims,
-                *self._claims_of_actions.get(written.pointer, ())]
+    def _claims_of(self, of_action: ActionEffect) -> list[exclusion.Claim]:
+        """Return the conditions without which an action has no effect."""
+        own = self._claims_of_actions.get(of_action.pointer, ())
+        return [*self._claims, *own]
 
 
 def _topic(effect: effects.Effect) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 
 
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find ops whose code fails when it is asked about the rule."""
     if rule.problems:
         # A plugin may expect arguments without problems.

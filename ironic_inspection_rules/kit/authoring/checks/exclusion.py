@@ -50,19 +50,20 @@ class Claim:
 
         Two claims have the same pair if they differ at most in their
         inversion, loop and ``multiple``.
-
-        Two values may stand on either side: ``lt`` of them is ``gt`` of them
-        the other way round.
         """
-        name, arguments = self.condition.op.name, self.condition.arguments
-        turned = facts.from_the_right(name)
+        name = self.condition.op.name
+        arguments = self.condition.arguments
+        turned_name = facts.from_the_right(name)
         compared = arguments.get('values')
-        if turned and isinstance(compared, list) and len(compared) == 2:
-            ways = [(name, compared), (turned, compared[::-1])]
-            name, compared = min(ways, key=_as_text)
+        if turned_name and isinstance(compared, list) and len(compared) == 2:
+            # "lt" of two values is "gt" of them the other way round: of both
+            # ways to say it, all claims take the same one.
+            as_written = (name, compared)
+            turned = (turned_name, compared[::-1])
+            name, compared = min(as_written, turned, key=_as_text)
             arguments = {**arguments, 'values': compared}
-        return name, _as_text([arguments,
-                               self.condition.written.get('conditions')])
+        inner = self.condition.written.get('conditions')
+        return name, _as_text([arguments, inner])
 
     @functools.cached_property
     def _form(self) -> tuple[typing.Any, ...]:
@@ -153,14 +154,17 @@ def _group_apart(group: Claim, holds: str, other: Claim) -> bool:
         return any(_is_same(inner, other) for inner in group.inner)
     if holds == 'any':
         return all(apart(inner, other) for inner in group.inner)
-    return holds == 'all' and any(apart(inner, other)
-                                  for inner in group.inner)
+    if holds == 'all':
+        return any(apart(inner, other) for inner in group.inner)
+    # Of a third party's group it is not known.
+    return False
 
 
 def _is_same(one: Claim, other: Claim) -> bool:
     """Return whether two conditions outside of loops say the same."""
-    return (one.says == other.says and one.inverted is other.inverted
-            and not one.loops and not other.loops)
+    if one.loops or other.loops:
+        return False
+    return one.says == other.says and one.inverted is other.inverted
 
 
 def _refutes(one: Claim, other: Claim) -> bool:
@@ -186,7 +190,8 @@ def _has_one_form(value: typing.Any) -> bool:
     """
     if value is None or facts.number(value) is not None:
         return False
-    return not (isinstance(value, str) and re.search('[{}]', value))
+    has_braces = isinstance(value, str) and re.search('[{}]', value)
+    return not has_braces
 
 
 def _is_false_for(condition: Operation, field: str,
@@ -202,9 +207,9 @@ def result(condition: Operation,
            written: typing.Mapping[str, typing.Any]) -> bool | None:
     """Return what a condition is without any data, None if it fails."""
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
+    rule = model.Rule(uuid='', actions=(), conditions=(written,))
     try:
-        plan = compiler.compile_rule(model.Rule(
-            uuid='', actions=(), conditions=(written,)), ops)
+        plan = compiler.compile_rule(rule, ops)
         return plan.conditions[0].check(budget.View())
     except exceptions.InspectionRulesError:
         # It is refused or fails each inspection, which other checks find.

@@ -25,7 +25,7 @@ _PORT_ID = re.compile(r'(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|'
 _MAC = 'mac_address'
 
 
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find loops, lists and ports that can only be an error."""
     items = reach.items(rule)
     for operation in rule.operations:
@@ -78,7 +78,7 @@ def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
         return None
     message = _('{%(field)s} is a %(kind)s, and the inspection fails where '
                 'one-of expects its values') % {
-                    'field': about.shown, 'kind': kind}
+                    'field': about.text, 'kind': kind}
     if isinstance(condition.arguments.get('value'), list):
         message += '; ' + _("value and values are in each other's place")
     return message

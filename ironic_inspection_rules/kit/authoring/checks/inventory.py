@@ -191,7 +191,7 @@ def _fields_of_inspector(operation: file_rule.Operation
                            document.in_ironic(keys))
 
 
-def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions that use what a condition says is missing or null."""
     absent = set()
     for condition in rule.conditions:
@@ -215,7 +215,7 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def check_order(rules: Sequence[checked_rule.CheckedRule]
-                ) -> checked_rule.FoundTogether:
+                ) -> checked_rule.MistakesOfRules:
     """Find plugin data that are read before the rule that writes them."""
     by_uuid = {rule.rule.uuid: rule for rule in rules
                if rule.rule.mode == model.ENFORCE}

@@ -59,7 +59,7 @@ _JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
                     r'(?:[|+~-][^{}]*)?\}\}|\{%')
 
 
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find replacement fields that can never exist."""
     for pointer, field, _item in reach.fields(rule):
         meant = port_meant(field.text)
@@ -86,13 +86,15 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             yield use.pointer, problem
 
 
-def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find values of a rule that nothing in it uses."""
-    used = [use.steps for use in reach.uses(rule)]
-    if (model.VARS,) in used:
+    # A field over the vars as a whole has one step, one over a value of them
+    # two or more.
+    beginnings = {use.steps[:2] for use in reach.uses(rule)}
+    if (model.VARS,) in beginnings:
         return
     for name in rule.rule.vars:
-        if not any(steps[:2] == (model.VARS, name) for steps in used):
+        if (model.VARS, name) not in beginnings:
             yield f'/{model.VARS}/{name}', _('nothing uses {vars.%s}') % name
 
 
@@ -118,18 +120,16 @@ def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
              '%(hint)s') % {'field': use.text, 'name': name, 'hint': hint}
 
 
-def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find what a template engine should have replaced."""
     for pointer, text in templates(rule.written.entry):
         yield pointer, _('"%s" looks like a variable of Jinja2 that was not '
                          'replaced') % text
 
 
-def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
-    """Find the texts of a rule that have a template of Jinja2 in them.
-
-    :returns: a pointer and the text.
-    """
+def templates(entry: typing.Mapping[str, typing.Any]
+              ) -> checked_rule.PlacedTexts:
+    """Yield the texts of a rule that have a template of Jinja2 in them."""
     for name in ('description', 'scope', *model.CONTENT):
         for pointer, text in checked_rule.texts(entry.get(name), f'/{name}'):
             if _JINJA.search(text):
@@ -242,7 +242,7 @@ def _no_attribute(field: str, name: str) -> str:
         'shown': field, 'name': name, 'hint': hint}
 
 
-def _check_old(operation: file_rule.Operation) -> checked_rule.Found:
+def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
     """Check the ``{data[…]}`` and ``node://…`` of ironic-inspector."""
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):
@@ -267,7 +267,7 @@ _SHORTEST = 5
 others."""
 
 
-def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names that differ by one letter from one that Ironic knows.
 
     These are in a node's ``driver_info`` and ``properties``; others are a
@@ -283,11 +283,11 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                                  f'"{write.name}"', steps)
 
 
-def _slip(pointer: str, shown: str,
-          steps: tuple[str, ...]) -> checked_rule.Found:
+def _slip(pointer: str, text: str,
+          steps: tuple[str, ...]) -> checked_rule.Mistakes:
     """Find a name that is nearly one of Ironic's.
 
-    :param shown: what the author wrote.
+    :param text: what the author wrote.
     :param steps: to a place in the node.
     """
     if len(steps) < 2:
@@ -300,5 +300,5 @@ def _slip(pointer: str, shown: str,
     if near is not None:
         yield pointer, _(
             '%(shown)s: Ironic has no "%(name)s" in %(field)s; did you mean '
-            '"%(near)s"?') % {'shown': shown, 'name': name, 'field': field,
+            '"%(near)s"?') % {'shown': text, 'name': name, 'field': field,
                               'near': near}

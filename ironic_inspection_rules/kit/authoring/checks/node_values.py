@@ -26,7 +26,8 @@ _ALL = ('', _CUSTOM, 'CUSTOM', 'C')
 """Prefixes that all traits begin with, or all custom ones."""
 
 
-def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_capabilities(rule: checked_rule.CheckedRule
+                       ) -> checked_rule.Mistakes:
     """Find paths into the text that has all capabilities, and values of it."""
     for use in reach.uses(rule):
         steps = use.from_roots or ()
@@ -58,7 +59,7 @@ def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     yield action.pointer_to('value'), str(exc)
 
 
-def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find hints at the root device that another boot may make wrong."""
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
@@ -99,7 +100,7 @@ def _is_of_kernel(value: typing.Any) -> bool:
     return _KERNEL_NAME.fullmatch(value.strip()) is not None
 
 
-def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions that take away all traits but those of the rule."""
     for action in rule.actions:
         for write in effects.writes(action):
@@ -116,7 +117,7 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 break
 
 
-def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find quantities that are written to a field of another unit."""
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
@@ -133,7 +134,7 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def check_resource_class(rule: checked_rule.CheckedRule
-                         ) -> checked_rule.Found:
+                         ) -> checked_rule.Mistakes:
     """Find resource classes with the prefix that Nova puts before them."""
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):

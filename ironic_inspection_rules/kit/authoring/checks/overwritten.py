@@ -17,7 +17,7 @@ from ironic_inspection_rules.kit.authoring.checks import values as field_checks
 from ironic_inspection_rules.rule_file import file_rule
 
 
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions of which a later one leaves nothing, unread."""
     for place, action in enumerate(rule.actions):
         if action.loops:
@@ -111,6 +111,10 @@ def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
     if write.value is data_path.ABSENT and place[-1].isdigit():
         # Once an item is removed, the same number is that of the next one.
         place = place[:-1]
-    return any(other.kind == write.kind and not other.extends
-               and other.place == place[:len(other.place)]
-               for other in effects.effects(action))
+    for other in effects.effects(action):
+        if other.kind != write.kind or other.extends:
+            continue
+        is_there_or_above = other.place == place[:len(other.place)]
+        if is_there_or_above:
+            return True
+    return False

@@ -29,7 +29,7 @@ _CONTROL = re.compile('[\0\a\b\v\f\x1b]')
 _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 
 
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find values that YAML reads as something else than is written."""
     for pointer, text in checked_rule.texts({
             name: rule.written.entry.get(name) for name in model.CONTENT}):
@@ -77,8 +77,8 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
         yield mended_text.ReplaceValue(pointer, text, text[:-1])
 
 
-def _lines(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find texts of conditions that end in a newline."""
+def _lines(rule: checked_rule.CheckedRule) -> checked_rule.PlacedTexts:
+    """Yield texts of conditions that end in a newline."""
     for condition in rule.all_conditions:
         for pointer, text in checked_rule.texts(
                 condition.written.get('args'), f'{condition.pointer}/args'):
@@ -88,10 +88,16 @@ def _lines(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 def _surprises(rule: checked_rule.CheckedRule
                ) -> Iterator[tuple[str, str, typing.Any]]:
-    """Yield pointers to what was meant as text, it, and what YAML reads."""
+    """Yield scalars that were meant as text, and that YAML reads otherwise.
+
+    :returns: pointer, the text in the file, and the value that YAML reads.
+    """
     written = rule.written
     for (index, pointer), raw in written.source.plain.items():
-        if index == written.index and _is_surprise(rule, pointer, raw):
+        if index != written.index:
+            # It is in another rule of the file.
+            continue
+        if _is_surprise(rule, pointer, raw):
             value = data_path.get(written.entry, data_path.parse(pointer))
             yield pointer, raw, value
 

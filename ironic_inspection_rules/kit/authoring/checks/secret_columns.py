@@ -37,23 +37,24 @@ Json = dict[str, typing.Any]
 
 
 def check(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
-          ) -> checked_rule.FoundTogether:
+          ) -> checked_rule.MistakesOfRules:
     """Find secret columns that an action would write.
 
     :param rules: those that do not see secret columns.
     """
     for rule in rules:
-        names = [name for name in sorted(table_check.names(rule.rule))
-                 if name in tables]
-        read = list(table_check.columns(rule.rule))
+        names = sorted(table_check.names(rule.rule) & tables.keys())
+        columns_read = list(table_check.columns(rule.rule))
         for action in rule.actions:
             for argument, value in action.templates.items():
                 if argument in action.op.plugin.TELLS:
                     continue
                 pointer = action.pointer_to(argument)
-                # What a rule reads by its name is known without data.
-                named = {(column.table, column.column) for column in read
-                         if f'{column.pointer}/'.startswith(f'{pointer}/')}
+                # What the argument reads by its name is known without data.
+                named = set()
+                for read in columns_read:
+                    if f'{read.pointer}/'.startswith(f'{pointer}/'):
+                        named.add((read.table, read.column))
                 for name in names:
                     for column in tables[name].definition.secret:
                         if (name, column) in named or _is_written(
@@ -84,18 +85,18 @@ class _OneRow(table.Table):
         return _KEY
 
 
-def _one_row(found: table.Table, column: str) -> table.Table:
-    """Return a table with one row, of which one column is hidden."""
-    row = dict(next(iter(found.rows), {}))
+def _one_row(whole: table.Table, column: str) -> table.Table:
+    """Return a table with the first row only, of which a column is hidden."""
+    row = dict(next(iter(whole.rows), {}))
     if not row.get(column):
         row[column] = _SECRET
-    definition = dataclasses.replace(found.definition, secret=(column,),
+    definition = dataclasses.replace(whole.definition, secret=(column,),
                                      of=None, expect={})
     return _OneRow(definition, {_KEY: row}, list(row), masked=True)
 
 
 def _is_written(rule: checked_rule.CheckedRule, action: file_rule.Operation,
-                value: typing.Any, found: table.Table, column: str) -> bool:
+                value: typing.Any, whole: table.Table, column: str) -> bool:
     """Return whether an argument has a secret column, or is made of it.
 
     Filters such as ``default`` take a row only where something is missing.
@@ -106,10 +107,10 @@ def _is_written(rule: checked_rule.CheckedRule, action: file_rule.Operation,
     fields = masked_field.MaskedFields(
         value, own_vars, action.loop, template.compile_field,
         template.compile_value)
-    name = found.definition.name
+    tables = {whole.definition.name: _one_row(whole, column)}
     for machine in (_machine([own_vars, action.loop, value]), {}):
-        view = budget.View({**machine, interpolation.TABLES: {
-            name: _one_row(found, column)}}, budget.Budget(budget.MAIN))
+        roots = {**machine, interpolation.TABLES: tables}
+        view = budget.View(roots, budget.Budget(budget.MAIN))
         try:
             view[model.VARS] = _values(own_vars, view)
             for item in _items(action.loop, view):

@@ -65,7 +65,7 @@ _VALUE = ('value',)
 """The path to a value in an item of ``dict2items``."""
 
 
-def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find secrets in a rule that is not marked sensitive."""
     if rule.rule.sensitive:
         return
@@ -75,7 +75,7 @@ def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 'a secret in a rule that is not marked "sensitive"')
 
 
-def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find what a sensitive rule shows of itself where it writes."""
     if not rule.rule.sensitive:
         return
@@ -231,7 +231,7 @@ def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
     return value
 
 
-def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find secrets that an action would write, which inspection refuses.
 
     They read as ``******`` to a rule, unless masking is switched off.
@@ -316,7 +316,7 @@ def _written_by(action: file_rule.Operation
 
 
 def check_columns(rules: typing.Sequence[checked_rule.CheckedRule],
-                  tables: table.Tables) -> checked_rule.FoundTogether:
+                  tables: table.Tables) -> checked_rule.MistakesOfRules:
     """Find secret columns of tables that an action would write.
 
     Only sensitive rules see them; for others the inspection fails.

@@ -40,7 +40,7 @@ _MOSTLY_TEXT = ('path', 'name', 'names', 'prefix', 'msg', 'level')
 """Arguments that are mostly text, also where it looks like a field."""
 
 
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find parts that are repeated or have no effect."""
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:
@@ -85,13 +85,14 @@ def _uses_item(operation: file_rule.Operation) -> bool:
 def _compares_one_value(rule: checked_rule.CheckedRule,
                         operation: file_rule.Operation) -> bool:
     """Return whether a comparison has only one value, and no list of them."""
-    signature = operation.op.signature.arguments
-    if not signature or not signature[0].variadic or (
-            signature[0].name != 'values'):
+    declared = operation.op.signature.arguments
+    if not declared:
+        return False
+    first = declared[0]
+    if not first.variadic or first.name != 'values' or operation.loops:
         return False
     compared = operation.arguments.get('values')
-    if operation.loops or not isinstance(compared, list) or (
-            len(compared) != 1):
+    if not isinstance(compared, list) or len(compared) != 1:
         return False
     value, = compared
     if not facts.is_field(value):
@@ -101,7 +102,7 @@ def _compares_one_value(rule: checked_rule.CheckedRule,
     return about.value.type not in ('list', None)
 
 
-def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find text that was to be a field."""
     for pointer, text, meant in _meant(rule):
         yield pointer, _('"%(text)s" is text, no field; did you mean '
@@ -125,9 +126,11 @@ def mendings(rule: checked_rule.CheckedRule
 
 def _meant(rule: checked_rule.CheckedRule
            ) -> typing.Iterator[tuple[str, str, str]]:
-    """Yield the pointer to a text that was to be a field, it, and the field.
+    """Yield texts that were to be fields.
 
-    What stands in the arguments left out is often text that looks so.
+    Arguments that are mostly text are left out: there it may look so.
+
+    :returns: pointer, the text, and the field that is meant.
     """
     for operation in rule.operations:
         for name in operation.templates:
@@ -175,11 +178,11 @@ def _may_exist(steps: data_path.Path) -> bool:
     """Return whether a machine may have data at a path."""
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
-    found = inventory_fields.find(inventory_fields.known(), steps)
-    return isinstance(found, inventory_fields.InventoryField)
+    known = inventory_fields.find(inventory_fields.known(), steps)
+    return isinstance(known, inventory_fields.InventoryField)
 
 
-def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find arguments without names."""
     for operation in rule.operations:
         args = operation.written.get('args')
@@ -191,7 +194,7 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             'release refuses it; name them: {%s}') % names
 
 
-def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find quantities that compare as text with a field."""
     for condition in rule.all_conditions:
         for fact in facts.of(condition):

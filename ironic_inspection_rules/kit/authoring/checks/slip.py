@@ -40,9 +40,12 @@ _EQUAL = frozenset(('eq', 'ne', 'one-of', 'none-of'))
 
 
 class Subject(typing.NamedTuple):
-    """The field that something is compared with, as messages show it."""
+    """The field that something is compared with.
 
-    shown: str
+    :ivar text: as messages show it, without braces.
+    """
+
+    text: str
     value: field_value.FieldValue
 
     @property
@@ -61,7 +64,7 @@ class Slip(typing.NamedTuple):
     def of(cls, text: str, subject: Subject, meant: typing.Any = None,
            **said: typing.Any) -> 'Slip':
         """Return the slip in what a field is compared with."""
-        return cls(text % {'field': subject.shown, 'meant': meant, **said},
+        return cls(text % {'field': subject.text, 'meant': meant, **said},
                    meant)
 
 

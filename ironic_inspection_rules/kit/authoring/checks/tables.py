@@ -35,7 +35,7 @@ Unused = tuple[str, str, str]
 
 
 def check_values(rules: Sequence[checked_rule.CheckedRule],
-                 tables: table.Tables) -> checked_rule.FoundTogether:
+                 tables: table.Tables) -> checked_rule.MistakesOfRules:
     """Find columns that are compared with what no row has."""
     for rule in rules:
         columns = {column.pointer: column
@@ -43,11 +43,13 @@ def check_values(rules: Sequence[checked_rule.CheckedRule],
         for condition in rule.all_conditions:
             if condition.written.get('loop') is not None:
                 continue
-            inside = {pointer: column for pointer, column in columns.items()
-                      if pointer.startswith(f'{condition.pointer}/args/')}
+            inside = [pointer for pointer in columns
+                      if pointer.startswith(f'{condition.pointer}/args/')]
             if len(inside) != 1:
+                # Beside another column, not every row may have a match.
                 continue
-            (pointer, column), = inside.items()
+            pointer, = inside
+            column = columns[pointer]
             rows = tables.get(column.table)
             if rows is None or not len(rows):
                 continue
@@ -109,14 +111,14 @@ def _results(condition: file_rule.Operation, place: data_path.Path,
     """
     if condition.op.name in _ONLY_ASKS:
         return []
-    found: dict[typing.Hashable, typing.Any] = {}
+    distinct: dict[typing.Hashable, typing.Any] = {}
     for row in rows.rows:
         if column in row:
-            found[data_path.identity(row[column])] = row[column]
-        if len(found) > _MOST_VALUES:
+            distinct[data_path.identity(row[column])] = row[column]
+        if len(distinct) > _MOST_VALUES:
             return []
     results = []
-    for value in found.values():
+    for value in distinct.values():
         args = _with_column(condition.written['args'], place, value)
         if interpolation.fields(args):
             return []

@@ -19,27 +19,29 @@ _CUSTOM = 'CUSTOM_'
 _PART = re.compile(r'[A-Z0-9_]*')
 
 
-def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of traits that are invalid whatever a machine is like."""
     for action in rule.actions:
-        found: dict[tuple[str, str], None] = {}
+        mistakes: list[tuple[str, str]] = []
         for write in effects.writes(action):
             if write.kind == 'traits' and isinstance(write.name, str):
                 if not _may_begin_filled(write.name):
                     text = _('no trait begins with "%s"') % write.name
-                    found[action.pointer_to('prefix'), text] = None
+                    mistakes.append((action.pointer_to('prefix'), text))
             for name in _names(write):
                 if isinstance(name, str):
                     problem = impossible(name)
                 else:
                     problem = trait_names.problem(name)
                 if problem:
-                    found[action.pointer_to(write.argument), problem] = None
-        yield from found
+                    pointer = action.pointer_to(write.argument)
+                    mistakes.append((pointer, problem))
+        # The items of a loop may all have the same mistake.
+        yield from dict.fromkeys(mistakes)
     yield from _never_there(rule)
 
 
-def _never_there(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def _never_there(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find conditions that ask for a trait of an invalid name."""
     for condition in rule.all_conditions:
         value = condition.arguments.get('value')
@@ -88,23 +90,28 @@ def impossible(text: str) -> str | None:
 def _may_begin_filled(text: str) -> bool:
     """Return whether traits may begin with text, whatever its fields are."""
     pieces = interpolation.parse(text)
-    literal = [piece for piece in pieces if isinstance(piece, str)]
-    return all(map(_PART.fullmatch, literal)) and (
-        not literal or pieces[0] is not literal[0] or _may_begin(literal[0]))
+    for piece in pieces:
+        if isinstance(piece, str) and not _PART.fullmatch(piece):
+            return False
+    # A field at the beginning may become any text.
+    if pieces and isinstance(pieces[0], str):
+        return _may_begin(pieces[0])
+    return True
 
 
 def _may_begin(text: str) -> bool:
     if text.startswith(_CUSTOM):
         return _PART.fullmatch(text) is not None
-    return _CUSTOM.startswith(text) or any(
-        name.startswith(text) for name in trait_names.STANDARD)
+    if _CUSTOM.startswith(text):
+        return True
+    return any(name.startswith(text) for name in trait_names.STANDARD)
 
 
 _FIT = frozenset(('architecture', 'current_boot_mode'))
 """Text that is fit for names of traits but for its case."""
 
 
-def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of traits made of text as machines have it."""
     for action in rule.actions:
         for write in effects.writes(action):
@@ -131,7 +138,7 @@ def _is_text_as_it_is(field: interpolation.Field) -> bool:
     return field.steps[-1] not in _FIT
 
 
-def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find ports that one machine has, in a rule for all of them."""
     # A condition on data, and perhaps one in a group, picks that machine.
     if any('{' in str(condition.arguments) or condition.inner

@@ -22,7 +22,7 @@ from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
 
 
-def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions behind one that fails the inspection."""
     failing = next(filter(_fails, rule.actions), None)
     if failing is None:
@@ -34,7 +34,7 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def check_rules(rules: Sequence[checked_rule.CheckedRule]
-                ) -> checked_rule.FoundTogether:
+                ) -> checked_rule.MistakesOfRules:
     """Find rules whose conditions an earlier failing rule has too."""
     subjects = {}
     conditions = {}

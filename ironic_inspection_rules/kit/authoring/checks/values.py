@@ -34,7 +34,7 @@ _NEED_PLAIN = frozenset(('max', 'min', 'sort'))
 """Filters that compare items, which mappings have no order for."""
 
 
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find values that no machine has in the field beside them."""
     for pointer, _value, mistake in _slips(rule):
         yield pointer, mistake.message
@@ -245,7 +245,7 @@ def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
     """Yield the first slip in the filters of a field."""
     if field.root is None or not field.filters:
         return
-    shown = '.'.join((field.root, *field.steps))
+    text = '.'.join((field.root, *field.steps))
     read = field._replace(filters=(), spec=None, conversion=None)
     value = reach.value_of(read, item, rule.rule.vars)
     for call in field.filters:
@@ -253,7 +253,7 @@ def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
         if op is None:
             return
         attribute = field_value.attribute_of(call)
-        about = slip.Subject(shown, value)
+        about = slip.Subject(text, value)
         mistake = _in_filter(about, call.name, attribute, op)
         if mistake is None:
             mistake = _in_test(value, call)
@@ -261,7 +261,7 @@ def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
             yield mistake
             return
         value = value.after(call, attribute)
-        shown = f'{shown} | {call.name}'
+        text = f'{text} | {call.name}'
 
 
 def _in_filter(about: slip.Subject, name: str, attribute: reach.Steps,

@@ -54,9 +54,9 @@ def convert(path: str, ops: registry.Registry,
     :raises: :class:`.exceptions.InvalidDocument` where the file cannot be
         read.
     """
-    read = document.load(path)
-    written = file_rule.rules(read)
-    kinds = {rule.is_old for rule in written if isinstance(rule.entry, dict)}
+    rules_file = document.load(path)
+    rules = file_rule.rules(rules_file)
+    kinds = {rule.is_old for rule in rules if isinstance(rule.entry, dict)}
     has_old = True in kinds
     header = [_('Converted from %s.') % path]
     if stock and kinds == {True}:
@@ -68,12 +68,12 @@ def convert(path: str, ops: registry.Registry,
     if has_old:
         header.extend(_IN_GENERAL)
     writer = _FileWriter(ops)
-    for table in read.tables or ():
+    for table in rules_file.tables or ():
         header.append(_('Table %s is left out.') % table.name)
         writer.lose_table(table)
     writer.write(_comments(header))
-    old = _convert_old(written, ops)
-    for rule in written:
+    old = _convert_old(rules, ops)
+    for rule in rules:
         if not isinstance(rule.entry, dict):
             writer.lose(
                 rule, exceptions.Problem('', _('a rule must be a mapping')))
@@ -96,7 +96,8 @@ class _FileWriter:
     def __init__(self, ops: registry.Registry) -> None:
         self._ops = ops
         self._pieces: list[str] = []
-        self._kept: list[file_rule.WrittenRule] = []
+        # The rules that the file has, in its order.
+        self._rules: list[file_rule.WrittenRule] = []
         self._lost: list[lint.Finding] = []
 
     def write(self, text: str) -> None:
@@ -120,7 +121,7 @@ class _FileWriter:
     def keep(self, rule: file_rule.WrittenRule) -> None:
         """Write a rule as it is."""
         self.write(_as_yaml(rule.entry))
-        self._kept.append(rule)
+        self._rules.append(rule)
 
     def add(self, rule: file_rule.WrittenRule,
             converted: conversion.Conversion) -> None:
@@ -141,7 +142,7 @@ class _FileWriter:
             # A converted rule may have another UUID, which counts.
             entry = {'uuid': uuid, **entry}
         self.write(_comments(comments) + _as_yaml(entry))
-        self._kept.append(rule)
+        self._rules.append(rule)
 
     def result(self) -> ConvertedFile:
         """Return the file as it was written so far."""
@@ -150,8 +151,8 @@ class _FileWriter:
     def linted_result(self, path: str) -> ConvertedFile:
         """Return the file, and what lint finds in it as lost."""
         text = '\n'.join(self._pieces)
-        found = _linted(path, text, self._kept, self._ops)
-        return ConvertedFile(text, [*self._lost, *found])
+        findings = _linted(path, text, self._rules, self._ops)
+        return ConvertedFile(text, [*self._lost, *findings])
 
 
 def _convert_stock(entry: dict[str, typing.Any],
@@ -166,7 +167,7 @@ def _convert_stock(entry: dict[str, typing.Any],
     return converted
 
 
-def _convert_old(written: typing.Iterable[file_rule.WrittenRule],
+def _convert_old(rules: typing.Iterable[file_rule.WrittenRule],
                  ops: registry.Registry) -> dict[int, conversion.Conversion]:
     """Convert the rules of ironic-inspector.
 
@@ -175,7 +176,7 @@ def _convert_old(written: typing.Iterable[file_rule.WrittenRule],
     """
     valid: dict[int, model.Rule] = {}
     conversions: dict[int, conversion.Conversion] = {}
-    for rule in written:
+    for rule in rules:
         if not rule.is_old:
             continue
         try:
@@ -190,11 +191,11 @@ def _convert_old(written: typing.Iterable[file_rule.WrittenRule],
     return conversions
 
 
-def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
+def _linted(path: str, text: str, rules: list[file_rule.WrittenRule],
             ops: registry.Registry) -> typing.Iterator[lint.Finding]:
     """Find converted rules that are invalid or can never work.
 
-    :param kept: the rules that ``text`` has, in its order.
+    :param rules: those that ``text`` has, in its order.
     """
     converted = document.parse(path, text)
     for finding in lint.of_documents([converted], ops):
@@ -203,7 +204,7 @@ def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
         # The finding is in the last rule that begins before it.
         place = (finding.line, finding.column)
         rule_of_finding = None
-        for index, rule in enumerate(kept):
+        for index, rule in enumerate(rules):
             if converted.place(index) <= place:
                 rule_of_finding = rule
         if rule_of_finding is not None:

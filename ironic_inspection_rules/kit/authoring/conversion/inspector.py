@@ -22,7 +22,7 @@ from ironic_inspection_rules.plugins.legacy import translate
 
 Inconvertible = rule.Inconvertible
 Operation = rule.Operation
-Written = typing.Mapping[str, typing.Any]
+OldOperation = typing.Mapping[str, typing.Any]
 Steps = tuple[old_field.Step, ...]
 
 _GIB = 2 ** 30  # Bytes.
@@ -197,22 +197,23 @@ def _in_loops(condition: Operation, loops: typing.Sequence[str],
 class _InspectorConverter(rule.Conversion):
     """Converts one rule."""
 
-    def conditions(self, written: typing.Sequence[Written]
+    def conditions(self, conditions: typing.Sequence[OldOperation]
                    ) -> list[Operation | None]:
         """Convert all conditions; None stands for one that is lost."""
-        return self._operations('conditions', written, self._condition)
+        return self._operations('conditions', conditions, self._condition)
 
-    def actions(self, written: typing.Sequence[Written]) -> list[Operation]:
+    def actions(self, actions: typing.Sequence[OldOperation]
+                ) -> list[Operation]:
         """Convert the actions that can be."""
-        converted = self._operations('actions', written, self._action)
+        converted = self._operations('actions', actions, self._action)
         return [action for action in converted if action is not None]
 
-    def _operations(self, name: str, written: typing.Sequence[Written],
-                    convert_one: typing.Callable[[Written], Operation]
+    def _operations(self, name: str, operations: typing.Sequence[OldOperation],
+                    convert_one: typing.Callable[[OldOperation], Operation]
                     ) -> list[Operation | None]:
         """Convert operations one by one; None stands for one that is lost."""
         converted: list[Operation | None] = []
-        for index, operation in enumerate(written):
+        for index, operation in enumerate(operations):
             self.pointer = f'/{name}/{index}'
             try:
                 converted.append(convert_one(operation))
@@ -221,11 +222,11 @@ class _InspectorConverter(rule.Conversion):
                 converted.append(None)
         return converted
 
-    def _condition(self, written: Written) -> Operation:
+    def _condition(self, condition: OldOperation) -> Operation:
         """Convert one condition, with its path as loops and a field."""
-        args = written['args']
+        args = condition['args']
         path = convert_path(args['field'])
-        op = written['op'].removeprefix(translate.PREFIX)
+        op = condition['op'].removeprefix(translate.PREFIX)
         multiple = args.get('multiple', 'any')
         no_address = None
         scheme, _path = old_field.split(args['field'])
@@ -276,10 +277,10 @@ class _InspectorConverter(rule.Conversion):
             self.hint(_('the root disk that root device hints choose is '
                         'known only if the hook root-device is enabled'))
 
-    def _action(self, written: Written) -> Operation:
+    def _action(self, action: OldOperation) -> Operation:
         """Convert one action."""
-        args = written['args']
-        op = written['op'].removeprefix(translate.PREFIX)
+        args = action['args']
+        op = action['op'].removeprefix(translate.PREFIX)
         if op in ('set-attribute', 'extend-attribute', 'append-attribute'):
             converted = self._attribute(op.replace('append', 'extend'), args)
         elif op == 'set-capability':
@@ -291,7 +292,7 @@ class _InspectorConverter(rule.Conversion):
                 converted['args']['maintenance'] = True
         else:
             converted = {'op': op, 'args': {'name': args['name']}}
-        if written.get('revert'):
+        if action.get('revert'):
             converted['revert'] = True
         return converted
 
@@ -392,7 +393,7 @@ def _decided_late(earlier: typing.Sequence[model.Rule],
                                       'path': data_path.pointer(changed)})
 
 
-def _changed_path(action: Written) -> data_path.Path:
+def _changed_path(action: OldOperation) -> data_path.Path:
     """Return what an action changes of the node, empty for nothing."""
     path = action['args'].get('path')
     if path is not None:

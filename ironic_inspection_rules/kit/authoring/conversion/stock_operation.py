@@ -7,7 +7,6 @@ for itself; where all come out alike but for the item, they are a loop again.
 """
 
 from collections.abc import Callable, Sequence
-import contextlib
 import re
 import typing
 
@@ -163,11 +162,18 @@ def _forget(root: str, path: list[str], there: set[str]) -> None:
     """Take out the fields that a changed value may no longer have.
 
     :param path: tokens of the value that changes, below ``root``.
+    :param there: fields that exist, without their braces.
     """
-    with contextlib.suppress(rule.Inconvertible):
-        changed = rule.write_field((root, *path))[1:-1]
-        below = (f'{changed}.', f'{changed}[')
-        there -= {name for name in there if name.startswith(below)}
+    try:
+        field = rule.write_field((root, *path))
+    except rule.Inconvertible:
+        # No field leads there, nor below it.
+        return
+    changed = field.removeprefix('{').removesuffix('}')
+    below = (f'{changed}.', f'{changed}[')
+    for name in list(there):
+        if name.startswith(below):
+            there.discard(name)
 
 
 def _check_inside(tokens: list[str], notes: rule.Conversion) -> None:

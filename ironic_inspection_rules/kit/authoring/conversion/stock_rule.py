@@ -82,9 +82,10 @@ class _StockConverter(rule.Conversion):
         self.lose(message)
         return self
 
-    def conditions(self, written: Iterable[typing.Any]) -> Iterator[Operation]:
+    def conditions(self, conditions: Iterable[typing.Any]
+                   ) -> Iterator[Operation]:
         """Convert conditions; those that always hold are left out."""
-        for index, condition in enumerate(written):
+        for index, condition in enumerate(conditions):
             self.pointer = f'/conditions/{index}'
             try:
                 converted = self._condition(condition)
@@ -103,20 +104,20 @@ class _StockConverter(rule.Conversion):
             else:
                 yield converted
 
-    def _condition(self, written: Operation) -> Operation | bool:
+    def _condition(self, condition: Operation) -> Operation | bool:
         """Convert one condition.
 
         :returns: a truth value where it has always the same result.
         """
-        _check(written, stock_form.CONDITIONS)
-        op, inverted = model.split_op(written['op'])
-        args = stock_form.by_name(written['args'], stock_form.CONDITIONS[op])
-        loop = written.get('loop')
+        _check(condition, stock_form.CONDITIONS)
+        op, inverted = model.split_op(condition['op'])
+        args = stock_form.by_name(condition['args'], stock_form.CONDITIONS[op])
+        loop = condition.get('loop')
         if not loop:
             read = _read(_forced(op, args), self._filled_arguments(op))
             return stock_condition.convert(op, inverted, read, self)
         items = _items(loop)
-        if written.get('multiple') == 'last':
+        if condition.get('multiple') == 'last':
             items = items[-1:]
 
         def convert_turn(item: typing.Any) -> Operation | bool:
@@ -125,7 +126,7 @@ class _StockConverter(rule.Conversion):
             return stock_condition.convert(op, inverted, read, self)
 
         return stock_operation.conditions(
-            items, convert_turn, written.get('multiple') == 'all')
+            items, convert_turn, condition.get('multiple') == 'all')
 
     def _filled_arguments(self, op: str) -> tuple[str, ...]:
         """Return the arguments that stock Ironic fills in outside of loops."""
@@ -135,13 +136,13 @@ class _StockConverter(rule.Conversion):
             return ('values',)
         return ()
 
-    def actions(self, written: Iterable[typing.Any], there: set[str]
+    def actions(self, actions: Iterable[typing.Any], there: set[str]
                 ) -> Iterator[Operation]:
         """Convert actions.
 
         :param there: fields that exist where the conditions hold.
         """
-        for index, action in enumerate(written):
+        for index, action in enumerate(actions):
             self.pointer = f'/actions/{index}'
             try:
                 yield from self._action(action, there)
@@ -151,17 +152,17 @@ class _StockConverter(rule.Conversion):
                 self.lose(_('stock Ironic fails the inspection here: %s; '
                             'the action is left out') % exc)
 
-    def _action(self, written: Operation, there: set[str]) -> list[Operation]:
+    def _action(self, action: Operation, there: set[str]) -> list[Operation]:
         """Convert one action; a loop may become several."""
-        _check(written, stock_form.ACTIONS)
-        op = written['op']
-        args = stock_form.by_name(written['args'], stock_form.ACTIONS[op])
+        _check(action, stock_form.ACTIONS)
+        op = action['op']
+        args = stock_form.by_name(action['args'], stock_form.ACTIONS[op])
         args.pop('plugin_data', None)
 
         def convert_turn(item: typing.Any) -> Operation | None:
             return self._checked_action(op, _read_turn(args, item), there)
 
-        loop = written.get('loop')
+        loop = action.get('loop')
         if loop:
             return stock_operation.actions(_items(loop), convert_turn)
         # Outside of loops stock Ironic fills in one argument.
