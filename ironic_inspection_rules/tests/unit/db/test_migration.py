@@ -75,15 +75,17 @@ class MigrationMixin:
     @contextlib.contextmanager
     def interrupted(self, statement):
         """Interrupt the process at a statement."""
-        def fail(connection, cursor, text, *args):
+        def fail(connection, element, *args):
+            text = str(element.compile(connection))
             if statement in ' '.join(text.split()):
                 raise KeyboardInterrupt
-        sa.event.listen(self.database.engine, 'before_cursor_execute', fail)
+        # Before there is a cursor: SQLAlchemy 2.1 gives up the connection of
+        # an interrupted one, and oslo.db then raises an error of its own.
+        sa.event.listen(self.database.engine, 'before_execute', fail)
         try:
             yield
         finally:
-            sa.event.remove(self.database.engine, 'before_cursor_execute',
-                            fail)
+            sa.event.remove(self.database.engine, 'before_execute', fail)
 
     def refusal(self, function, *args):
         """Check that nothing changes, and return the line that says why."""
