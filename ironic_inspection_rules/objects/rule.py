@@ -110,7 +110,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
             rule set has another revision than the base.
         :raises: InspectionRuleNotFound if the rule was removed.
         """
-        values = self.do_version_changes_for_db()
+        values = _with_plain_lists(self.do_version_changes_for_db())
         with _known_to_ironic():
             row = db_rule.update_rule(self.uuid, values, self.revision,
                                       origin(self._context), base)
@@ -254,6 +254,21 @@ def _describe_version(rule, is_secret):
         'created_at': created_at,
         'secret': is_secret,
     }
+
+
+def _with_plain_lists(values):
+    """Return column values with lists as they are read from the database.
+
+    Lists of objects are of a kind of their own, which is never the same: a
+    rule that is saved as it was would count as changed.
+
+    :param values: as the object has them.
+    """
+    columns = dict(values)
+    for name in model.OPERATIONS:
+        if name in columns:
+            columns[name] = list(columns[name])
+    return columns
 
 
 def _columns(values):

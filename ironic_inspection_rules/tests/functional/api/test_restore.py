@@ -81,6 +81,37 @@ class RestoreTestCase(base.TestCase):
             self.assertEqual(status, self.call(
                 'PUT', '', {'rules': [], 'revision': revision}).status_int)
 
+    def test_a_call_that_changes_nothing_makes_no_revision(self):
+        rule = {'conditions': [{'op': 'eq', 'args': [1, [2]]}],
+                'actions': [{'op': 'log', 'args': {'msg': 'hello'}}]}
+        made = self.call('POST', '', {'uuid': UUID, **rule}).json
+        before = self.call('GET', '/revisions').json
+
+        for method, body in (
+                ('PATCH', []),
+                ('PATCH', [{'op': 'replace', 'path': '/actions',
+                            'value': rule['actions']}]),
+                ('PUT', rule)):
+            answer = self.call(method, f'/{UUID}', body)
+            self.assertEqual((200, made), (answer.status_int, answer.json))
+
+        self.assertEqual(before, self.call('GET', '/revisions').json)
+
+    def test_nor_does_one_of_the_old_api(self):
+        rule = {'conditions': [{'op': 'eq', 'field': 'a', 'value': 1}],
+                'actions': [{'action': 'fail', 'message': 'no'}]}
+        for method, path in (('POST', '/v1/rules'),
+                             ('PUT', f'/v1/rules/{UUID}'),
+                             ('PUT', f'/v1/rules/{UUID}')):
+            request = webob.Request.blank(path, method=method,
+                                          content_type='application/json')
+            request.json = {'uuid': UUID, **rule}
+            answer = request.get_response(self.app)
+            self.assertIn(answer.status_int, (200, 201), answer.text)
+
+        revisions = self.call('GET', '/revisions').json['revisions']
+        self.assertEqual([1], [each['revision'] for each in revisions])
+
     def test_the_op_that_is_not_there_is_named(self):
         response = self.restore(sensitive=False)
         self.assertEqual(400, response.status_int)
