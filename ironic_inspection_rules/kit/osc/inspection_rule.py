@@ -324,10 +324,27 @@ def _as_tables(result: dict[str, Any]) -> str:
         lines.append(_table_of_changes(result['changes']))
     else:
         lines.append(_('nothing would change'))
+    for rule in result.get('audit', ()):
+        if rule['matched']:
+            lines += disclosure.read(
+                rule, _audit_lines,
+                [_('audit: %s') % _('a sensitive rule, %s') % rule['uuid']])
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
     lines += [_('Warning: %s') % text for text in result.get('warnings', ())]
     return '\n'.join(lines)
+
+
+def _audit_lines(rule: dict[str, Any]) -> list[str]:
+    """Return what a rule in mode ``audit`` would do, under its name."""
+    lines = [_('audit: %s') % (rule['description'] or rule['uuid'])]
+    if rule['changes']:
+        lines.append(_table_of_changes(rule['changes']))
+    if rule['error']:
+        lines.append(_('would fail: %s') % rule['error'])
+    if not (rule['changes'] or rule['error']):
+        lines.append(_('would change nothing'))
+    return lines
 
 
 def _table_of_changes(changes: list[dict[str, Any]]) -> str:

@@ -35,6 +35,34 @@ class TablesTestCase(base.TestCase):
             self.assertIs(said, 'nothing would change' in text)
             self.assertIs(not said, '/extra/a' in text)
 
+    def test_what_a_rule_in_audit_would_do_is_apart(self):
+        entry = {'uuid': 'u', 'description': None, 'matched': True,
+                 'error': None, 'changes': []}
+        change = {'object': 'node', 'op': 'add', 'path': '/extra/a',
+                  'value': 1}
+        for changed, expected in (
+                ({'changes': [change]}, '/extra/a'),
+                ({'error': 'too small'}, 'would fail: too small'),
+                ({}, 'would change nothing')):
+            text = inspection_rule._as_tables({
+                'rules': [], 'changes': [], 'error': None,
+                'audit': [{**entry, **changed}]})
+            # What will not be carried out is no change.
+            _in_force, _said, audited = text.partition(
+                'nothing would change\naudit: u\n')
+            self.assertIn(expected, audited)
+
+    def test_a_rule_in_audit_that_is_sensitive_or_does_nothing(self):
+        for entry, expected in (
+                ({'uuid': 'u', 'matched': True, 'withheld': True},
+                 'audit: a sensitive rule, u'),
+                ({'uuid': 'u', 'matched': False, 'description': 'U',
+                  'error': None, 'changes': []}, 'nothing would change')):
+            text = inspection_rule._as_tables({
+                'rules': [], 'changes': [], 'error': None,
+                'audit': [entry]})
+            self.assertEqual(expected, text.splitlines()[-1])
+
     def test_why_no_rules_run_on_the_node_is_the_last_thing_said(self):
         text = inspection_rule._as_tables({
             'rules': [], 'changes': [], 'error': None,
