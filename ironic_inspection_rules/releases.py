@@ -27,11 +27,11 @@ def is_between(release: str, first: str | None, last: str | None) -> bool:
     :param first: None if there is no first one.
     :param last: None if there is no last one.
     """
-    given = numbers(release)
-    length = len(given)
-    if first is not None and given < numbers(first)[:length]:
+    release_numbers = numbers(release)
+    length = len(release_numbers)
+    if first is not None and release_numbers < numbers(first)[:length]:
         return False
-    return last is None or given <= numbers(last)[:length]
+    return last is None or release_numbers <= numbers(last)[:length]
 
 
 OLDEST, NEWEST = major(TRIED[0]), major(TRIED[-1])

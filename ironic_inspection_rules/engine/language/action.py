@@ -44,8 +44,8 @@ It returns why it did not, None if it did.
 """
 
 
-def _tell_nobody(_number: int, _holds: bool, _roots: budget.View) -> None:
-    pass
+def _note_nothing(_number: int, _holds: bool, _roots: budget.View) -> None:
+    """Ignore the result of a condition."""
 
 
 class CompiledAction:
@@ -86,7 +86,7 @@ class CompiledAction:
             self._items = engine_loop.compile_items(operation['loop'])
 
     def apply(self, target: Target, roots: budget.View,
-              asked: Asked = _tell_nobody) -> reasons.Idle | None:
+              asked: Asked = _note_nothing) -> reasons.Idle | None:
         """Carry the action out on the target where its conditions hold.
 
         :param asked: called for each of its conditions that is checked.

@@ -128,11 +128,11 @@ def tables_of(field: interpolation.Field) -> typing.Iterator[str]:
 
 
 def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
-    found = []
+    all_fields = []
     while ahead:
         item = ahead.pop()
         if isinstance(item, interpolation.Field):
-            found.append(item)
+            all_fields.append(item)
             ahead += item.filters
         elif isinstance(item, filter_syntax.FilterCall):
             ahead += [value for _name, value in item.arguments]
@@ -140,7 +140,7 @@ def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
             ahead += item.values()
         elif isinstance(item, list):
             ahead += item
-    return found
+    return all_fields
 
 
 def places(written: typing.Any) -> tuple[Place, ...]:
@@ -202,10 +202,10 @@ def declared_writes(action: OperationLike) -> list[plugin.Write]:
     :raises: :class:`.exceptions.OperationError` if that is known on a machine
         only; :class:`.exceptions.PluginFailed` for an error in its code.
     """
-    found = []
+    declared = []
     for arguments in _by_item(action):
-        found += action.op.writes(arguments)
-    return found
+        declared += action.op.writes(arguments)
+    return declared
 
 
 def declared_by(op: registry.Op, given: typing.Mapping[str, typing.Any]
@@ -238,8 +238,8 @@ def made_plugin_data(actions: typing.Iterable[OperationLike]
     """Yield the names in plugin data that actions put there."""
     for action in actions:
         for write, steps in writes_at_paths(action):
-            if write.kind == 'plugin_data' and (
-                    write.value is not data_path.ABSENT):
+            is_removed = write.value is data_path.ABSENT
+            if write.kind == 'plugin_data' and not is_removed:
                 yield from steps[:1]
 
 
@@ -265,8 +265,8 @@ def _effect(write: plugin.Write) -> Effect | None:
         place = (str(write.owner).lower(), *place)
     value = write.value
     extends = write.extends
-    if write.kind in _WITH_PATHS and data_path.APPEND in place and (
-            value is not data_path.ABSENT):
+    appends = write.kind in _WITH_PATHS and data_path.APPEND in place
+    if appends and value is not data_path.ABSENT:
         # What is below the new item is part of its value.
         before = place.index(data_path.APPEND)
         for step in reversed(place[before + 1:]):

@@ -187,6 +187,7 @@ def field_at(text: str, position: int) -> Field | None:
 
 def _steps(path: re.Match[str]) -> data_path.Path:
     steps = []
+    # Of each step one group matches; the other one is empty.
     for dotted, bracketed in _STEP.findall(path['steps']):
         steps.append(dotted or bracketed)
     return tuple(steps)
@@ -214,7 +215,8 @@ def _path_in_argument(text: str, position: int) -> tuple[Field, int] | None:
     path = _PATH_IN_ARGUMENT.match(text, position)
     if path is None or path['root'] not in (*ROOTS, ITEM):
         return None
-    return Field(path[0], path['root'], _steps(path)), path.end()
+    field = Field(path[0], path['root'], _steps(path))
+    return field, path.end()
 
 
 def fill_item(text: str, item: typing.Any) -> str:
@@ -248,8 +250,8 @@ def fields(value: typing.Any) -> list[Field]:
         return [piece for piece in parse(value) if isinstance(piece, Field)]
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]
-    found = []
+    all_fields = []
     if isinstance(value, list | tuple):
         for item in value:
-            found += fields(item)
-    return found
+            all_fields += fields(item)
+    return all_fields

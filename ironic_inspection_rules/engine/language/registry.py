@@ -187,6 +187,8 @@ class Op(typing.NamedTuple):
         :raises: :class:`.exceptions.PluginFailed`.
         """
         def cases() -> list[tuple[str, plugin.Schema, plugin.Schema]]:
+            # Unpacked here, so that another number of them is the plugin's
+            # error.
             return [(path, value, cleanup)
                     for path, value, cleanup in self.plugin.cases()]
 
@@ -332,8 +334,13 @@ def _register(name: str, loaded: typing.Any, base: typing.Any,
                   'says what a plugin is') % {
                       'base': f'{base.__module__}.{base.__name__}',
                       'page': PAGE})
-        skip += bool(instance.NEEDS_VIEW) + bool(instance.PAYS)
-        skip += isinstance(instance, plugin.ConditionGroup)
+        if instance.NEEDS_VIEW:
+            skip += 1
+        if instance.PAYS:
+            skip += 1
+        if isinstance(instance, plugin.ConditionGroup):
+            # It takes the results of its conditions.
+            skip += 1
         op = Op(name, instance, arguments.Signature(instance, skip))
         if not op.is_ours:
             _check_schemas(op)

@@ -214,8 +214,8 @@ def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
     :returns: None if it is no row of the tables.
     """
     tables: Tables = roots.get(interpolation.TABLES) or {}
-    for name, found in tables.items():
-        key = found.find_row(value)
+    for name, table in tables.items():
+        key = table.find_row(value)
         if key is not None:
             return f'<row {key!r} of {name}>'
     return None

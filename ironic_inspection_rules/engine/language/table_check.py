@@ -49,22 +49,24 @@ def problems(rule: model.Rule, tables: table.Tables
             wrong.add(name)
             yield problem
     for column in columns(rule):
-        found = tables.get(column.table)
-        if found is None or column.table in wrong:
+        read_table = tables.get(column.table)
+        if read_table is None or column.table in wrong:
             continue
         # A table without rows may not know its columns.
-        if found.columns and column.column not in found.known_columns:
+        known_columns = read_table.known_columns
+        if read_table.columns and column.column not in known_columns:
             yield suggestion.unknown_at(
                 column.pointer,
                 _('column of table "%s"') % column.table, column.column,
-                found.known_columns)
+                known_columns)
 
 
 def names(rule: model.Rule) -> set[str]:
     """Return the names of the tables that a rule reads."""
-    return {read.steps[0] for _pointer, field in _fields(rule)
-            for read in effects.of_field(field)
-            if read.root == interpolation.TABLES and read.steps}
+    names_of_tables: set[str] = set()
+    for _pointer, field in _fields(rule):
+        names_of_tables.update(effects.tables_of(field))
+    return names_of_tables
 
 
 def columns(rule: model.Rule) -> typing.Iterator[Column]:
@@ -165,14 +167,16 @@ def _of_field(pointer: str, field: interpolation.Field, tables: table.Tables
         if read.root != interpolation.TABLES or not read.steps:
             continue
         name = read.steps[0]
-        found = tables.get(name)
-        if found is None:
+        read_table = tables.get(name)
+        if read_table is None:
             yield name, suggestion.unknown_at(pointer, _('table'), name,
                                               tables)
             continue
+        # Only the first filter takes the table itself.
         for call in read.filters[:1]:
-            if call.name == filter_syntax.ROW and not call.arguments and (
-                    not found.has_of):
+            reads_row = call.name == filter_syntax.ROW
+            has_key = bool(call.arguments) or read_table.has_of
+            if reads_row and not has_key:
                 yield name, Problem(pointer, _(
                     '{%(field)s}: table "%(table)s" has no "of", so a row '
                     'needs a key: {tables.%(table)s | row(KEY)}')

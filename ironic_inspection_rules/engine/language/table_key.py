@@ -126,8 +126,11 @@ def key_text(value: typing.Any) -> str | None:
         return None
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, bool):
-        return 'true' if value else 'false'
+    if value is True:
+        # As JSON writes it, not Python.
+        return 'true'
+    if value is False:
+        return 'false'
     if isinstance(value, int | float):
         return str(value)
     raise exceptions.OperationError(

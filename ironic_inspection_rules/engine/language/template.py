@@ -370,11 +370,11 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
             else:
                 allowance.give(value)
         if varying:
-            given = _arguments(op, varying, roots)
-            if isinstance(given, rendering.Missing):
-                value = given
+            rendered = _arguments(op, varying, roots)
+            if isinstance(rendered, rendering.Missing):
+                value = rendered
                 continue
-            apply = functools.partial(apply, **given)
+            apply = functools.partial(apply, **rendered)
         try:
             if takes_items:
                 value = _items(value, allowance)

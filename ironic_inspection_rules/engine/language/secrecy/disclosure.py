@@ -92,14 +92,15 @@ def operation(written: Operation) -> Operation:
 
 def has_secrets(written: Operation) -> bool:
     """Return whether a condition or an action has secrets written out."""
-    given = written.get('args')
-    if isinstance(given, list):
-        # The value is the last argument of an action, after its path.
+    arguments = written.get('args')
+    if isinstance(arguments, list):
+        # The value is the last argument of an action, after its path. Ports
+        # have another one before these.
         names = ('value', 'path')
-        given = dict(zip(names, reversed(given), strict=False))
-    if not isinstance(given, dict):
+        arguments = dict(zip(names, reversed(arguments), strict=False))
+    if not isinstance(arguments, dict):
         return False
-    return any(masking.secret_arguments(given))
+    return any(masking.secret_arguments(arguments))
 
 
 def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:

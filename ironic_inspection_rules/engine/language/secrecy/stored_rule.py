@@ -77,14 +77,17 @@ def is_closed(rule: typing.Any) -> bool:
 
     :param rule: as its author wrote it.
     """
-    return isinstance(rule, dict) and bool(
-        strutils.bool_from_string(rule.get('sensitive')))
+    if not isinstance(rule, dict):
+        return False
+    # Validation takes "yes" for true as well.
+    return bool(strutils.bool_from_string(rule.get('sensitive')))
 
 
 def lacks_content(rule: typing.Any) -> bool:
     """Return whether a posted rule has nothing of what it is made of."""
-    return isinstance(rule, dict) and all(
-        rule.get(name) is None for name in model.CONTENT)
+    if not isinstance(rule, dict):
+        return False
+    return all(rule.get(name) is None for name in model.CONTENT)
 
 
 def completed(rule: dict[str, typing.Any], before: Fields | None,
@@ -195,6 +198,7 @@ def without_content(problems: Iterable[exceptions.Problem]
             problem = exceptions.Problem(
                 '/'.join(place), _('is not valid in this rule'))
         redacted.append(problem)
+    # Several problems of one operation read the same now.
     return list(dict.fromkeys(redacted))
 
 
