@@ -71,8 +71,10 @@ class SetCapability(plugin.Action):
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:
-        for _argument, problem in self.problems({'name': name,
-                                                 'value': value}):
+        problems = self.problems({'name': name, 'value': value})
+        first = next(problems, None)
+        if first is not None:
+            _argument, problem = first
             raise exceptions.OperationError(problem)
         # As they are read again: Ironic and the next action that changes a
         # capability leave out white space around names and values.

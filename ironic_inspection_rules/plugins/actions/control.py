@@ -93,7 +93,10 @@ class ApiCall(plugin.Action):
         request = plugin.GetRequest(
             url, headers, proxies, timeout, retries, backoff_factor)
         # What fields made of the arguments is not checked before.
-        for name, message in self.problems(dataclasses.asdict(request)):
+        problems = self.problems(dataclasses.asdict(request))
+        first = next(problems, None)
+        if first is not None:
+            name, message = first
             raise exceptions.OperationError(f'{name} {message}')
         target.call(request)
 

@@ -250,11 +250,12 @@ def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
                 value = {**value, 'maxLength': longest}
             schemas.append(value)
         schemas.append(engine_schema.VARIES)
+        # Null stands for no cleanup value, whatever the attribute is.
         cleanup = engine_schema.either(*schemas, engine_schema.NULL)
         if is_removable:
             schemas.append(engine_schema.NULL)
-        yield (f'^/?{engine_schema.names(names)}{engine_schema.END}',
-               engine_schema.either(*schemas), cleanup)
+        pattern = f'^/?{engine_schema.names(names)}{engine_schema.END}'
+        yield pattern, engine_schema.either(*schemas), cleanup
 
 
 def check_path(path: data_path.Path,

@@ -95,7 +95,9 @@ class SetTraits(plugin.Action):
         if not isinstance(names, list):
             raise exceptions.OperationError(_('names must be a list'))
         _check(names)
-        for _name, message in self._outside(names, prefix):
+        first = next(self._outside(names, prefix), None)
+        if first is not None:
+            _argument, message = first
             raise exceptions.OperationError(message)
         target.confirm_traits(names)
         kept = [name for name in target.traits if not name.startswith(prefix)]

@@ -74,6 +74,7 @@ def version_key(version: str) -> VersionKey:
 def _comparable(one: typing.Any, other: typing.Any
                 ) -> tuple[typing.Any, typing.Any]:
     """Convert a string that is compared with a number to a number."""
+    # Text that does not read as a number stays text, and equals no number.
     if isinstance(one, str) and _is_number(other):
         number = as_number(one)
         if number is not None:

@@ -75,10 +75,10 @@ class Get(plugin.Filter):
 
     def __call__(self, value: typing.Any, path: data_path.Path,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
-        found = data_path.get(value, path)
-        if found is data_path.ABSENT:
+        inner = data_path.get(value, path)
+        if inner is data_path.ABSENT:
             return default
-        return found
+        return inner
 
 
 class Default(plugin.Filter):
@@ -117,11 +117,11 @@ class Lookup(plugin.Filter):
             raise exceptions.OperationError(
                 _('takes a plain value and a mapping'))
         key = str(value)
-        found = mapping.get(key, default)
+        entry = mapping.get(key, default)
         # Older rules have "None", "True" and "False" as Python does, others
         # as JSON does, which comes first.
         if value is None:
-            return mapping.get('null', found)
+            return mapping.get('null', entry)
         if isinstance(value, bool):
-            return mapping.get(key.lower(), found)
-        return found
+            return mapping.get(key.lower(), entry)
+        return entry

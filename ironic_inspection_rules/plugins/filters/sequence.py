@@ -270,6 +270,8 @@ class Map(plugin.Filter):
         return results
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        has_filter = 'filter' in arguments
+        has_attribute = 'attribute' in arguments
         # Either of them, not both.
-        if ('filter' in arguments) is ('attribute' in arguments):
+        if has_filter == has_attribute:
             yield 'attribute', _('or the name of a filter is expected')

@@ -88,10 +88,10 @@ class InspectorData(dict[str, typing.Any]):
             return {}
         return parsed
 
-    def interfaces(self, found: Container) -> interface.Interfaces:
+    def interfaces(self, interfaces: Container) -> interface.Interfaces:
         """Return interfaces that also have the old names."""
-        self.budget.spend(len(found) >> 4)
-        return interface.Interfaces(found, self.lldp)
+        self.budget.spend(len(interfaces) >> 4)
+        return interface.Interfaces(interfaces, self.lldp)
 
     @property
     def node(self) -> Container:
@@ -107,9 +107,9 @@ class InspectorData(dict[str, typing.Any]):
         if name in _ADDED:
             return _ADDED[name](self)
         for root, *steps in rendering.SECOND_NAMES.get(name, ()):
-            found = data_path.get(self[root], tuple(steps))
-            if found and found is not data_path.ABSENT:
-                return found
+            value = data_path.get(self[root], tuple(steps))
+            if value and value is not data_path.ABSENT:
+                return value
         raise KeyError(name)
 
 
@@ -122,10 +122,10 @@ def _cpus(document: InspectorData) -> int:
 
 
 def _cpu_arch(document: InspectorData) -> str:
-    found = data_path.get(document.inventory, ('cpu', 'architecture'))
-    if found is data_path.ABSENT or found is None:
+    architecture = data_path.get(document.inventory, ('cpu', 'architecture'))
+    if architecture is data_path.ABSENT or architecture is None:
         raise KeyError('cpu_arch')
-    return str(found)
+    return str(architecture)
 
 
 def _number(document: InspectorData, steps: data_path.Path) -> int:
@@ -133,9 +133,9 @@ def _number(document: InspectorData, steps: data_path.Path) -> int:
 
     :raises: KeyError if there is none, which ironic-inspector logged only.
     """
-    found = data_path.get(document.inventory, steps)
+    value = data_path.get(document.inventory, steps)
     try:
-        return int(found)
+        return int(value)
     except (TypeError, ValueError, OverflowError):
         raise KeyError(steps[-1]) from None
 

@@ -171,15 +171,18 @@ def _compile_node(path: Path) -> Find | None:
 
     :returns: None if a node in the tree needs more than the value.
     """
+    # By the names of classes: releases of the library differ in these.
     name = type(path).__name__
     names = _names(path)
     if names:
         return functools.partial(_walk, names)
     if name == 'This':
         return _find_itself
-    if name == 'Wildcard' or name == 'Fields' and '*' in path.fields:
+    if name == 'Wildcard':
         return _find_members
     if name == 'Fields':
+        if '*' in path.fields:
+            return _find_members
         return functools.partial(_find_named, path.fields)
     if name == 'Index':
         return functools.partial(_find_items, _indices(path))

@@ -60,10 +60,10 @@ class Interfaces(dict[str, typing.Any]):
         self._lldp = lldp
 
     def __getitem__(self, name: str) -> typing.Any:
-        found = super().__getitem__(name)
-        if not isinstance(found, dict):
-            return found
-        return Interface(found, self._lldp.get(name, data_path.ABSENT))
+        value = super().__getitem__(name)
+        if not isinstance(value, dict):
+            return value
+        return Interface(value, self._lldp.get(name, data_path.ABSENT))
 
     def values(self) -> typing.Any:
         return [self[name] for name in self]
@@ -79,17 +79,20 @@ def listed(interfaces: typing.Any, boot: str | None, lldp: Container,
     if not isinstance(interfaces, list):
         raise KeyError('interfaces')
     allowance.spend(len(interfaces))
-    found = {}
+    by_name = {}
     for interface in interfaces:
         if not isinstance(interface, dict):
             continue
-        name, mac = interface.get('name'), interface.get('mac_address')
-        if name and isinstance(name, str) and isinstance(mac, str) and (
-                _MAC.fullmatch(mac.lower())):
-            found[name] = {**interface, 'pxe_enabled': mac.lower() == boot}
-    if not found:
+        name = interface.get('name')
+        mac = interface.get('mac_address')
+        if not isinstance(name, str) or not isinstance(mac, str):
+            continue
+        if name and _MAC.fullmatch(mac.lower()):
+            is_boot_interface = mac.lower() == boot
+            by_name[name] = {**interface, 'pxe_enabled': is_boot_interface}
+    if not by_name:
         raise KeyError('interfaces')
-    return Interfaces(found, lldp)
+    return Interfaces(by_name, lldp)
 
 
 def suitable(interfaces: Interfaces, boot: str | None,
@@ -104,22 +107,24 @@ def suitable(interfaces: Interfaces, boot: str | None,
         not know what the machine booted from.
     :raises: KeyError if there is none.
     """
-    found = {}
+    by_name = {}
+    # Not items(), which would give the values without the old names.
     for name in interfaces:
         interface = interfaces[name]
-        if not isinstance(interface, Interface) or (
-                _is_loopback(name, interface['ip'])):
+        if not isinstance(interface, Interface):
+            continue
+        if _is_loopback(name, interface['ip']):
             continue
         mac = interface.get('mac') or interface.get('mac_address')
         is_suitable = bool(interface['ip'])
         if boot is not None:
-            is_suitable = is_chosen or (
-                is_suitable and str(mac).lower() == boot)
+            is_boot_interface = str(mac).lower() == boot
+            is_suitable = is_chosen or (is_suitable and is_boot_interface)
         if is_suitable:
-            found[name] = interface
-    if not found:
+            by_name[name] = interface
+    if not by_name:
         raise KeyError('interfaces')
-    return found
+    return by_name
 
 
 def boot_mac(document: Container) -> str | None:
@@ -128,13 +133,13 @@ def boot_mac(document: Container) -> str | None:
     pxelinux writes it with the type of the hardware in front:
     ``01-aa-bb-cc-dd-ee-ff``.
     """
-    found = document.get('boot_interface') or data_path.get(
+    mac = document.get('boot_interface') or data_path.get(
         document, ('inventory', 'boot', 'pxe_interface'))
-    if not isinstance(found, str) or not found:
+    if not isinstance(mac, str) or not mac:
         return None
-    if '-' in found:
-        found = found.partition('-')[2].replace('-', ':')
-    return found.lower()
+    if '-' in mac:
+        mac = mac.partition('-')[2].replace('-', ':')
+    return mac.lower()
 
 
 def _is_loopback(name: str, address: typing.Any) -> bool:
