@@ -42,7 +42,7 @@ _POLICY = 'baremetal:inspection_rule:update'
 """Others could find out what sensitive rules do by trying them."""
 
 
-def plans(asked: Mapping[str, Any], revision: int | None = None
+def plans(body: Mapping[str, Any], revision: int | None = None
           ) -> Plans | None:
     """Compile the rules that would be in force with those of a request.
 
@@ -55,7 +55,7 @@ def plans(asked: Mapping[str, Any], revision: int | None = None
     and its place. A sensitive rule without operations, as in exported files,
     has those of the stored rule that it would replace.
 
-    :param asked: the request, with ``rules`` and ``tables`` as they were
+    :param body: the request, with ``rules`` and ``tables`` as they were
         posted.
     :param revision: of the stored rules, if it has been read already.
     :returns: the rules by phase, in the order they run in; None if the
@@ -65,9 +65,9 @@ def plans(asked: Mapping[str, Any], revision: int | None = None
         raises where the caller may not change rules, but gives sensitive
         ones without operations.
     """
-    posted = asked['rules']
-    prune = bool(asked['prune'])
-    tables = asked.get('tables')
+    posted = body['rules']
+    prune = bool(body['prune'])
+    tables = body.get('tables')
     if posted is None:
         if prune:
             raise exceptions.Invalid(

@@ -253,7 +253,7 @@ def _read_integer(text: str) -> int:
                          % len(text)) from exc
 
 
-def _twice(document: Any, found: dict[str, Any], name: str
+def _twice(document: Any, doubled: dict[str, Any], name: str
            ) -> exceptions.Problem:
     """Return the problem of an object that has a member twice.
 
@@ -263,7 +263,7 @@ def _twice(document: Any, found: dict[str, Any], name: str
     pointer = ''
     for parts, value in path.walk(document):
         # Another object may be equal to it.
-        if value is found:
+        if value is doubled:
             pointer = path.pointer([*parts, name])
             break
     return exceptions.Problem(pointer, _(
@@ -361,19 +361,19 @@ def query(parameters: Mapping[str, Callable[[str, str], Any]]
     :returns: the values of all of these, None for those not given.
     :raises: Invalid if there are others, or one is there twice.
     """
-    given = api.request.GET.mixed()
-    unknown = suggestion.all_unknown(_('query parameter'), given, parameters)
+    sent = api.request.GET.mixed()
+    unknown = suggestion.all_unknown(_('query parameter'), sent, parameters)
     if unknown:
         raise exceptions.Invalid(unknown)
-    for name, value in given.items():
+    for name, value in sent.items():
         if not isinstance(value, str):
             raise exceptions.Invalid(
                 _('Query parameter %s was given several times') % name)
     values: dict[str, Any] = {}
     for name, convert in parameters.items():
         values[name] = None
-        if name in given:
-            values[name] = convert(name, given[name])
+        if name in sent:
+            values[name] = convert(name, sent[name])
     return values
 
 

@@ -107,10 +107,10 @@ class Route:
             # other; Ironic's first versions know neither names of nodes nor
             # states of inspection.
             api.request.version.minor = RULES
-        given: list[Any] = list(path)
+        arguments: list[Any] = list(path)
         if self.policy and NODE in self.parts:
-            given[0] = api_utils.check_node_policy_and_retrieve(
-                self.policy, given[0])
+            arguments[0] = api_utils.check_node_policy_and_retrieve(
+                self.policy, arguments[0])
         elif self.policy:
             api_utils.check_policy(self.policy)
         try:
@@ -118,10 +118,10 @@ class Route:
                 query = request.query(self.query)
                 # A call that takes no parameters only has them refused.
                 if self.query:
-                    given.append(query)
+                    arguments.append(query)
             if self.schema is not None:
-                given.append(request.validate(request.body(), self.schema))
-            answered = self.handler(*given)
+                arguments.append(request.validate(request.body(), self.schema))
+            answered = self.handler(*arguments)
         except exceptions.InvalidInput as exc:
             # Ironic would answer with its text only.
             api.response.status = exc.code

@@ -103,16 +103,16 @@ def replace(rules: Sequence[Any], revision: int | None = None,
     return change()
 
 
-def decide_tables(given: Any, prune: bool,
+def decide_tables(tables: Any, prune: bool,
                   restored: bool = False) -> table_set.Decided:
     """Decide what becomes of the stored tables; see :func:`replace`."""
     rules = start.rules()
     in_force = rules.refresh(api.request.context)
-    posted = given
+    posted = tables
     of_revision = None
     if restored:
         posted = None
-        of_revision = given
+        of_revision = tables
     return table_set.decide(posted, prune, in_force, rules.built_in_tables,
                             of_revision)
 
@@ -180,10 +180,11 @@ def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
     matched = replacement.match(rules, present)
     wanted = []
     refused = {}
-    for index, (rule, found) in enumerate(zip(rules, matched, strict=True)):
+    rules_and_matches = zip(rules, matched, strict=True)
+    for index, (rule, match_of_rule) in enumerate(rules_and_matches):
         stored = None
-        if found is not None:
-            stored = found.rule
+        if match_of_rule is not None:
+            stored = match_of_rule.rule
         elif isinstance(rule, dict) and rule.get('uuid') in (None, ''):
             rule = {**rule, 'uuid': new_uuid(index, rule)}
         try:

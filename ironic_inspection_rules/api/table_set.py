@@ -46,10 +46,11 @@ class Decided:
                 'name': step.name, 'rows': step.difference.counts,
                 'definition': None}
             if step.after is not None:
-                found = self.tables[step.name]
-                change['definition'] = table_store.described(found)
-                change['size'] = len(found)
-                change['chunks'] = _chunks(found, self.stored.get(step.name))
+                wanted_table = self.tables[step.name]
+                change['definition'] = table_store.described(wanted_table)
+                change['size'] = len(wanted_table)
+                stored_table = self.stored.get(step.name)
+                change['chunks'] = _chunks(wanted_table, stored_table)
             changes.append(change)
         return changes
 
@@ -73,29 +74,29 @@ def _chunks(wanted: table.Table, before: table_store.StoredTable | None
     return chunks
 
 
-def decide(given: Any, prune: bool, in_force: repository.Snapshot,
+def decide(posted: Any, prune: bool, in_force: repository.Snapshot,
            built_in: table.Tables, restored: table.Tables | None = None
            ) -> Decided:
     """Decide what becomes of the stored tables where some are given.
 
-    :param given: the JSON form of tables by name; None leaves all of them.
+    :param posted: the JSON form of tables by name; None leaves all of them.
     :param prune: whether stored tables that are not given go.
     :param restored: tables of a revision, with secrets, in place of given
         ones.
     :raises: InvalidTables with the places of all problems.
     """
     stored = in_force.stored_tables
-    if restored is None and given is None:
+    if restored is None and posted is None:
         return Decided((), in_force.tables)
     if restored is not None:
         _refuse_built_in(restored, built_in)
         wanted = dict(restored)
     else:
-        _refuse_built_in(given, built_in)
-        wanted = _read(given, stored)
+        _refuse_built_in(posted, built_in)
+        wanted = _read(posted, stored)
     steps = []
-    for name, found in wanted.items():
-        steps.append(_compare(name, stored.get(name), found))
+    for name, wanted_table in wanted.items():
+        steps.append(_compare(name, stored.get(name), wanted_table))
     after = dict(wanted)
     for name, kept in stored.items():
         if name in wanted:
@@ -107,35 +108,35 @@ def decide(given: Any, prune: bool, in_force: repository.Snapshot,
     return Decided(steps, {**after, **built_in}, stored)
 
 
-def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
+def _refuse_built_in(posted: Any, built_in: table.Tables) -> None:
     """Check that no table is given that is built in.
 
     :raises: InvalidTables that names all of them.
     """
-    if not isinstance(given, dict):
+    if not isinstance(posted, dict):
         # What reads it says what it must be.
         return
     problems = []
     for name in built_in:
-        if name in given:
+        if name in posted:
             problems.append(exceptions.Problem(
                 f'/tables/{name}', _('table "%s" is built-in') % name))
     if problems:
         raise exceptions.InvalidTables(problems)
 
 
-def _read(given: Any, stored: Mapping[str, table_store.StoredTable]
+def _read(posted: Any, stored: Mapping[str, table_store.StoredTable]
           ) -> dict[str, table.Table]:
     """Read the given tables; secrets that they lack are those stored."""
-    wanted = table_form.read_all(given)
-    for name, found in wanted.items():
+    wanted = table_form.read_all(posted)
+    for name, wanted_table in wanted.items():
         if name not in stored:
             continue
-        rows = table_change.with_kept_secrets(found, stored[name].table)
+        rows = table_change.with_kept_secrets(wanted_table, stored[name].table)
         if rows is not None:
             # Checked again: a type may be new for a value that was kept.
             wanted[name] = table_form.read(
-                name, {**found.definition.as_dict(), 'rows': rows})
+                name, {**wanted_table.definition.as_dict(), 'rows': rows})
     return wanted
 
 
@@ -200,7 +201,7 @@ def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:
     """
     if not _may_read_tables(rule):
         return None
-    found = problems(rule, in_force.tables)
-    if found:
-        raise exceptions.InvalidRule(found)
+    missing = problems(rule, in_force.tables)
+    if missing:
+        raise exceptions.InvalidRule(missing)
     return in_force.revision

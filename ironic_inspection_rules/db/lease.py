@@ -284,7 +284,7 @@ def lock(session: orm.Session, id_: int,
 
 
 @transaction.retried
-def prolong_requests(held: Iterable[tuple[str, int]],
+def prolong_requests(deliveries: Iterable[tuple[str, int]],
                      lease: float) -> set[tuple[str, int]]:
     """Prolong the leases of open requests.
 
@@ -293,13 +293,13 @@ def prolong_requests(held: Iterable[tuple[str, int]],
     that it has: another transaction is about to change it, and no worker can
     claim it meanwhile.
 
-    :param held: pairs of UUID and token.
+    :param deliveries: pairs of UUID and token.
     :returns: the pairs whose deliveries are the last ones.
     """
     row = models.Request
     key = sa.tuple_(row.uuid, row.token)
     query = sa.select(row.id, row.uuid, row.token)
-    query = query.where(db_request.OPEN, key.in_(list(held)))
+    query = query.where(db_request.OPEN, key.in_(list(deliveries)))
     last_deliveries: dict[int, tuple[str, int]] = {}
     with transaction.writer() as session:
         rows: typing.Any = session.execute(query)

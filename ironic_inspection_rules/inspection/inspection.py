@@ -191,13 +191,13 @@ class Inspection:
         findings = None
         if self._inventory is not None:
             # As rules found them, without what they made.
-            found = {}
+            plugin_data = {}
             before = {**self._plugin_data, **self._before_rules}
             for name, value in before.items():
                 if value is not data_path.ABSENT and name not in _NO_FACTS:
-                    found[name] = value
+                    plugin_data[name] = value
             findings = history.Findings(
-                self._inventory, found, self._plugin_data, self._facts,
+                self._inventory, plugin_data, self._plugin_data, self._facts,
                 self._options, bool(self._reads_previous), self._previous)
         options = CONF.inspection_rules
         return recorder.prepare(
@@ -269,10 +269,10 @@ class Inspection:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
             for name in before.keys() | plugin_data.keys():
-                found = before.get(name, data_path.ABSENT)
+                value_before = before.get(name, data_path.ABSENT)
                 # A changed value is another object.
-                if plugin_data.get(name, data_path.ABSENT) is not found:
-                    self._before_rules.setdefault(name, found)
+                if plugin_data.get(name, data_path.ABSENT) is not value_before:
+                    self._before_rules.setdefault(name, value_before)
             if of_redfish is not None:
                 of_redfish.reconcile_properties(task.node)
 

@@ -51,8 +51,8 @@ class Refusals:
 
     def taken(self, names: Collection[str]) -> set[str]:
         """Return the names that nodes have; case does not matter."""
-        found = {name.lower() for _uuid, name in self._named(names)}
-        return {name for name in names if name.lower() in found}
+        names_of_nodes = {name.lower() for _uuid, name in self._named(names)}
+        return {name for name in names if name.lower() in names_of_nodes}
 
     def _named(self, names: Collection[str]) -> list[tuple[str, str]]:
         if not names:
@@ -222,13 +222,13 @@ def _may_take_anything(driver: str) -> bool:
     """
     # Imported late: it imports many drivers.
     from ironic.drivers import fake_hardware
-    found = importlib.metadata.entry_points(
+    entry_points = importlib.metadata.entry_points(
         group='ironic.hardware.types', name=driver)
     try:
-        for entry_point in found:
+        for entry_point in entry_points:
             if issubclass(entry_point.load(), fake_hardware.FakeHardware):
                 return True
-        return not found
+        return not entry_points
     # The code of strangers may raise anything when it is loaded.
     except Exception:
         LOG.warning('The hardware type %s cannot be loaded here', driver,

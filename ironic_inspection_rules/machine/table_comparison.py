@@ -113,12 +113,12 @@ def compare(expected: table.Table, machine: str, view: budget.View,
         # An empty cell expects nothing.
         if wanted in _NOTHING:
             continue
-        found = _found(template, view)
-        if comparison.equal(wanted, found):
+        actual = _found(template, view)
+        if comparison.equal(wanted, actual):
             continue
-        if column in secret and found not in _NOTHING:
-            found = shown[column]
-        differences.append(ColumnDifference(column, shown[column], found))
+        if column in secret and actual not in _NOTHING:
+            actual = shown[column]
+        differences.append(ColumnDifference(column, shown[column], actual))
     return ComparedMachine(machine, key, tuple(differences), group)
 
 
@@ -171,11 +171,11 @@ def group_text(value: typing.Any) -> str | None:
 def _found(template: typing.Any, view: budget.View) -> typing.Any:
     """Return what a machine has; None where it cannot be computed."""
     try:
-        found = rendering.rendered(template, view)
+        actual = rendering.rendered(template, view)
     except exceptions.BudgetExceeded:
         raise
     except exceptions.OperationError:
         return None
-    if rendering.is_missing(found):
+    if rendering.is_missing(actual):
         return None
-    return found
+    return actual

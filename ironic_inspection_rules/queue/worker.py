@@ -169,27 +169,27 @@ class Worker:
         limit = self._settings.time_limit
         now = time.monotonic()
         # A copy: deliveries end meanwhile.
-        for held in list(self._in_hand.values()):
-            if now - held.since > limit:
-                self._give_up(held)
+        for ongoing in list(self._in_hand.values()):
+            if now - ongoing.since > limit:
+                self._give_up(ongoing)
         for loop in (self._dispatcher, self._heart):
             # A round without work waits for less than a lease.
             loop.look_after(max(limit, self._settings.lease))
 
-    def _give_up(self, held: _InHand) -> None:
+    def _give_up(self, ongoing: _InHand) -> None:
         """Stop renewing the lease of a delivery, and free its slot."""
         place = 'its start'
-        if held.thread is not None:
-            place = watchdog.place(held.thread)
-        if self._let_go(held):
+        if ongoing.thread is not None:
+            place = watchdog.place(ongoing.thread)
+        if self._let_go(ongoing):
             delivery.log_request(
-                LOG.error, held.request,
+                LOG.error, ongoing.request,
                 f'takes longer than {self._settings.time_limit:.0f} seconds '
                 f'and is given up; it is at {place}')
 
-    def _let_go(self, held: _InHand) -> bool:
+    def _let_go(self, ongoing: _InHand) -> bool:
         """Free the slot of a delivery; return False if it is free already."""
-        if self._in_hand.pop(held.request.delivery, None) is None:
+        if self._in_hand.pop(ongoing.request.delivery, None) is None:
             return False
         self._free.release()
         return True
@@ -224,8 +224,8 @@ class Worker:
 
     def _begin(self, request: queue_request.Request) -> None:
         """Start the thread of a delivery, which has a slot already."""
-        held = _InHand(request)
-        self._in_hand[request.delivery] = held
+        ongoing = _InHand(request)
+        self._in_hand[request.delivery] = ongoing
         # A request at its last attempt may have ended the processes of the
         # earlier ones. Others in progress here would lose an attempt with it,
         # so it gets the process for itself. One that has had no attempt yet
@@ -234,18 +234,19 @@ class Worker:
         if is_last:
             self._hold_until(self._has_one_delivery)
             # The time limit is for its work, not for its wait.
-            held.since = time.monotonic()
+            ongoing.since = time.monotonic()
             if self._stop.is_set():
-                self._give_back(held, 0.0)
+                self._give_back(ongoing, 0.0)
                 return
         # Known before it starts: what hangs in it is to be found there.
-        held.thread = threading.Thread(target=self._deliver, args=(held,),
-                                       name='delivery', daemon=True)
+        ongoing.thread = threading.Thread(
+            target=self._deliver, args=(ongoing,), name='delivery',
+            daemon=True)
         try:
-            held.thread.start()
+            ongoing.thread.start()
         except RuntimeError as exc:
             self._outage.failed(exc)
-            self._give_back(held, self._settings.retry_interval, str(exc),
+            self._give_back(ongoing, self._settings.retry_interval, str(exc),
                             of_surroundings=True)
             self._stop.wait(self._settings.retry_interval)
             return
@@ -258,16 +259,16 @@ class Worker:
     def _has_one_delivery(self) -> bool:
         return len(self._in_hand) == 1
 
-    def _give_back(self, held: _InHand, delay: float,
+    def _give_back(self, ongoing: _InHand, delay: float,
                    error: str | None = None, of_surroundings: bool = False
                    ) -> None:
         """Put a request whose delivery has not begun back into the queue."""
         try:
-            self._queue.retry(held.request, delay, error, of_surroundings)
+            self._queue.retry(ongoing.request, delay, error, of_surroundings)
         finally:
             # Only now: a worker that stops waits for its slots, and a process
             # that ended before would leave the request to its lease.
-            self._let_go(held)
+            self._let_go(ongoing)
 
     def _hold_until(self, condition: Callable[[], bool]) -> None:
         """Take no request until a condition holds or the worker stops.
@@ -319,9 +320,9 @@ class Worker:
             retry_error_callback=give_up)
         return retrying(ask)
 
-    def _deliver(self, held: _InHand) -> None:
+    def _deliver(self, ongoing: _InHand) -> None:
         """Carry out a delivery and free its slot, in a thread of its own."""
-        request = held.request
+        request = ongoing.request
         try:
             current = delivery.Delivery(
                 self._queue, request, self._lock,
@@ -333,21 +334,23 @@ class Worker:
             # the loss, and the attempt does not count. If none has failed,
             # the process has stalled, perhaps by this very work.
             is_lost = outcome is delivery.Outcome.LOST
-            if is_lost and self._heart_failed_at > held.since:
+            if is_lost and self._heart_failed_at > ongoing.since:
                 self._queue.forgive(request)
         # Nobody takes what this thread raises, so the log has to tell of it.
         except Exception:
             LOG.exception('Delivery %s broke off; the request is delivered '
                           'again when its lease ends', request.delivery)
         finally:
-            self._let_go(held)
+            self._let_go(ongoing)
 
     def _send_heartbeat(self) -> None:
         """Renew the leases of all deliveries in progress."""
         # Two heartbeats may fail before a lease expires.
         if self._drained.wait(self._settings.lease / 3):
             return
-        requests = [held.request for held in list(self._in_hand.values())]
+        # A copy: deliveries end meanwhile.
+        in_hand = list(self._in_hand.values())
+        requests = [ongoing.request for ongoing in in_hand]
         if not requests:
             return
         try:

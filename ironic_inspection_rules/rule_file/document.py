@@ -94,16 +94,16 @@ def files(paths: typing.Iterable[str],
     :param none: the message for a folder without any.
     :raises: :class:`.exceptions.InvalidDocument` for a folder without any.
     """
-    found: list[str] = []
+    files_of_rules: list[str] = []
     for path in paths:
         if not pathlib.Path(path).is_dir():
-            found.append(path)
+            files_of_rules.append(path)
             continue
         inside = _files_inside(path)
         if not inside:
             raise exceptions.InvalidDocument(path, none)
-        found += inside
-    return found
+        files_of_rules += inside
+    return files_of_rules
 
 
 def _files_inside(folder: str) -> list[str]:

@@ -110,7 +110,7 @@ def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
                 _('member of the file'), [key.value for key in unknown],
                 (*LISTS, TABLES, *REQUEST)),
             problem_mark=unknown[0].start_mark)
-    found: list[yaml.Node] = []
+    rules: list[yaml.Node] = []
     for key, value in node.value:
         if key.value not in LISTS or value.tag == yaml_text.NULL:
             continue
@@ -118,8 +118,8 @@ def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
             raise yaml.MarkedYAMLError(
                 problem=_('expected a list of rules under "%s"') % key.value,
                 problem_mark=value.start_mark)
-        found += value.value
-    return found
+        rules += value.value
+    return rules
 
 
 def _named(node: yaml.MappingNode) -> list[yaml.Node]:
@@ -130,25 +130,25 @@ def _named(node: yaml.MappingNode) -> list[yaml.Node]:
     :returns: no rules if there are none by name.
     """
     names = {key.value for key, _value in node.value}
-    found: list[yaml.Node] = []
+    rules: list[yaml.Node] = []
     others: list[yaml.Node] = []
     for key, value in node.value:
         if _is_named_rule(value):
-            found.append(value)
+            rules.append(value)
         elif isinstance(value, yaml.MappingNode):
             others.append(key)
         elif isinstance(value, yaml.SequenceNode):
             if any(map(_is_named_rule, value.value)):
-                found += [item for item in value.value
+                rules += [item for item in value.value
                           if not _refers(item, names)]
             elif not _has_only_scalars(value):
                 others.append(key)
-    if found and others:
+    if rules and others:
         raise yaml.MarkedYAMLError(
             problem=_('"%s" is neither a rule nor a list of rules, as others '
                       'in this file are') % others[0].value,
             problem_mark=others[0].start_mark)
-    return found
+    return rules
 
 
 def _has_only_scalars(node: yaml.SequenceNode) -> bool:

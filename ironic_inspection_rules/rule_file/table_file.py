@@ -155,7 +155,7 @@ def load(documents: Iterable[document.Document]) -> FileTables:
     :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
         or is there twice.
     """
-    found: dict[str, FileTable] = {}
+    by_name: dict[str, FileTable] = {}
     is_given = False
     for rule_file in documents:
         if rule_file.tables is None:
@@ -163,7 +163,7 @@ def load(documents: Iterable[document.Document]) -> FileTables:
         # Also by a file whose member has no tables: they are removed then.
         is_given = True
         for written in rule_file.tables:
-            other = found.get(written.name)
+            other = by_name.get(written.name)
             if other is not None:
                 line, _column = other.written.place()
                 raise exceptions.InvalidDocument(
@@ -172,8 +172,8 @@ def load(documents: Iterable[document.Document]) -> FileTables:
                         'name': suggestion.shown(written.name),
                         'path': other.written.path, 'line': line},
                     written.place())
-            found[written.name] = FileTable(written, _rows(written))
-    return FileTables(found, is_given)
+            by_name[written.name] = FileTable(written, _rows(written))
+    return FileTables(by_name, is_given)
 
 
 def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
@@ -249,7 +249,7 @@ def rule_files(paths: Iterable[str]) -> list[str]:
             files.append(_ReadFile(path))
         else:
             files.append(_read(path))
-    return [found.path for found in _without_rows(files)]
+    return [read_file.path for read_file in _without_rows(files)]
 
 
 def documents(paths: Iterable[str]) -> list[document.Document]:
@@ -263,10 +263,10 @@ def documents(paths: Iterable[str]) -> list[document.Document]:
     """
     files = [_read(path) for path in document.files(paths)]
     read = []
-    for found in _without_rows(files):
-        if found.error is not None:
-            raise found.error
-        read.append(document.parse(found.path, found.text))
+    for read_file in _without_rows(files):
+        if read_file.error is not None:
+            raise read_file.error
+        read.append(document.parse(read_file.path, read_file.text))
     return read
 
 
@@ -282,15 +282,15 @@ def _without_rows(files: Sequence[_ReadFile]) -> list[_ReadFile]:
     """Return files without those that only have rows of tables."""
     with_rows: set[str] = set()
     with_tables: set[str] = set()
-    for found in files:
-        named = _named_files(found.path, found.text)
+    for read_file in files:
+        named = _named_files(read_file.path, read_file.text)
         with_rows.update(named)
         if named:
-            with_tables.add(os.path.realpath(found.path))
+            with_tables.add(os.path.realpath(read_file.path))
     only_rows = with_rows - with_tables
-    return [found for found in files
-            if found.path == document.STDIN
-            or os.path.realpath(found.path) not in only_rows]
+    return [read_file for read_file in files
+            if read_file.path == document.STDIN
+            or os.path.realpath(read_file.path) not in only_rows]
 
 
 def _named_files(path: str, text: str) -> list[str]:

@@ -174,9 +174,9 @@ class _Matcher:
                     ) -> dict[typing.Hashable, collections.deque[Fields]]:
         """Return the stored rules that are left, by what is in them."""
         taken = set(self._uuids)
-        for found in matches:
-            if found is not None:
-                taken.add(found.rule['uuid'])
+        for match_of_rule in matches:
+            if match_of_rule is not None:
+                taken.add(match_of_rule.rule['uuid'])
         by_content: dict[typing.Hashable, collections.deque[Fields]] = (
             collections.defaultdict(collections.deque))
         for rule in self._present:
@@ -256,16 +256,17 @@ def decide(wanted: typing.Sequence[Fields],
         places = _places_behind(positions, present)
     steps = []
     kept = set()
-    for rule, found, place in zip(wanted, matched, places, strict=True):
-        if found is None:
+    for rule, match_of_rule, place in zip(wanted, matched, places,
+                                          strict=True):
+        if match_of_rule is None:
             steps.append(RuleStep(None, rule, position=place))
             continue
-        before = found.rule
+        before = match_of_rule.rule
         kept.add(before['uuid'])
         new_place = None
         if place != before['position']:
             new_place = place
-        steps.append(RuleStep(before, rule, found.by, new_place))
+        steps.append(RuleStep(before, rule, match_of_rule.by, new_place))
     for rule in present:
         if rule['uuid'] in kept:
             continue

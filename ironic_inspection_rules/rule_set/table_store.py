@@ -139,9 +139,10 @@ def read_chunks(source: Source, context: typing.Any, name: str,
     return chunks
 
 
-def described(found: table.Table) -> Described:
+def described(stored_table: table.Table) -> Described:
     """Return the definition of a table as it is stored."""
-    return {**found.definition.as_dict(), 'columns': list(found.columns)}
+    definition = stored_table.definition.as_dict()
+    return {**definition, 'columns': list(stored_table.columns)}
 
 
 def definition_of(name: str, definition: Described) -> table.TableDefinition:

@@ -44,9 +44,9 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
     if query['node'] is not None:
         filters['node_uuid'] = api_utils.get_rpc_node(query['node']).uuid
     # One more than the page has, to know whether another page follows.
-    found = request_object.InspectionRequest.list(
+    stored_requests = request_object.InspectionRequest.list(
         api.request.context, filters, limit + 1, query['marker'])
-    return view.page(RESOURCE, found, limit, represent)
+    return view.page(RESOURCE, stored_requests, limit, represent)
 
 
 def get_one(request_uuid: str) -> dict[str, Any]:

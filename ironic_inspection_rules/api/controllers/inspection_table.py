@@ -63,24 +63,24 @@ def get_all() -> Answer:
 def get_one(name: str, query: Answer) -> Answer:
     """Show a table, with a page of its rows, or with the row of a key."""
     in_force = start.rules().refresh(api.request.context)
-    found = _find(name, in_force)
-    answer = _described(found, in_force)
+    inspection_table = _find(name, in_force)
+    answer = _described(inspection_table, in_force)
     if query['key'] is not None:
         for other in ('limit', 'marker'):
             if query[other] is not None:
                 raise exceptions.Invalid(
                     _('"key" asks for one row, without "%s"') % other)
         rows = []
-        if found.row(query['key']) is not data_path.ABSENT:
-            rows.append(_shown(found, query['key']))
+        if inspection_table.row(query['key']) is not data_path.ABSENT:
+            rows.append(_shown(inspection_table, query['key']))
         return {**answer, 'rows': rows}
     limit = api_utils.validate_limit(query['limit'])
     # One more row than the page has says whether there is another page.
-    keys = _page(found, query['marker'], limit + 1)
+    keys = _page(inspection_table, query['marker'], limit + 1)
     entries = [{'key': key} for key in keys]
 
     def show(entry: Answer) -> Answer:
-        return _shown(found, entry['key'])
+        return _shown(inspection_table, entry['key'])
 
     page = view.page(f'{RESOURCE}/{name}', entries, limit, show,
                      marker='key', name='rows')
@@ -88,14 +88,14 @@ def get_one(name: str, query: Answer) -> Answer:
 
 
 def _find(name: str, in_force: repository.Snapshot) -> table.Table:
-    found = in_force.tables.get(name)
-    if found is None:
+    inspection_table = in_force.tables.get(name)
+    if inspection_table is None:
         hint = suggestion.hint(name, in_force.tables)
         raise exceptions.NotFound(
             _('There is no inspection table "%(name)s"; %(hint)s')
             % {'name': suggestion.shown(name), 'hint': hint or _(
                 'there are none')})
-    return found
+    return inspection_table
 
 
 def machines(name: str, query: Answer) -> Answer:
@@ -109,8 +109,8 @@ def machines(name: str, query: Answer) -> Answer:
     # were kept from one page to the next would be those of another time, and
     # of nodes that another caller may see.
     in_force = start.rules().refresh(api.request.context)
-    found = _find(name, in_force)
-    if not found.has_of:
+    inspection_table = _find(name, in_force)
+    if not inspection_table.has_of:
         raise exceptions.Invalid(
             _('Table "%s" has no "of", which says which row is that of a '
               'machine') % name)
@@ -119,9 +119,9 @@ def machines(name: str, query: Answer) -> Answer:
         raise exceptions.Invalid(_('"limit" must be positive'))
     first = query['marker'] or 0
     pages = _readable_pages()
-    entries = itertools.islice(
-        _findings(api.request.context, found, pages, query['state']), first,
-        None)
+    findings = _findings(api.request.context, inspection_table, pages,
+                         query['state'])
+    entries = itertools.islice(findings, first, None)
     if limit is None:
         stream.send(stream.page(entries, 'machines', None))
         return {}
@@ -149,22 +149,23 @@ def _readable_pages() -> list[fleet_page.Page]:
             {uuid for _asked, uuid in page.nodes if uuid}, page.filters,
             'baremetal:node:inventory:get')
         pages.append(dataclasses.replace(page, nodes=[
-            (asked, uuid) for asked, uuid in page.nodes if uuid in readable]))
+            (ident, uuid) for ident, uuid in page.nodes if uuid in readable]))
         marker = page.next
         if marker is None:
             return pages
 
 
-def _findings(context: Any, expected: table.Table,
+def _findings(context: Any, inspection_table: table.Table,
               pages: Iterable[fleet_page.Page], state: str | None
               ) -> Iterator[Answer]:
     for finding in table_comparison.findings(
-            expected, _compared_machines(context, expected, pages)):
+            inspection_table,
+            _compared_machines(context, inspection_table, pages)):
         if state in (None, finding.state):
             yield finding.as_dict()
 
 
-def _compared_machines(context: Any, expected: table.Table,
+def _compared_machines(context: Any, inspection_table: table.Table,
                        pages: Iterable[fleet_page.Page]
                        ) -> Iterator[table_comparison.ComparedMachine]:
     """Yield each machine of which an inventory is stored, beside its row."""
@@ -180,20 +181,21 @@ def _compared_machines(context: Any, expected: table.Table,
                 try:
                     with target.paid_by(budget.Budget(budget.MAIN)):
                         compared = table_comparison.compare(
-                            expected, uuid, view)
+                            inspection_table, uuid, view)
                 except exceptions.BudgetExceeded:
                     compared = table_comparison.ComparedMachine(uuid, None)
                 yield compared
 
 
-def _page(found: table.Table, marker: str | None, most: int) -> list[str]:
+def _page(inspection_table: table.Table, marker: str | None,
+          most: int) -> list[str]:
     """Return the keys after a marker.
 
     :raises: Invalid if there is no row of that key.
     """
-    keys = iter(found.keys)
+    keys = iter(inspection_table.keys)
     if marker is not None:
-        if found.row(marker) is data_path.ABSENT:
+        if inspection_table.row(marker) is data_path.ABSENT:
             raise exceptions.Invalid(
                 _('There is no row with the key "%s", which a page could '
                   'begin after') % suggestion.shown(marker))
@@ -203,29 +205,31 @@ def _page(found: table.Table, marker: str | None, most: int) -> list[str]:
     return list(itertools.islice(keys, most))
 
 
-def _described(found: table.Table, in_force: repository.Snapshot) -> Answer:
+def _described(inspection_table: table.Table,
+               in_force: repository.Snapshot) -> Answer:
     """Return a table without its rows; built-in ones have no revision."""
-    name = found.definition.name
+    name = inspection_table.definition.name
     stored = in_force.stored_tables.get(name)
     is_built_in = True
     revision = None
-    if stored is not None and stored.table is found:
+    if stored is not None and stored.table is inspection_table:
         is_built_in = False
         revision = stored.revision
-    columns = [column for column in found.columns
-               if column not in found.definition.secret]
+    columns = [column for column in inspection_table.columns
+               if column not in inspection_table.definition.secret]
     return {
         'name': name,
-        **found.definition.as_dict(),
+        **inspection_table.definition.as_dict(),
         'columns': columns,
-        'size': len(found),
+        'size': len(inspection_table),
         'built_in': is_built_in,
         'revision': revision,
         'links': view.links(RESOURCE, name),
     }
 
 
-def _shown(found: table.Table, key: str) -> Answer:
+def _shown(inspection_table: table.Table, key: str) -> Answer:
     """Return a row without its secret columns."""
-    row = table.shown_row(found.row(key), found.definition.secret)
+    row = table.shown_row(inspection_table.row(key),
+                          inspection_table.definition.secret)
     return {'key': key, 'row': row}

@@ -113,28 +113,28 @@ def put_request(node: Any, parse: Callable[[Any], PostedData]
     document = None
     if api.request.body:
         document = request.body()
-    given: PostedData | None = None
+    data_of_body: PostedData | None = None
     if document not in (None, {}):
         _check_policy(policies.REAPPLY_WITH_DATA, node)
-        given = parse(document)
+        data_of_body = parse(document)
     if node.reservation:
         raise exceptions.NodeBusy(
             _('Node %(node)s is locked by %(holder)s.')
             % {'node': node.uuid, 'holder': node.reservation})
     if requests.find_open(node.uuid) is not None:
         # With data, the queue compares them with those that wait.
-        if given is None:
+        if data_of_body is None:
             raise exceptions.RequestPending(node.uuid)
     elif node.provision_state not in queue_node.REAPPLICABLE:
         raise exceptions.Conflict(
             _('Inspection of node %(node)s cannot be reapplied in state '
               '"%(state)s".')
             % {'node': node.uuid, 'state': node.provision_state})
-    inventory, posted = given or _unprocessed(node.uuid)
+    inventory, posted = data_of_body or _unprocessed(node.uuid)
     plugin_data = continue_inspection.without_reserved(posted)
     kept = early_phase.run(api.request.context, inventory, plugin_data)
     new_inventory = None
-    if given is not None:
+    if data_of_body is not None:
         # What the ramdisk posted is stored already.
         new_inventory = inventory
     return requests.put(node.uuid, queue_request.REAPPLY, new_inventory,
