@@ -36,7 +36,8 @@ CAUSES = {
 Place = tuple[str | int, ...]
 """The UUID of a rule, then the keys and indexes that lead to a part of it."""
 
-Written = typing.Mapping[str, typing.Any]
+Operation = typing.Mapping[str, typing.Any]
+"""A condition, a group or an action, as it is written in a rule."""
 
 
 class RulePart(typing.NamedTuple):
@@ -58,24 +59,26 @@ def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
     yield from _conditions(rule.conditions, (rule.uuid, 'conditions'))
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
-        yield RulePart(place, str(index + 1), action['op'], (RAN,))
+        number = index + 1
+        yield RulePart(place, str(number), action['op'], (RAN,))
+        of_action = _(' of action %d') % number
         yield from _conditions(action.get('when'), (*place, 'when'),
-                               of=_(' of action %d') % (index + 1))
+                               of=of_action)
 
 
-def _conditions(written: typing.Iterable[Written] | None, above: Place,
-                before: str = '', of: str = '') -> typing.Iterator[RulePart]:
+def _conditions(conditions: typing.Iterable[Operation] | None, above: Place,
+                group: str = '', of: str = '') -> typing.Iterator[RulePart]:
     """Yield conditions, each group before the conditions in it.
 
     :param above: the place of the list that they are in.
-    :param before: the number of the group that they are in, with a dot.
+    :param group: the number of the group that they are in, with a dot.
     :param of: see :class:`RulePart`.
     """
-    for index, operation in enumerate(written or ()):
+    for index, condition_or_group in enumerate(conditions or ()):
         place = (*above, index)
-        number = f'{before}{index + 1}'
-        yield RulePart(place, number, operation['op'], of=of)
-        yield from _conditions(operation.get('conditions'), place,
+        number = f'{group}{index + 1}'
+        yield RulePart(place, number, condition_or_group['op'], of=of)
+        yield from _conditions(condition_or_group.get('conditions'), place,
                                f'{number}.', of)
 
 
@@ -105,7 +108,7 @@ class Coverage:
         """Count one machine, whose test was explained."""
         if machine.problem is not None:
             self.problems.append(str(machine.problem))
-        self.counts.update(watch.seen)
+        self.counts.update(watch.results)
         for traced in machine.outcome.traces:
             self._note_conditions(traced)
             if traced.matched:
@@ -147,7 +150,7 @@ class Coverage:
                 if (name, key) not in self.keys]
 
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
-        """Return whether each result of each part of a rule was reached.
+        """Return of every result of every part of a rule if it was reached.
 
         :param within: the place whose parts count, all of them without it.
         """
@@ -261,7 +264,8 @@ class Coverage:
             'actions': actions,
         }
 
-    def _action(self, action: Written, place: Place) -> dict[str, typing.Any]:
+    def _action(self, action: Operation, place: Place
+                ) -> dict[str, typing.Any]:
         """Return the counts of an action, and of its conditions."""
         counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
         idle = self._idle(place)
@@ -272,7 +276,7 @@ class Coverage:
                                               (*place, 'when'))
         return counts
 
-    def _conditions(self, conditions: typing.Iterable[Written], above: Place
+    def _conditions(self, conditions: typing.Iterable[Operation], above: Place
                     ) -> list[dict[str, typing.Any]]:
         """Return the counts of conditions, and of those in groups."""
         made = []
@@ -320,13 +324,12 @@ class WatchedCondition(condition.CompiledCondition):
 class Watch:
     """Notes what happens inside of groups, one machine at a time.
 
-    ``seen`` are the places of their conditions, each with a result.
-
-    :param plans: compiled, and nobody else's.
+    :ivar results: the places of their conditions, each with a result.
+    :param plans: nobody else's: their groups get other conditions.
     """
 
     def __init__(self, plans: machine_test.Plans) -> None:
-        self.seen: set[Place] = set()
+        self.results: set[Place] = set()
         for plan in itertools.chain(*plans.values()):
             uuid = plan.rule.uuid
             for index, watched in enumerate(plan.conditions):
@@ -346,7 +349,7 @@ class Watch:
             for index, part in enumerate(watched.parts):
                 inner = (*place, index)
                 self._watch(part, inner)
-                parts.append(WatchedCondition(part, inner, self.seen))
+                parts.append(WatchedCondition(part, inner, self.results))
             watched.parts = tuple(parts)
 
 
@@ -407,7 +410,7 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
         coverage = Coverage(rules)
         noted.clear()
         for path in paths:
-            watch.seen.clear()
+            watch.results.clear()
             coverage.note(machine_test.attempt(path, plans, nodes), watch)
         coverage.keys = set(noted)
         return coverage

@@ -136,10 +136,11 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     with exceptions.naming(made), open(
             made, 'w', encoding='utf-8') as stream:
         for inventory, outcome in machines:
-            # Most machines get no traits; a line for none says little.
-            kept = {key: value for key, value in outcome.items()
-                    if key != 'traits' or value}
-            stream.write(_as_yaml({_name(path, inventory): kept}))
+            expected = dict(outcome)
+            if not expected.get('traits'):
+                # Most machines get no traits; a line for none says little.
+                expected.pop('traits', None)
+            stream.write(_as_yaml({_name(path, inventory): expected}))
     os.replace(made, path)
 
 

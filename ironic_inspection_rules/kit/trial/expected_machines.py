@@ -21,7 +21,7 @@ _RACKS = ('rack', 'cabinet', 'location')
 class _Chunk(typing.NamedTuple):
     """Machines of a chunk of files; ``problems`` are why some have none."""
 
-    compared: list[table_comparison.ComparedMachine]
+    machines: list[table_comparison.ComparedMachine]
     problems: list[str]
 
 
@@ -39,17 +39,18 @@ def compare(expected: table.Table, nodes: machine_test.Nodes,
     prepare = functools.partial(_prepare, expected, nodes, by)
     files = [path for path in paths if path != document.STDIN]
 
-    def machines() -> Iterator[table_comparison.ComparedMachine]:
-        for chunk in file_work.in_chunks(files, prepare, advance):
-            for problem in chunk.problems:
-                complain(problem)
-            yield from chunk.compared
+    def chunks() -> Iterator[_Chunk]:
+        yield from file_work.in_chunks(files, prepare, advance)
         if len(files) < len(paths):
-            # Other processes have no standard input.
-            chunk = prepare()([document.STDIN])
+            # Other processes have no standard input: this one reads it.
+            work = prepare()
+            yield work([document.STDIN])
+
+    def machines() -> Iterator[table_comparison.ComparedMachine]:
+        for chunk in chunks():
             for problem in chunk.problems:
                 complain(problem)
-            yield from chunk.compared
+            yield from chunk.machines
 
     return list(table_comparison.findings(expected, machines(), by))
 
@@ -74,7 +75,8 @@ def _prepare(expected: table.Table, nodes: machine_test.Nodes,
             except exceptions.InvalidDocument as exc:
                 chunk.problems.append(str(exc))
                 continue
-            chunk.compared.append(table_comparison.compare(
-                expected, path, budget.View(facts.roots()), by))
+            view = budget.View(facts.roots())
+            chunk.machines.append(
+                table_comparison.compare(expected, path, view, by))
         return chunk
     return work

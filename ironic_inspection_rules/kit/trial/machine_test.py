@@ -33,8 +33,12 @@ NO_TABLES: table.Tables = {}
 def _defaults(attributes: typing.Mapping[str, schema.Attribute]
               ) -> dict[str, typing.Any]:
     """Return what Ironic gives a new object, by the names of attributes."""
-    return {name: attribute.default for name, attribute in attributes.items()
-            if attribute.default is not ...}
+    defaults = {}
+    for name, attribute in attributes.items():
+        # Of a required attribute the default is "...".
+        if attribute.default is not ...:
+            defaults[name] = attribute.default
+    return defaults
 
 
 _NODE = _defaults(schema.NODE)
@@ -179,11 +183,12 @@ def compile_rules(rules: typing.Iterable[model.Rule],
     :param tables: what the rules read as ``{tables.NAME}``.
     """
     plans: Plans = {phase: [] for phase in model.PHASES}
+    ops = registry.installed()
     for rule in repository.order(rules):
         if rule.mode != model.OFF:
-            plans[rule.phase].append(compiler.compile_rule(
-                rule, registry.installed(), explained=explained,
-                tables=tables))
+            plan = compiler.compile_rule(rule, ops, explained=explained,
+                                         tables=tables)
+            plans[rule.phase].append(plan)
     return plans
 
 

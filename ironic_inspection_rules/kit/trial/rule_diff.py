@@ -65,13 +65,13 @@ class ComparedRules:
         tables = table_file.build(table_file.load(documents))
         rules = file_rule.parse_all(written, registry.installed(), warn)
         table_file.check_rules(written, rules, tables)
-        named = frozenset(
-            rule.uuid for rule, written_rule in zip(rules, written,
-                                                    strict=True)
-            if written_rule.entry.get('uuid'))
+        named = set()
+        for rule, written_rule in zip(rules, written, strict=True):
+            if written_rule.entry.get('uuid'):
+                named.add(rule.uuid)
         meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}
         files = [rules_file.path for rules_file in documents]
-        return cls(files, rules, named, meanings, tables)
+        return cls(files, rules, frozenset(named), meanings, tables)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,26 +149,27 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     that is unique in both; else by what it means, unless its author has given
     it another UUID.
     """
-    present = [{**rule.to_mapping(), 'position': float(number)}
-               for number, rule in enumerate(old.rules, 1)]
-    matched = _match(old, new, present)
+    present = []
+    for number, rule in enumerate(old.rules, 1):
+        present.append({**rule.to_mapping(), 'position': float(number)})
+    matches = _match(old, new, present)
     rules = []
-    after = {}
-    for rule, found in zip(new.rules, matched, strict=True):
+    new_meanings = {}
+    for rule, match in zip(new.rules, matches, strict=True):
         meaning = new.meanings[rule.uuid]
-        if found is not None:
-            rule = dataclasses.replace(rule, uuid=found.rule['uuid'])
+        if match is not None:
+            rule = dataclasses.replace(rule, uuid=match.rule['uuid'])
         rules.append(rule)
-        after[rule.uuid] = meaning
+        new_meanings[rule.uuid] = meaning
     named = old.named | new.named
+    wanted = [rule.to_mapping() for rule in rules]
     changes = []
-    for step in replacement.decide([rule.to_mapping() for rule in rules],
-                                   matched, present):
+    for step in replacement.decide(wanted, matches, present):
         if step.outcome not in _CHANGES:
             continue
         fields = step.after or step.before or {}
         is_same = _same(old.meanings.get(fields['uuid']),
-                        after.get(fields['uuid']))
+                        new_meanings.get(fields['uuid']))
         changes.append(_rule_change(step, is_same, named))
     return RuleSetDifference(changes, rules)
 
@@ -232,17 +233,17 @@ def _match(old: ComparedRules, new: ComparedRules,
         if rule.description and not is_named:
             uuid = None
         wanted.append({'uuid': uuid, 'description': rule.description})
-    matched = replacement.match(wanted, present)
-    taken = {found.rule['uuid'] for found in matched if found}
-    left = [rule for rule in present if rule['uuid'] not in taken]
+    matches = replacement.match(wanted, present)
+    matched = {match.rule['uuid'] for match in matches if match}
+    left = [rule for rule in present if rule['uuid'] not in matched]
     for index, rule in enumerate(new.rules):
-        if matched[index] is not None:
+        if matches[index] is not None:
             continue
         same = _with_same_meaning(old, new, rule, left)
         if same is not None:
-            matched[index] = replacement.Match(same, 'meaning')
+            matches[index] = replacement.Match(same, 'meaning')
             left.remove(same)
-    return matched
+    return matches
 
 
 def _with_same_meaning(old: ComparedRules, new: ComparedRules,

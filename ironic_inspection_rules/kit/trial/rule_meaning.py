@@ -175,14 +175,13 @@ def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     """Return the meaning of a filter: its name, a filter in it, arguments."""
     op = registry.filters()[call.name]
     applied = None
-    # Its first argument has no name.
-    takes_filter = op.plugin.TAKES_FILTER and call.arguments and (
-        call.arguments[0][0] is None)
-    if takes_filter:
-        # map('lower') applies a filter; what follows its name is for that.
-        (_no_name, name), *others = call.arguments
-        applied = _filter(filter_syntax.FilterCall(name, tuple(others)))
-        call = filter_syntax.FilterCall(call.name)
+    if op.plugin.TAKES_FILTER and call.arguments:
+        (argument_name, value), *others = call.arguments
+        if argument_name is None:
+            # map('lower') applies a filter; what follows the name of that
+            # filter are its arguments.
+            applied = _filter(filter_syntax.FilterCall(value, tuple(others)))
+            call = filter_syntax.FilterCall(call.name)
     bound, _problems = op.signature.bind_call(call.arguments)
     meanings = {}
     for argument in op.signature.arguments:

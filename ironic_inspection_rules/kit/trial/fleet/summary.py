@@ -319,11 +319,16 @@ class FleetGroups:
         self._counts: collections.Counter[_Place] = collections.Counter()
 
     def add(self, entry: Plain) -> None:
-        """Take a machine in."""
+        """Note what would become of a machine.
+
+        Which values are its own is known when all machines are there, so
+        that groups are made at the end.
+        """
         changes = []
         for change in entry.get('changes') or ():
             where = change['object']
             if where.startswith(f'{_PORT} '):
+                # Without the address: every machine has others.
                 where = _PORT
             place = _Place(where, change['op'], change['path'])
             value = json.dumps(change.get('value'), sort_keys=True)
@@ -370,7 +375,9 @@ class FleetGroups:
 
         :param values: how many different ones there are at the place.
         """
-        return values > _FEW and 2 * values > self._counts[place]
+        if values <= _FEW:
+            return False
+        return values > self._counts[place] / 2
 
 
 def _without_values(outcome: _Alike, varying: Container[_Place]) -> _Alike:

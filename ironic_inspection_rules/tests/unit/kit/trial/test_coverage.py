@@ -32,7 +32,7 @@ class CoverageCase(files.FilesTestCase):
         watch = coverage.Watch(plans)
         for number in megabytes:
             inventory = {**files.INVENTORY, 'memory': {'physical_mb': number}}
-            watch.seen.clear()
+            watch.results.clear()
             covered.note(machine_test.run(
                 self.write(f'{number}.json', inventory), plans,
                 machine_test.load_node(None)), watch)
