@@ -221,9 +221,12 @@ class DetailsListing(Listing):
             reason = _reason(test.path, test.problem)
             return MachineDetails(
                 test.path, _('it cannot be read: %s') % reason, '')
-        verdict = {'ok': _('inspection would succeed'),
-                   'failed': _('inspection would fail'),
-                   'error': _('a rule has an error')}[test.result]
+        verdicts = {
+            'ok': _('inspection would succeed'),
+            'failed': _('inspection would fail'),
+            'error': _('a rule has an error'),
+        }
+        verdict = verdicts[test.result]
         if test.error:
             verdict = f'{verdict}: {test.error}'
         rules = table.render(

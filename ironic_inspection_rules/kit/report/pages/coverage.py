@@ -136,17 +136,16 @@ def _operations(covered: coverage.Coverage, rule: model.Rule
         yield Line('conditions:')
     for index, condition in enumerate(conditions):
         place = (rule.uuid, 'conditions', index)
-        yield from _operation(
-            condition, (covered.counts[*place, coverage.TRUE],
-                        covered.counts[*place, coverage.FALSE]),
-            all(covered.reached(rule, place)))
+        true_and_false = (covered.counts[*place, coverage.TRUE],
+                          covered.counts[*place, coverage.FALSE])
+        is_whole = all(covered.reached(rule, place))
+        yield from _operation(condition, true_and_false, is_whole)
     if actions:
         yield Line('actions:')
     for index, action in enumerate(actions):
         place = (rule.uuid, 'actions', index)
-        yield from _operation(
-            action, (covered.counts[*place, coverage.RAN],),
-            why=covered.why_idle(place))
+        ran = (covered.counts[*place, coverage.RAN],)
+        yield from _operation(action, ran, why=covered.why_idle(place))
 
 
 def _operation(written: rule_text.Operation,

@@ -30,10 +30,10 @@ def head(rule: model.Rule) -> list[str]:
 
 def variables(rule: model.Rule) -> list[str]:
     """Return the lines of its variables, none where it has none."""
-    given = dict(disclosure.shown(rule).vars)
-    if not given:
+    own_vars = dict(disclosure.shown(rule).vars)
+    if not own_vars:
         return []
-    return _lines({model.VARS: disclosure.data(given)})
+    return _lines({model.VARS: disclosure.data(own_vars)})
 
 
 def operations(rule: model.Rule, name: str) -> model.Operations:
@@ -41,8 +41,8 @@ def operations(rule: model.Rule, name: str) -> model.Operations:
 
     :param name: which of both.
     """
-    shown: model.Operations = getattr(disclosure.shown(rule), name)
-    return shown
+    visible: model.Operations = getattr(disclosure.shown(rule), name)
+    return visible
 
 
 def operation(written: Operation) -> list[str]:
@@ -53,8 +53,8 @@ def operation(written: Operation) -> list[str]:
 
 def arguments(written: Operation) -> str:
     """Return what an operation is called with, a field a line."""
-    shown = disclosure.operation(written)
-    fields = {name: value for name, value in shown.items() if name != 'op'}
+    fields = dict(disclosure.operation(written))
+    fields.pop('op', None)
     return '\n'.join(line.strip() for line in _lines(fields))
 
 

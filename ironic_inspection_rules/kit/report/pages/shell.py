@@ -84,11 +84,11 @@ def now() -> str:
 
 def names(files: typing.Sequence[str]) -> str:
     """Return the names of files, not all where they are many."""
-    shown = [os.path.basename(os.path.normpath(path)) for path in files]
-    if len(shown) > _MOST_NAMES:
-        more = len(shown) - _MOST_NAMES
-        shown[_MOST_NAMES:] = [f'{more} more']
-    return ', '.join(shown)
+    parts = [os.path.basename(os.path.normpath(path)) for path in files]
+    if len(parts) > _MOST_NAMES:
+        more = len(parts) - _MOST_NAMES
+        parts[_MOST_NAMES:] = [f'{more} more']
+    return ', '.join(parts)
 
 
 def named(message: str, names: typing.Mapping[str, str | None]) -> str:

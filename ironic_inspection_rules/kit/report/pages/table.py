@@ -109,7 +109,7 @@ class _Group:
         self.not_right = [entry for entry in entries if not entry.is_right]
 
     def as_item(self, by: str) -> page.Item:
-        """Return what the page shows of it."""
+        """Return the item that the page has for the group."""
         whole = len(self.entries)
         right = whole - len(self.not_right)
         words = page.count(whole, 'entry', 'entries')
@@ -140,10 +140,10 @@ class _Group:
     def _by_state(self) -> Iterator[page.Part]:
         """Yield a line for each state in which something is not right."""
         for state in table_comparison.STATES:
+            labels = [entry.label for entry in self.not_right
+                      if entry.state == state]
             # Two machines of one key have one label.
-            labels = list(dict.fromkeys(
-                entry.label for entry in self.not_right
-                if entry.state == state))
+            labels = list(dict.fromkeys(labels))
             if not labels:
                 continue
             text = ', '.join(labels[:_NAMES])
@@ -175,10 +175,11 @@ def _headline(entries: Sequence[_Entry]) -> str:
 
 def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
     numbers = table_machines.counts(findings)
-    return page.Tiles(tuple(
-        page.Tile(numbers[state], (state, state), _LOOKS[state],
-                  ('show', state))
-        for state in table_comparison.STATES))
+    tiles = []
+    for state in table_comparison.STATES:
+        tiles.append(page.Tile(numbers[state], (state, state), _LOOKS[state],
+                               ('show', state)))
+    return page.Tiles(tuple(tiles))
 
 
 def _groups_card(by: str | None, groups: Sequence[_Group]
