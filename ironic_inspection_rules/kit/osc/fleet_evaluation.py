@@ -43,7 +43,7 @@ _LONGEST_ERROR = 200
 _BEFORE = ('traits', 'resource_class')
 """Fields of a node that the result has as they are now."""
 
-_SHOWN = ('uuid', 'description', 'phase', 'priority', 'mode')
+_RULE_FIELDS = ('uuid', 'description', 'phase', 'priority', 'mode')
 
 Plain = dict[str, Any]
 
@@ -258,7 +258,7 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
 def _shown_fields(rule: rule_files.Rule) -> Plain:
     """Return the fields of a rule that reports show, with defaults."""
     fields = {}
-    for name in _SHOWN:
+    for name in _RULE_FIELDS:
         fields[name] = rule.get(name)
         if fields[name] is None:
             fields[name] = model.DEFAULTS.get(name)

@@ -89,7 +89,7 @@ class ExportInspectionData(command.BaremetalCommand):
                 jobs: int) -> None:
         """Write each file completely or not at all."""
         baremetal = self.baremetal
-        written = 0
+        count = 0
         names: set[str] = set()
         nodes = list(selection.nodes(baremetal))
         with parallel.RequestThreads(jobs) as threads:
@@ -107,12 +107,12 @@ class ExportInspectionData(command.BaremetalCommand):
                     json.dump(data, stream, indent=2)
                     stream.write('\n')
                 os.replace(unfinished, path)
-                written += 1
+                count += 1
         self.app.stdout.write(
             _P('%(written)d inventory written to %(directory)s\n',
-               '%(written)d inventories written to %(directory)s\n', written)
-            % {'written': written, 'directory': directory})
-        missing = len(nodes) - written
+               '%(written)d inventories written to %(directory)s\n', count)
+            % {'written': count, 'directory': directory})
+        missing = len(nodes) - count
         if missing:
             self.app.stderr.write(
                 _P('Without an inventory: %d node\n',
@@ -171,19 +171,23 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
 
 
 def _file_name(node_fields: dict[str, Any],
-               replace: machine.Anonymizer | None, taken: set[str]) -> str:
+               replace: machine.Anonymizer | None, used: set[str]) -> str:
     """Return a file name made of the name of a node, or else its UUID.
 
-    :param taken: the names of the files before, in lower case, as some file
+    :param used: the names of the files before, in lower case, as some file
         systems do not distinguish; gets this one.
     """
     name = node_fields['name'] or ''
     uuid = node_fields['uuid']
     if replace:
-        name, uuid = replace.name(name), replace.uuid(uuid)
+        name = replace.name(name)
+        uuid = replace.uuid(uuid)
     # A name that begins with a point would be that of a hidden file.
     safe = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
-    if safe != name or not name or safe.lower() in taken:
-        safe = '-'.join(filter(None, (safe, uuid)))
-    taken.add(safe.lower())
+    is_of_this_node_only = safe == name and safe.lower() not in used
+    if not safe:
+        safe = uuid
+    elif not is_of_this_node_only:
+        safe = f'{safe}-{uuid}'
+    used.add(safe.lower())
     return f'{safe}.json'

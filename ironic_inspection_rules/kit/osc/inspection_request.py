@@ -262,15 +262,15 @@ def _check_queue(baremetal: Any) -> None:
         ) from exc
 
 
-def _reapply(baremetal: Any, found: dict[str, Any]) -> Reapplication:
+def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
     """Ask for one node, and return whether Ironic accepted it.
 
-    :param found: the node, with ``uuid`` and ``name``.
+    :param node_fields: the node, with ``uuid`` and ``name``.
     """
-    name = found['name'] or found['uuid']
+    uuid = node_fields['uuid']
+    name = node_fields['name'] or uuid
     try:
-        request = inspection_request.reapply_inspection(baremetal,
-                                                        found['uuid'])
+        request = inspection_request.reapply_inspection(baremetal, uuid)
     except sdk_exceptions.HttpException as exc:
         if parallel.is_transient(exc):
             raise

@@ -43,11 +43,11 @@ class ListInspectionRuns(command.Lister):
                             help=_('Number of runs to list; all if not given'))
 
     def take_action(self, parsed_args):
-        found = inspection_run.inspection_runs(
+        runs = inspection_run.inspection_runs(
             self.baremetal, parsed_args.node, limit=parsed_args.limit)
         # The limit is that of a page, and further pages would follow.
         rows = []
-        for run in itertools.islice(found, parsed_args.limit):
+        for run in itertools.islice(runs, parsed_args.limit):
             fields = {**run, 'error': command.Error(run['error'])}
             rows.append(tuple(fields[name] for name in _COLUMNS))
         return _COLUMNS, rows
@@ -190,9 +190,9 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
             (_('audit: %s'), phase['audit'])):
         lines_of_rule = functools.partial(_lines_of_rule, title)
         for rule in rules:
-            instead: Iterable[str] = [
-                title % _('a sensitive rule, %s') % rule['uuid']]
-            yield from disclosure.read(rule, lines_of_rule, instead)
+            sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
+            lines_if_withheld: Iterable[str] = [title % sensitive_rule]
+            yield from disclosure.read(rule, lines_of_rule, lines_if_withheld)
     left_out = phase.get('left_out')
     if left_out:
         yield _P('%d more change', '%d more changes', left_out) % left_out
@@ -272,9 +272,9 @@ def _in_run(run: dict[str, Any]) -> str:
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
     """Return who set a value, and why."""
-    instead = _('set by the sensitive rule %s; what it does is withheld')
-    return disclosure.read(answer, _lines_of_origin,
-                           [instead % answer['rule']['uuid']])
+    withheld = _('set by the sensitive rule %s; what it does is withheld')
+    lines_if_withheld = [withheld % answer['rule']['uuid']]
+    return disclosure.read(answer, _lines_of_origin, lines_if_withheld)
 
 
 def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
@@ -308,9 +308,9 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
     if answer['matched']:
         text = _('rule %s matched')
     yield text % _name(answer['rule'])
-    instead: Iterable[str] = [
+    lines_if_withheld: Iterable[str] = [
         _('The rule is sensitive, and the rest is withheld.')]
-    yield from disclosure.read(answer, _lines_of_outcome, instead)
+    yield from disclosure.read(answer, _lines_of_outcome, lines_if_withheld)
 
 
 def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:

@@ -87,9 +87,9 @@ class ListInspectionTableMachines(command.BaremetalCommand):
                             help=_('How to print the list'))
 
     def take_action(self, parsed_args):
-        found = inspection_table.inspection_table_machines(
+        machines = inspection_table.inspection_table_machines(
             self.baremetal, parsed_args.table, parsed_args.state)
-        findings = [_finding(machine) for machine in found]
+        findings = [_finding(machine) for machine in machines]
         if parsed_args.format == 'json':
             text = table_machines.as_json(findings)
         elif parsed_args.format == 'csv':
@@ -98,18 +98,22 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         else:
             text = table_machines.as_table(findings)
         self.app.stdout.write(text)
-        if any(machine['state'] != 'right' for machine in found):
+        if any(machine['state'] != 'right' for machine in machines):
             return EXIT_NOT_RIGHT
         return 0
 
     def _read_table(self, name: str) -> engine_table.Table:
         """Read a table without its secret columns."""
-        shown = inspection_table.get_inspection_table(self.baremetal, name)
-        rows = inspection_table.inspection_table_rows(self.baremetal, name)
+        described = inspection_table.get_inspection_table(
+            self.baremetal, name)
         definition = engine_table.TableDefinition(
-            name, shown['key'], secret=tuple(shown['secret']))
-        row_of = {entry['key']: entry['row'] for entry in rows}
-        return engine_table.Table(definition, row_of, shown['columns'])
+            name, described['key'], secret=tuple(described['secret']))
+        row_by_key = {}
+        for entry in inspection_table.inspection_table_rows(
+                self.baremetal, name):
+            row_by_key[entry['key']] = entry['row']
+        return engine_table.Table(definition, row_by_key,
+                                  described['columns'])
 
 
 def _finding(machine: dict[str, Any]) -> table_comparison.TableFinding:

@@ -100,13 +100,13 @@ class NodeSelection:
 
         :raises: CommandError if there are filters, and no node matches.
         """
-        found = list(self.nodes(baremetal, *fields))
-        if self.filters and not found:
+        nodes = list(self.nodes(baremetal, *fields))
+        if self.filters and not nodes:
+            filters = ' '.join(f'{name}={value}'
+                               for name, value in self.filters.items())
             raise osc_exceptions.CommandError(
-                _('No node matches %s') % ' '.join(
-                    f'{name}={value}' for name, value
-                    in self.filters.items()))
-        return found
+                _('No node matches %s') % filters)
+        return nodes
 
     def _explain(self, refusal: Exception) -> None:
         """Raise an error with suggestions if a filter is unknown."""

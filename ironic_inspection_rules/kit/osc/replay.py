@@ -83,11 +83,11 @@ class ReplayInspectionRules(command.BaremetalCommand):
             if paths or parsed_args.report:
                 in_force = list(inspection_rule.inspection_rules(
                     baremetal, details=bool(paths)))
-            given = rule_files.with_uuids(files.rules, in_force)
+            rules_of_files = rule_files.with_uuids(files.rules, in_force)
             # None stands for the rules of their time.
             rules = None
             if paths:
-                rules = given
+                rules = rules_of_files
             ask = functools.partial(
                 client.replay_page, baremetal, rules=rules,
                 prune=parsed_args.prune, tables=files.tables.entries,
@@ -100,7 +100,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
                 title = ', '.join(map(os.path.basename, paths))
             content = page.render(
                 _('%s on kept inspections') % title, result.plain(),
-                _names(baremetal, [*in_force, *given], result.different))
+                _names(baremetal, [*in_force, *rules_of_files],
+                       result.different))
             arguments.write(parsed_args.report, content, self.app.stdout)
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':

@@ -123,6 +123,7 @@ def as_json(plan: rule_set.Plan,
     """
     rules = []
     for step in plan.steps:
+        # As anybody may see them: without what sensitive rules withhold.
         rules.append({
             **step,
             'before': replacement.shown(step, 'before'),
@@ -230,12 +231,11 @@ class ListRevisions(command.Lister):
                                    '(default: 20)'))
 
     def take_action(self, parsed_args):
-        found = rule_set.inspection_rule_revisions(
+        revisions = rule_set.inspection_rule_revisions(
             self.baremetal, limit=parsed_args.limit)
-        # The limit is that of a page, and further pages would follow.
-        revisions = itertools.islice(found, parsed_args.limit)
         rows = []
-        for revision in revisions:
+        # The limit is that of a page, and further pages would follow.
+        for revision in itertools.islice(revisions, parsed_args.limit):
             rules = []
             tables = []
             for change in revision['changes']:

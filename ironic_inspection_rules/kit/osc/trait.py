@@ -83,7 +83,8 @@ class ListTraits(command.Lister):
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
-        found = trait.traits(baremetal, name=parsed_args.name,
-                             associated=parsed_args.associated)
-        return ((_('Name'), _('Nodes')),
-                [(item['name'], item['nodes']) for item in found])
+        rows = []
+        for counted in trait.traits(baremetal, name=parsed_args.name,
+                                    associated=parsed_args.associated):
+            rows.append((counted['name'], counted['nodes']))
+        return (_('Name'), _('Nodes')), rows
