@@ -58,17 +58,22 @@ def arranged(actions: Iterable[argparse.Action],
              words: Sequence[str]) -> list[str]:
     """Return the words with the files first and the options after them.
 
-    argparse would give an option of several words all words after it, files
-    too. Here it gets the words that its type accepts; if files are missing
-    then, its last words become files. Unknown options stay for the parser to
+    argparse would give an option of several values all words after it, files
+    too. Here it gets those that its type accepts; if then files are missing,
+    its last values become files. Unknown options stay for the parser to
     report.
     """
     known = list(actions)
     options, files = _divided(known, words)
-    needed = [action for action in known
-              if not action.option_strings and action.nargs in (None, '+')]
-    _move_words(options, files, missing=len(needed) - len(files))
-    option_words = [word for option in options for word in option.words]
+    needed = 0
+    for action in known:
+        is_option = bool(action.option_strings)
+        if not is_option and action.nargs in (None, '+'):
+            needed += 1
+    _move_words(options, files, missing=needed - len(files))
+    option_words: list[str] = []
+    for option in options:
+        option_words += option.words
     # A file whose name begins like an option comes after "--".
     if any(_is_option(word) for word in files):
         return [*option_words, _END, *files]
@@ -107,9 +112,9 @@ def _move_words(options: Sequence[_Option], files: list[str], missing: int
         # An option keeps its name and one value.
         spare = len(option.words) - 2
         moved = max(0, min(missing, spare))
-        kept = len(option.words) - moved
-        files[option.place:option.place] = option.words[kept:]
-        del option.words[kept:]
+        first_moved = len(option.words) - moved
+        files[option.place:option.place] = option.words[first_moved:]
+        del option.words[first_moved:]
         missing -= moved
 
 

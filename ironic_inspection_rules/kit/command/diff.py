@@ -60,42 +60,45 @@ class Diff(arguments.FileCommand):
         old_set = machine_test.RuleSet(list(old.rules), old.tables)
         new_set = machine_test.RuleSet(rules, new.tables)
         paths = machine_test.find_inventories(parsed_args.inventory)
-        found = _Found(changes, rule_diff.compare_tables(old, new))
+        differences = _Differences(changes, rule_diff.compare_tables(old, new))
         with progress.steps(len(paths)) as advance:
             treated = machine_diff.compare(
                 old_set, new_set, machine_test.Nodes(parsed_args.node), paths,
                 advance)
-            noted = found.note(treated)
+            treatments = differences.note(treated)
             if parsed_args.html:
                 page = diff_page.render({
                     'old': old.paths,
                     'new': new.paths,
                     'rules': [*(change.as_dict() for change in changes),
-                              *diff_text.table_changes(found.tables)],
-                    'machines': map(_on_page, noted),
+                              *diff_text.table_changes(differences.tables)],
+                    'machines': map(_on_page, treatments),
                 })
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # A page has taken all machines; without one nobody asks for them.
-            for _treatment in noted:
+            # Machines are tried when they are asked for. A page has asked for
+            # all of them; without one, they are here.
+            for _treatment in treatments:
                 pass
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         if parsed_args.format == 'json':
-            output.write(json.dumps(found.as_dict(), indent=2) + '\n')
+            output.write(json.dumps(differences.as_dict(), indent=2) + '\n')
         elif parsed_args.format == 'yaml':
-            output.write(yaml_text.dump(found.as_dict()))
+            output.write(yaml_text.dump(differences.as_dict()))
         elif parsed_args.format == 'markdown':
             output.write(diff_text.markdown(
-                changes, found.groups, found.count, found.tables))
+                changes, differences.groups, differences.count,
+                differences.tables))
         else:
             lines = diff_text.lines(
-                changes, found.groups, found.count, found.tables)
+                changes, differences.groups, differences.count,
+                differences.tables)
             table.print_diff(lines, output)
-        for problem in found.problems:
+        for problem in differences.problems:
             self.app.stderr.write(f'{problem}\n')
-        if found.problems:
+        if differences.problems:
             return EXIT_ERROR
         is_rule_different = any(change.differs for change in changes)
-        if is_rule_different or found.groups or found.tables:
+        if is_rule_different or differences.groups or differences.tables:
             return EXIT_DIFFERENT
         return 0
 
@@ -117,7 +120,7 @@ def _on_page(treatment: machine_diff.Treatment) -> dict[str, typing.Any]:
     }
 
 
-class _Found:
+class _Differences:
     """Differences; machines that are treated alike are grouped.
 
     :ivar count: of machines.

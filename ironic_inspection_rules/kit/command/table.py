@@ -125,9 +125,9 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
 
 
 def _rendered(findings: list[table_comparison.TableFinding],
-              expected: table.Table, how: str) -> str:
-    if how == 'json':
+              expected: table.Table, form: str) -> str:
+    if form == 'json':
         return table_machines.as_json(findings)
-    if how == 'csv':
+    if form == 'csv':
         return table_machines.as_csv(findings, expected)
     return table_machines.as_table(findings)

@@ -225,7 +225,10 @@ class _Tried(typing.NamedTuple):
 def _extract(extract_column: machine_test.Extract | None,
              extract_entry: machine_test.Extract,
              test: machine_test.MachineTest) -> _Tried:
-    """Return what is kept of a test, in the process that has run it."""
+    """Return what is kept of a test, in the process that has run it.
+
+    :param extract_column: None without a page.
+    """
     column = None
     if extract_column is not None:
         column = extract_column(test)
