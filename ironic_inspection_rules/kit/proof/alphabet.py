@@ -169,10 +169,12 @@ class Alphabet:
         """
         text = z3.String('text')
         solver = z3.Solver()
-        effort.LANGUAGE.set_on(solver)
         solver.add(z3.InRe(text, self.language(among)))
         solver.add(z3.InRe(marked(text), self.matching(pattern, searches)))
-        if solver.check() != z3.sat:
+        try:
+            if not effort.can_hold(solver, effort.LANGUAGE):
+                return ''
+        except effort.GivenUp:
             return ''
         return logic.text_of(solver.model()[text])
 
@@ -198,10 +200,12 @@ class Alphabet:
         :param among: a regular expression of the texts.
         """
         solver = z3.Solver()
-        effort.LANGUAGE.set_on(solver)
         solver.add(z3.InRe(text, self.language(among)))
         solver.add(wanted)
-        return bool(solver.check() == z3.unsat)
+        try:
+            return not effort.can_hold(solver, effort.LANGUAGE)
+        except effort.GivenUp:
+            return False
 
 
 def _is_usable(character: str) -> bool:

@@ -13,6 +13,8 @@ import math
 
 import z3
 
+from ironic_inspection_rules.kit.proof import logic
+
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
@@ -28,7 +30,7 @@ class Limit:
     seconds: float
 
     def set_on(self, solver: z3.Solver) -> None:
-        """Let checks of a solver end as "unknown" at this limit."""
+        """Let checks of a solver end at this limit."""
         solver.set('rlimit', self.steps)
         solver.set('timeout', math.ceil(1000 * self.seconds))
 
@@ -38,8 +40,29 @@ class Limit:
 LANGUAGE = Limit(steps=100_000, seconds=0.5)
 CHECK = Limit(steps=10_000_000, seconds=5.0)
 
-STEPS_OF_SEARCH = 30_000_000
-"""The limit of a search, with all its checks."""
+STEPS_OF_QUESTION = 30_000_000
+"""The limit of all searches for one answer, with all their checks."""
+
+STEPS = 'too many steps'
+TIME = 'too much time'
+MEMORY = 'too much memory'
+
+_INTERRUPTED = 'interrupted'
+
+_REASONS = {
+    'timeout': TIME,
+    'canceled': TIME,
+    'max. resource limit exceeded': STEPS,
+    '(resource limits reached)': STEPS,
+    'out of memory': MEMORY,
+    'max. memory exceeded': MEMORY,
+    'interrupted from keyboard': _INTERRUPTED,
+}
+"""What has ended the work of the solver, by its own words."""
+
+
+class GivenUp(Exception):
+    """The solver does not know; the message says why."""
 
 
 def steps_taken(solver: z3.Solver) -> int:
@@ -48,3 +71,43 @@ def steps_taken(solver: z3.Solver) -> int:
     Only the difference between two moments says something.
     """
     return int(solver.statistics().get_key_value('rlimit count'))
+
+
+def can_hold(solver: z3.Solver, limit: Limit,
+             *assumed: logic.Formula) -> bool:
+    """Return whether all that a solver was given can hold at once.
+
+    :param assumed: what is to hold beside that.
+    :raises: :class:`GivenUp` where the solver does not know within the limit.
+    :raises: KeyboardInterrupt where a user has interrupted the program.
+    """
+    limit.set_on(solver)
+    before = steps_taken(solver)
+    try:
+        result = solver.check(*assumed)
+    except z3.Z3Exception as exc:
+        # The solver raises where a limit ends a check in its last moment.
+        reason = reason_of(exc)
+        if reason is None:
+            raise
+    else:
+        if result != z3.unknown:
+            return bool(result == z3.sat)
+        words = solver.reason_unknown()
+        reason = _REASONS.get(words, words)
+    if reason == _INTERRUPTED:
+        # The solver takes the signal for one to itself while it works:
+        # without this the program would go on with the next check.
+        raise KeyboardInterrupt
+    if reason == TIME and steps_taken(solver) - before >= limit.steps:
+        # It has one word for both limits.
+        reason = STEPS
+    raise GivenUp(reason)
+
+
+def reason_of(error: z3.Z3Exception) -> str | None:
+    """Return which limit an error of the solver is about, None for none."""
+    words = error.value
+    if isinstance(words, bytes):
+        words = words.decode()
+    return _REASONS.get(words)

@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.proof import action as actions
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
+from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import expected_row
 from ironic_inspection_rules.kit.proof import inspection as inspections
 from ironic_inspection_rules.kit.proof import logic
@@ -77,13 +78,16 @@ class Proof:
     :param other: another set, which :data:`DIFFERENT` compares with.
     :param tables: those that the rules read, by name.
     :param other_tables: those of the other set.
+    :param steps: how many steps of the solver all answers together may take;
+        None for any number.
     """
 
     def __init__(self, rules: Sequence[model.Rule], seconds: float,
                  other: Sequence[model.Rule] | None = None,
                  tables: table.Tables | None = None,
-                 other_tables: table.Tables | None = None) -> None:
-        self._deadline = search.Deadline(seconds)
+                 other_tables: table.Tables | None = None,
+                 steps: int | None = None) -> None:
+        self._deadline = search.Deadline(seconds, steps)
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         everything = [*self._rules, *self._other]
@@ -104,7 +108,7 @@ class Proof:
         except Unclear as exc:
             self._stopped = str(exc)
         except _MISTAKES as exc:
-            self._stopped = _place_of(exc)
+            self._stopped = _reason_of(exc)
         self._search = search.MachineSearch(self._machine, self._deadline)
         self._engine = witnesses.Engine(tables)
         # A machine that each rule matches, by the number of the rule.
@@ -146,13 +150,14 @@ class Proof:
             DIFFERENT: self._different,
         }
         ask = asks.get(question, functools.partial(self._gap, question))
+        self._search.begin_question()
         try:
             return ask(*numbers)
         except Unclear as exc:
             reason = str(exc)
         except _MISTAKES as exc:
             # The other questions are answered all the same.
-            reason = _place_of(exc)
+            reason = _reason_of(exc)
         rules = tuple(self._rules[number] for number in numbers)
         return Answer(question, rules, UNKNOWN, reason)
 
@@ -327,6 +332,8 @@ class Proof:
                 answer = self._confirmed(
                     CONFLICT, rules, wanted, confirms,
                     f'both write {pair.as_text(place)}')
+            except search.Exhausted:
+                raise
             except Unclear as exc:
                 # Another pair of writes may show it.
                 unclear = str(exc)
@@ -388,8 +395,12 @@ def _is_nothing(alternative: values.Alternative) -> bool:
         alternative.value in (None, data_path.ABSENT))
 
 
-def _place_of(mistake: Exception) -> str:
-    """Return where a mistake was noticed."""
+def _reason_of(mistake: Exception) -> str:
+    """Return where a mistake was noticed, or the limit that it is none of."""
+    if isinstance(mistake, z3.Z3Exception):
+        limit = effort.reason_of(mistake)
+        if limit is not None:
+            return f'{search.GIVES_UP}: {limit}'
     frame = traceback.extract_tb(mistake.__traceback__)[-1]
     return (f'{MISTAKE}: {type(mistake).__name__} in {frame.name}, '
             f'line {frame.lineno}')

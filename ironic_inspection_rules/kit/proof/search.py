@@ -3,6 +3,7 @@
 """The search for a machine, and how long it may take."""
 
 import dataclasses
+import math
 import time
 
 import z3
@@ -16,28 +17,53 @@ from ironic_inspection_rules.kit.proof import witness as witnesses
 # A round gives up some assumptions; the steps of the solver end a long one.
 _MOST_ROUNDS = 40
 
+GIVES_UP = 'the solver gives up'
+"""How the reason of an answer begins that the solver does not know."""
+
 
 class Unclear(Exception):
     """A question has no answer; the message says why."""
 
 
-class Deadline:
-    """The moment that ends all searches.
+class Exhausted(Unclear):
+    """Nor does another search for its answer find one, nothing being left."""
 
-    :param seconds: how far away it is.
+
+class Deadline:
+    """What ends all searches: the clock, or the steps that were taken.
+
+    :param seconds: how long all may take.
+    :param steps: how many steps of the solver; None for any number. They end
+        a proof at the same question on a busy machine as on an idle one.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, steps: int | None = None) -> None:
         self._at = time.monotonic() + seconds
+        # Any solver counts the steps of all.
+        self._counter = z3.Solver()
+        self._last_step = math.inf
+        if steps is not None:
+            self._last_step = effort.steps_taken(self._counter) + steps
 
     def left(self) -> float:
         """Return how many seconds are left.
 
-        :raises: :class:`Unclear` where none are.
+        :raises: :class:`Exhausted` where none are, or no step.
         """
         left = self._at - time.monotonic()
         if left <= 0:
-            raise Unclear('the time limit is reached')
+            raise Exhausted('the time limit is reached')
+        self.steps_left()
+        return left
+
+    def steps_left(self) -> float:
+        """Return how many steps of the solver are left.
+
+        :raises: :class:`Exhausted` where none are.
+        """
+        left = self._last_step - effort.steps_taken(self._counter)
+        if left <= 0:
+            raise Exhausted('the limit of steps is reached')
         return left
 
 
@@ -70,6 +96,11 @@ class MachineSearch:
         self._deadline = deadline
         self._asked: tuple[int, ...] = ()
         self._beyond: list[str] = []
+        self.begin_question()
+
+    def begin_question(self) -> None:
+        """Give the searches for the next answer their steps."""
+        self._steps_left = effort.STEPS_OF_QUESTION
 
     def _settle(self) -> None:
         """Collect what is known of the machine, if more was asked of it."""
@@ -109,15 +140,12 @@ class MachineSearch:
         """
         if wanted is logic.FALSE:
             return None
-        self._deadline.left()
+        self._limit()
         wanted = logic.simplified(wanted)
         if wanted is logic.FALSE:
             return None
         self._settle()
         self._solver = z3.Solver()
-        # The solver counts its steps from the start of the process.
-        steps_before = effort.steps_taken(self._solver)
-        self._most_steps = steps_before + effort.STEPS_OF_SEARCH
         self._solver.add(wanted)
         labels = self._add_facts(names(wanted))
         return self._find(wanted, labels)
@@ -205,21 +233,37 @@ class MachineSearch:
 
         :raises: :class:`Unclear` where the solver does not know in time.
         """
-        steps = self._most_steps - effort.steps_taken(self._solver)
-        if steps <= 0:
-            raise Unclear('the search takes too long')
-        limit = effort.Limit(
-            steps=min(effort.CHECK.steps, steps),
-            seconds=min(effort.CHECK.seconds, self._deadline.left()),
-        )
-        limit.set_on(self._solver)
-        result = self._solver.check(*map(z3.Bool, assumed))
-        if result == z3.sat:
+        limit = self._limit()
+        labels = map(z3.Bool, assumed)
+        steps_before = effort.steps_taken(self._solver)
+        can_hold = False
+        given_up = ''
+        try:
+            can_hold = effort.can_hold(self._solver, limit, *labels)
+        except effort.GivenUp as exc:
+            given_up = str(exc)
+        self._steps_left -= effort.steps_taken(self._solver) - steps_before
+        if given_up:
+            # Where nothing is left after the check, that is the reason.
+            self._limit()
+            raise Unclear(f'{GIVES_UP}: {given_up}')
+        if can_hold:
             return None
-        if result == z3.unknown:
-            raise Unclear('the solver gives up: '
-                          + self._solver.reason_unknown())
         return set(map(str, self._solver.unsat_core()))
+
+    def _limit(self) -> effort.Limit:
+        """Return the limit of the next check.
+
+        :raises: :class:`Exhausted` where nothing is left for it.
+        """
+        seconds = self._deadline.left()
+        if self._steps_left <= 0:
+            raise Exhausted('the search takes too long')
+        steps = min(self._steps_left, self._deadline.steps_left())
+        return effort.Limit(
+            steps=int(min(effort.CHECK.steps, steps)),
+            seconds=min(effort.CHECK.seconds, seconds),
+        )
 
     def _is_complete(self, limit: cells.Limit,
                      wanted: logic.Formula) -> bool:

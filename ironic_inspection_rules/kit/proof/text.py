@@ -124,10 +124,15 @@ class TextVariable:
         return usable[:_MOST_CANDIDATES]
 
     def _example(self, holds: logic.Formula) -> str | None:
-        """Return a text that a regular expression matches."""
+        """Return a text that a regular expression matches.
+
+        :returns: None where the solver finds none in time.
+        """
         solver = z3.Solver()
-        effort.LANGUAGE.set_on(solver)
-        if solver.check(holds) != z3.sat:
+        try:
+            if not effort.can_hold(solver, effort.LANGUAGE, holds):
+                return None
+        except effort.GivenUp:
             return None
         return logic.text_of(solver.model()[self.term])
 

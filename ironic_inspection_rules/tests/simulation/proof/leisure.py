@@ -14,19 +14,19 @@ class Leisure(fixtures.Fixture):
     """Limits the solver by its steps.
 
     :param steps_of_check: those of the product if not given.
-    :param steps_of_search: for all checks of a search; as above.
+    :param steps_of_question: for all searches for an answer; as above.
     :param seconds: for checks that go on without a step, as the solver has
         them with some random rules. Others must not come near it.
     """
 
     def __init__(self, steps_of_check: int = effort.CHECK.steps,
-                 steps_of_search: int = effort.STEPS_OF_SEARCH,
+                 steps_of_question: int = effort.STEPS_OF_QUESTION,
                  seconds: float = SECONDS) -> None:
         super().__init__()
         self._limits = {
             'CHECK': effort.Limit(steps_of_check, seconds),
             'LANGUAGE': effort.Limit(effort.LANGUAGE.steps, seconds),
-            'STEPS_OF_SEARCH': steps_of_search}
+            'STEPS_OF_QUESTION': steps_of_question}
 
     def _setUp(self) -> None:
         for name, limit in self._limits.items():

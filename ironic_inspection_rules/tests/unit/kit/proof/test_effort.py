@@ -2,7 +2,10 @@
 
 """Limits of the solver that count its steps."""
 
+import itertools
+import time
 import unittest
+from unittest import mock
 
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import validation
@@ -12,7 +15,9 @@ try:
     import z3
 
     from ironic_inspection_rules.kit.proof import effort
+    from ironic_inspection_rules.kit.proof import logic
     from ironic_inspection_rules.kit.proof import question
+    from ironic_inspection_rules.kit.proof import search
     from ironic_inspection_rules.tests.simulation.proof import leisure
 except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
@@ -36,8 +41,8 @@ class EffortTestCase(base.TestCase):
     def test_a_check_ends_after_its_steps(self):
         self.assertEqual('unknown', self.verdict(steps_of_check=10))
 
-    def test_a_search_ends_after_the_steps_of_all_its_checks(self):
-        self.assertEqual('unknown', self.verdict(steps_of_search=10))
+    def test_a_question_ends_after_the_steps_of_all_its_checks(self):
+        self.assertEqual('unknown', self.verdict(steps_of_question=10))
 
     def test_enough_steps_are_enough(self):
         self.assertEqual('no', self.verdict())
@@ -49,3 +54,189 @@ class EffortTestCase(base.TestCase):
         solver.add(number * number == 1369, number > 0)
         self.assertEqual(z3.sat, solver.check())
         self.assertLess(before, effort.steps_taken(solver))
+
+
+def unconfirmed(places=12):
+    """Return two rules that write to common places, and may never match.
+
+    The solver cannot sort, so that it finds a machine for each of the places,
+    and the engine confirms none.
+    """
+    rules = []
+    for number in (0, 1):
+        rules.append(validation.parse({
+            'uuid': f'00000000-0000-4000-8000-00000000000{number}',
+            'conditions': [{'op': 'eq', 'args': [
+                '{inventory.cpu.flags | sort | first}', 'zzz']}],
+            'actions': [{'op': 'set-attribute', 'args': [
+                f'/extra/{place}', number]} for place in range(places)],
+        }, registry.installed()))
+    return rules
+
+
+class BoundTestCase(base.TestCase):
+    """What bounds a question, and all of them."""
+
+    def setUp(self):
+        super().setUp()
+        self.searches = 0
+        find = search.MachineSearch.find
+
+        def counted(searching, wanted):
+            self.searches += 1
+            return find(searching, wanted)
+
+        self.patch(search.MachineSearch, 'find', counted)
+
+    def conflict(self, steps=None):
+        """Return the answer about a conflict, and the steps it took."""
+        self.searches = 0
+        proof = question.Proof(unconfirmed(), leisure.SECONDS, steps=steps)
+        counter = z3.Solver()
+        before = effort.steps_taken(counter)
+        answer, = proof.answers([question.CONFLICT])
+        self.assertEqual('unknown', answer.verdict)
+        return answer, effort.steps_taken(counter) - before
+
+    def test_a_question_ends_after_the_steps_of_all_its_searches(self):
+        self.useFixture(leisure.Leisure())
+        answer, steps = self.conflict()
+        self.assertIn('filter sort', answer.reason)
+        needed = self.searches
+        self.useFixture(leisure.Leisure(steps_of_question=steps // 4))
+        answer, _steps = self.conflict()
+        self.assertEqual('the search takes too long', answer.reason)
+        self.assertGreater(self.searches, 1)
+        self.assertLess(self.searches, needed / 2)
+
+    def test_questions_have_their_steps_each(self):
+        rules = [validation.parse(RULE | {'uuid': uuid}, registry.installed())
+                 for uuid in (RULE['uuid'], RULE['uuid'][:-1] + '1')]
+        self.useFixture(leisure.Leisure())
+        proof = question.Proof(rules, leisure.SECONDS)
+        counter = z3.Solver()
+        before = effort.steps_taken(counter)
+        # A machine is searched anew for each.
+        self.patch(question.Proof, '_matches', lambda *_about: False)
+        asked = [question.DEAD] * 4
+        self.assertEqual(8, len(list(proof.answers(asked))))
+        steps = effort.steps_taken(counter) - before
+        self.useFixture(leisure.Leisure(steps_of_question=steps // 3))
+        proof = question.Proof(rules, leisure.SECONDS)
+        reasons = {answer.reason for answer in proof.answers(asked)}
+        self.assertNotIn('the search takes too long', reasons)
+
+    def test_all_questions_end_after_the_steps_of_a_proof(self):
+        self.useFixture(leisure.Leisure())
+        _answer, steps = self.conflict()
+        needed = self.searches
+        answer, _steps = self.conflict(steps=steps // 4)
+        self.assertEqual('the limit of steps is reached', answer.reason)
+        self.assertLess(self.searches, needed / 2)
+
+    def test_what_is_asked_after_the_last_step_is_unknown(self):
+        rules = unconfirmed(1)
+        proof = question.Proof(rules, leisure.SECONDS, rules[1:], steps=1)
+        answers = list(proof.answers(
+            ['dead', 'shadowed', 'conflict', 'gap:/name', 'equivalent']))
+        self.assertEqual(7, len(answers))
+        self.assertEqual({('unknown', 'the limit of steps is reached')},
+                         {(each.verdict, each.reason) for each in answers})
+
+
+class GivenUpTestCase(base.TestCase):
+    """The reasons where the solver does not know."""
+
+    def reason(self):
+        rule = validation.parse(RULE, registry.installed())
+        proof = question.Proof([rule], leisure.SECONDS)
+        answer, = proof.answers([question.DEAD])
+        self.assertEqual('unknown', answer.verdict)
+        return answer.reason
+
+    def raising(self, words):
+        self.patch(z3.Solver, 'check',
+                   mock.Mock(side_effect=z3.Z3Exception(words)))
+
+    def returning(self, words):
+        self.patch(z3.Solver, 'check', lambda *_given: z3.unknown)
+        self.patch(z3.Solver, 'reason_unknown', lambda _solver: words)
+
+    def test_a_limit_is_the_reason_however_the_solver_tells(self):
+        for words, reason in (
+                ('timeout', 'too much time'),
+                ('canceled', 'too much time'),
+                (b'canceled', 'too much time'),
+                ('max. resource limit exceeded', 'too many steps'),
+                ('out of memory', 'too much memory'),
+                ('max. memory exceeded', 'too much memory')):
+            for tell in (self.raising, self.returning):
+                if tell == self.returning and isinstance(words, bytes):
+                    continue
+                tell(words)
+                self.assertEqual(f'the solver gives up: {reason}',
+                                 self.reason(), (words, tell))
+
+    def test_other_words_of_the_solver_are_the_reason(self):
+        self.returning('(incomplete (theory arithmetic))')
+        self.assertEqual(
+            'the solver gives up: (incomplete (theory arithmetic))',
+            self.reason())
+
+    def test_other_errors_are_mistakes(self):
+        self.raising('sort mismatch')
+        self.assertTrue(self.reason().startswith(question.MISTAKE))
+
+    def test_a_check_that_ends_with_all_time_has_that_reason(self):
+        now = 0.0
+
+        def check(*_given):
+            nonlocal now
+            now += 100
+            raise z3.Z3Exception('canceled')
+
+        self.patch(time, 'monotonic', lambda: now)
+        self.patch(z3.Solver, 'check', check)
+        # There is nothing to check before the search.
+        rule = validation.parse(
+            RULE | {'conditions': RULE['conditions'][1:]},
+            registry.installed())
+        proof = question.Proof([rule], 50.0)
+        answer, = proof.answers([question.DEAD])
+        self.assertEqual('the time limit is reached', answer.reason)
+
+    def test_the_steps_of_a_check_are_told_from_its_time(self):
+        # Pigeons, each in a hole of its own: one is left, which the solver
+        # does not see soon.
+        is_in = [[z3.Bool(f'{pigeon} in {hole}') for hole in range(12)]
+                 for pigeon in range(13)]
+        solver = z3.Solver()
+        for holes in is_in:
+            solver.add(z3.Or(*holes))
+        for pigeons in zip(*is_in, strict=True):
+            for one, other in itertools.combinations(pigeons, 2):
+                solver.add(z3.Not(z3.And(one, other)))
+        error = self.assertRaises(
+            effort.GivenUp, effort.can_hold, solver,
+            effort.Limit(1000, leisure.SECONDS))
+        self.assertEqual('too many steps', str(error))
+        error = self.assertRaises(
+            effort.GivenUp, effort.can_hold, solver,
+            effort.Limit(2 ** 31, 0.001))
+        self.assertEqual('too much time', str(error))
+
+    def test_a_limit_outside_of_a_check_is_no_mistake(self):
+        def simplified(_formula):
+            raise z3.Z3Exception('canceled')
+
+        rule = validation.parse(RULE, registry.installed())
+        proof = question.Proof([rule], leisure.SECONDS)
+        self.patch(logic, 'simplified', simplified)
+        answer, = proof.answers([question.DEAD])
+        self.assertEqual('the solver gives up: too much time', answer.reason)
+
+    def test_an_interrupt_ends_the_program(self):
+        # The solver takes the signal for itself.
+        for tell in (self.raising, self.returning):
+            tell('interrupted from keyboard')
+            self.assertRaises(KeyboardInterrupt, self.reason)
