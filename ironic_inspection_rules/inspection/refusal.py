@@ -87,6 +87,7 @@ class Refusals:
         if chosen or 'driver' in attributes:
             with saving.blaming(made, NODE, 'driver', *saving.INTERFACES):
                 self._check_driver(node.get('driver'), chosen)
+        saving.check_node_values(attributes, made)
         uuid = node.get('uuid')
         if not uuid:
             # The node itself would be taken for another one with its name.

@@ -13,6 +13,7 @@ from ironic.common import driver_factory
 from ironic.common import exception as ironic_exception
 from ironic.common import utils
 from ironic.drivers import base as driver_base
+from ironic.objects import node as ironic_node
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules.db import transaction
@@ -221,5 +222,40 @@ def _update_node(task, attributes: Mapping[str, Any],
                     setattr(node, field, None)
             driver_factory.check_and_update_node_interfaces(node,
                                                             hardware_type)
+    check_node_values(attributes, made)
     with blaming(made, working_copy.NODE, *UNIQUE):
         node.save()
+
+
+def check_node_values(attributes: Mapping[str, Any],
+                      made: journal.Journal) -> None:
+    """Check what Ironic's node checks only when it is saved.
+
+    Here it is known which attribute is at fault, so the rule that is blamed
+    is the one that set it; a dry run saves nothing, and asks too.
+
+    :param attributes: those of the node that have changed.
+    :raises: :class:`.exceptions.RuleError` if Ironic will refuse a value.
+    """
+    with blaming(made, working_copy.NODE, 'properties'):
+        _check_sizes(attributes.get('properties') or {})
+    with blaming(made, working_copy.NODE, 'conductor_group'):
+        utils.validate_conductor_group(attributes.get('conductor_group', ''))
+
+
+def _check_sizes(properties: Mapping[str, Any]) -> None:
+    """Check the properties of a node that have to be numbers.
+
+    :raises: ValueError if one is none.
+    """
+    for name in ironic_node.REQUIRED_INT_PROPERTIES:
+        value = properties.get(name)
+        if value is None:
+            continue
+        try:
+            is_size = int(value) >= 0
+        except (TypeError, ValueError, OverflowError):
+            is_size = False
+        if not is_size:
+            raise ValueError(_('properties/%s must be a whole number that is '
+                               'not negative') % name)

@@ -96,6 +96,24 @@ class NodeTestCase(RefusalTestCase):
         for name in ('not a name', '', 'a/b', UUID):
             self.check(('set-attribute', ['/name', name]))
 
+    def test_a_size_that_is_no_number(self):
+        for name in ('memory_mb', 'local_gb'):
+            for value in ('16 GiB', '', -1, {'mb': 1}, [1], '1.5'):
+                error = self.check(
+                    ('set-attribute', [f'/properties/{name}', value]),
+                    ('set-attribute', ['/owner', 'me']))
+                self.assertIn(f'properties/{name}', error)
+                self.assertIn(f'{UUID[:-1]}0', error)
+        self.check_fine(('set-attribute', ['/properties/memory_mb', 'x']),
+                        ('set-attribute', ['/properties/memory_mb', '16']))
+        self.check_fine(('set-attribute', ['/properties/local_gb', None]))
+
+    def test_a_conductor_group_that_is_none(self):
+        error = self.check(('set-attribute', ['/conductor_group', 'a b']),
+                           ('set-attribute', ['/owner', 'me']))
+        self.assertIn(f'{UUID[:-1]}0', error)
+        self.check_fine(('set-attribute', ['/conductor_group', 'Rack-1']))
+
     def test_an_instance_of_another_node(self):
         self.make_task(mac=OTHER, name='two', instance_uuid=UUID)
         self.check(('set-attribute', ['/instance_uuid', UUID]))
