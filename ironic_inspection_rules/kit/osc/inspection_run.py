@@ -272,8 +272,8 @@ def _in_run(run: dict[str, Any]) -> str:
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
     """Return who set a value, and why."""
-    withheld = _('set by the sensitive rule %s; what it does is withheld')
-    lines_if_withheld = [withheld % answer['rule']['uuid']]
+    sentence = _('set by the sensitive rule %s; what it does is withheld')
+    lines_if_withheld = [sentence % answer['rule']['uuid']]
     return disclosure.read(answer, _lines_of_origin, lines_if_withheld)
 
 

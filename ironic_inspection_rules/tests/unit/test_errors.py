@@ -54,7 +54,7 @@ ALLOWED = {
     ('queue/maintenance.py', '_work'): LOGGED,
     ('queue/maintenance.py', 'settle_nodes'): LOGGED,
     ('queue/worker.py', '_send_heartbeat'): LOGGED,
-    ('queue/worker.py', '_take'): LOGGED,
+    ('queue/worker.py', '_deliver'): LOGGED,
     # Every request ends, or is tried again.
     ('queue/delivery.py', '_refuse'): LOGGED,
     ('queue/delivery.py', '_retry'): LOGGED,
