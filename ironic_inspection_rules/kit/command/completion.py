@@ -28,6 +28,7 @@ class CommandWords:
     :ivar help: its first line of help.
     :ivar options: its options, each with its choices.
     :ivar choices: what it may be called with, if that is fixed.
+    :ivar valued: the options that a value must follow.
     """
 
     program: str
@@ -35,6 +36,7 @@ class CommandWords:
     help: str
     options: dict[str, tuple[str, ...]]
     choices: tuple[str, ...]
+    valued: frozenset[str]
 
 
 def commands() -> list[CommandWords]:
@@ -66,14 +68,18 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
     parser = command.get_parser(' '.join((program, *words)))
     options = {}
     fixed: list[str] = []
+    valued: list[str] = []
     for action in parser._actions:
         choices = tuple(str(choice) for choice in action.choices or ())
         for option in action.option_strings:
             options[option] = choices
+        if action.nargs not in (0, '?', '*'):
+            valued += action.option_strings
         if not action.option_strings:
             fixed += choices
     first_line = command.get_description().partition('\n')[0]
-    return CommandWords(program, words, first_line, options, tuple(fixed))
+    return CommandWords(program, words, first_line, options, tuple(fixed),
+                        frozenset(valued))
 
 
 def _next_words(known: Iterable[CommandWords]
@@ -97,7 +103,9 @@ def _cases(known: list[CommandWords]) -> Iterator[str]:
     for command in known:
         before = ' '.join((command.program, *command.words))
         for option, choices in command.options.items():
-            if choices:
+            # Without choices the value is left to the shell: often it is a
+            # file.
+            if choices or option in command.valued:
                 yield _case(f'"{before}"*" {option}"', choices)
         yield _case(f'"{before}"*', (*command.choices, *command.options))
 
@@ -116,6 +124,11 @@ _{name}() {{
     case "$before" in
 {cases}
     esac
+    # bash completes files only where nothing is offered.
+    if [[ $current != -* ]]; then
+        offered=" $offered"
+        offered=${{offered%% -*}}
+    fi
     COMPREPLY=($(compgen -W "$offered" -- "$current"))
 }}
 for program in {programs}; do
@@ -201,6 +214,8 @@ def fish(known: list[CommandWords]) -> str:
                     f'{kind} {option.lstrip("-")}')
             if choices:
                 line += f' -x -a {_quoted(" ".join(choices))}'
+            elif option in command.valued:
+                line += ' -r'
             lines.append(line)
     return '\n'.join(lines) + '\n'
 

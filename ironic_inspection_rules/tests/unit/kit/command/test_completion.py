@@ -69,6 +69,12 @@ class CompletionTestCase(base.TestCase):
                 ((PROGRAM, 'test', 'rules.yaml', '--format', ''), 'junit')):
             self.assertIn(offered, self.offers(shell, *words), words)
 
+    def check_files(self, shell):
+        """Check that options are not offered where a value or a file is."""
+        for words in ((PROGRAM, 'prove', '--ask', ''),
+                      (PROGRAM, 'test', 'rules.yaml', '--inventory', '')):
+            self.assertNotIn('--format', self.offers(shell, *words), words)
+
     def check_client(self, shell):
         if not any(call.program == completion.CLIENT for call in self.calls):
             self.skipTest('no python-openstackclient')
@@ -80,14 +86,21 @@ class CompletionTestCase(base.TestCase):
 
     def test_bash(self):
         self.check('bash')
+        self.check_files('bash')
         self.check_client('bash')
+
+    def test_bash_completes_files_where_no_option_begins(self):
+        self.assertEqual([''], self.offers('bash', PROGRAM, 'lint', ''))
+        self.assertIn('--fix', self.offers('bash', PROGRAM, 'lint', '-'))
 
     def test_zsh(self):
         self.check('zsh')
+        self.check_files('zsh')
         self.check_client('zsh')
 
     def test_fish(self):
         self.check('fish')
+        self.check_files('fish')
         self.check_client('fish')
 
     def test_every_command_is_completed(self):
