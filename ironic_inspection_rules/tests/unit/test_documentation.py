@@ -15,6 +15,7 @@ import yaml
 
 import ironic_inspection_rules
 from ironic_inspection_rules import conf
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests import guide
@@ -66,6 +67,12 @@ class ReferenceTestCase(base.TestCase):
                          flags=re.MULTILINE)
         for name, part in zip(parts[1::2], parts[2::2], strict=True):
             self.assertRegex(part, rf'(?s)code-block:: yaml.*\| {name}\b')
+
+    def test_the_grammar_of_filters_has_every_root(self):
+        text = REFERENCE.joinpath('filters.rst').read_text()
+        grammar = re.search(r'root +=((?:[ |]+"\w+"\n?)+)', text)
+        self.assertEqual({*interpolation.ROOTS, interpolation.ITEM},
+                         set(re.findall(r'\w+', grammar[1])))
 
 
 class BlocksTestCase(base.IronicTestCase):
