@@ -42,7 +42,7 @@ _LOOKED_AT = 500
 """How many of the requests that wait longest are looked at."""
 
 _OPEN_STATES = ('starting', 'waiting', 'processing')
-"""States of open requests; the index has a range of each, by ``due_at``."""
+"""States of open requests; by ``due_at``, each is a range of the index."""
 
 
 @transaction.retried

@@ -176,8 +176,9 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     is_in_between = sa.and_(
         sa.not_(is_past), sa.not_(is_far_off), row.worker.is_(None),
         sa.or_(sa.not_(was_put_off), is_reapplication, is_due_too_late))
-    return (is_past, sa.and_(is_far_off, sa.not_(has_delay_left)),
-            sa.and_(is_in_between, sa.not_(has_delay_left)))
+    is_delay_over = sa.not_(has_delay_left)
+    return (is_past, sa.and_(is_far_off, is_delay_over),
+            sa.and_(is_in_between, is_delay_over))
 
 
 def _due_requests(lease: float, states: Collection[str],

@@ -62,6 +62,7 @@ def stamp(revision: str | None = None) -> None:
 def version() -> str | None:
     """Return the revision of the tables, None if there are none."""
     with enginefacade.writer.get_engine().connect() as connection:
+        # Not the usual table of alembic, which has Ironic's own revision.
         context = alembic_migration.MigrationContext.configure(
             connection, opts={'version_table': VERSION_TABLE})
         return context.get_current_revision()

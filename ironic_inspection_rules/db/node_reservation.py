@@ -63,9 +63,9 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     """
     holder = models.Node.reservation
     # A range of the index, which ends at a character that no name has.
-    rows = transaction.read_rows(
-        sa.select(models.Node.uuid, holder)
-        .where(holder >= prefix, holder < prefix + '~').limit(limit))
+    query = sa.select(models.Node.uuid, holder)
+    query = query.where(holder >= prefix, holder < prefix + '~')
+    rows = transaction.read_rows(query.limit(limit))
     return [(row['uuid'], row['reservation']) for row in rows]
 
 

@@ -115,9 +115,10 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
 @transaction.retried
 def list_digests(name: str, revision: int | None = None) -> list[str]:
     """Read the digests of the chunks of a table, in the order of its rows."""
-    query = (sa.select(_CHUNKS.c.digest)
-             .where(_CHUNKS.c.name == name, *_in_force(_CHUNKS, revision))
-             .order_by(_CHUNKS.c.position))
+    query = sa.select(_CHUNKS.c.digest)
+    query = query.where(_CHUNKS.c.name == name,
+                        *_in_force(_CHUNKS, revision))
+    query = query.order_by(_CHUNKS.c.position)
     with transaction.reader() as session:
         return list(session.execute(query).scalars())
 
@@ -131,9 +132,11 @@ def read_chunks(name: str, digests: Sequence[str],
     """
     chunks: dict[str, list[Pair]] = {}
     for part in transaction.chunks(digests, _BATCH):
-        query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
-            _CHUNKS.c.name == name, _CHUNKS.c.digest.in_(part),
-            *_in_force(_CHUNKS, revision))
+        query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data)
+        # Another table may have chunks of the same digests.
+        query = query.where(_CHUNKS.c.name == name,
+                            _CHUNKS.c.digest.in_(part),
+                            *_in_force(_CHUNKS, revision))
         for row in transaction.read_rows(query):
             text = zlib.decompress(row['data'])
             chunks[row['digest']] = json.loads(text)
