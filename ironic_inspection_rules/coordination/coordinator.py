@@ -133,6 +133,7 @@ class LeasedLock:
     """
 
     def __init__(self, url: str, member: str, name: str, lease: float) -> None:
+        # All three times: the URL may have any of them, with other values.
         self._coordinator: typing.Any = coordination.get_coordinator(
             url, member.encode(), timeout=lease, lock_timeout=lease,
             membership_timeout=lease)

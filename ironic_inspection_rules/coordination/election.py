@@ -115,7 +115,7 @@ class Candidacy:
         self._leave.set()
 
     def run(self) -> None:
-        """Acquire and renew the lock until told to leave."""
+        """Acquire and renew the lock until :meth:`leave` is called."""
         retrying = tenacity.Retrying(
             # A driver of tooz may raise any error of its library.
             retry=tenacity.retry_if_exception_type(Exception),
@@ -127,7 +127,7 @@ class Candidacy:
         retrying(self._hold_lock)
 
     def _hold_lock(self) -> None:
-        """Connect, acquire and renew the lock until told to leave.
+        """Connect, acquire and renew the lock until :meth:`leave` is called.
 
         :raises: the first error; the lock is released, as far as possible.
         """
@@ -243,7 +243,7 @@ class Election:
         return self.remaining() > 0
 
     def run(self, stop: threading.Event) -> None:
-        """Take part until told to stop; may be called again afterwards.
+        """Take part until a stop is requested; may be called again then.
 
         Returns within a heartbeat, or a lease if the coordinator hangs, not
         counting the callbacks. The lock is released after ``on_lost`` has

@@ -30,7 +30,7 @@ def _lose_nothing() -> None:
 
 
 class WatchedLoop:
-    """A thread that calls a function in rounds until it is told to stop.
+    """A thread that calls a function in rounds until a stop is requested.
 
     A thread that hangs in a round is replaced.
 
@@ -55,6 +55,7 @@ class WatchedLoop:
     def start(self) -> None:
         """Start the thread."""
         self.note_life()
+        # A daemon, as a round of it may hang for ever.
         self._thread = threading.Thread(
             target=self._run, args=(self.generation,), name=self._name,
             daemon=True)
@@ -105,7 +106,7 @@ class WatchedLoop:
 
 def watch(look_after_loops: Callable[[], None], period: float,
           stop: threading.Event) -> None:
-    """Check for loops that hang, until told to stop.
+    """Check for loops that hang, until a stop is requested.
 
     :param look_after_loops: calls :meth:`WatchedLoop.look_after` of every
         loop.

@@ -147,6 +147,8 @@ class FilterTable:
         for name, kind in _SETS.items():
             yield f'add set {FAMILY} {table} {name} {{ {kind} }}'
         yield f'add chain {FAMILY} {table} guard'
+        # By the policy, whatever no rule below sends to the guard goes on to
+        # the chains of others.
         yield (f'add chain {FAMILY} {table} input {{ type filter hook input '
                f'priority {_PRIORITY}; policy accept; }}')
         for number, protocol in self._ports:

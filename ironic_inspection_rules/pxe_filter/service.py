@@ -96,7 +96,7 @@ class PxeFilter:
         self._firewall.install()
 
     def run(self, stop: threading.Event) -> None:
-        """Filter until told to stop, then block everything.
+        """Filter until a stop is requested, then block everything.
 
         Starts again after any failure.
         """
@@ -117,7 +117,7 @@ class PxeFilter:
             self._settings.allowlist_period, self._changed)
 
     def _run_until_failure(self, stop: threading.Event) -> None:
-        """Filter until told to stop, or raise the first failure."""
+        """Filter until a stop is requested, or raise the first failure."""
         leave = threading.Event()
         try:
             self._block()

@@ -140,7 +140,7 @@ class _Schedule:
 
 
 class Watcher:
-    """Reads machines until it is told to stop or fails.
+    """Reads machines until a stop is requested or a read fails.
 
     :param source: the database, used from one thread only.
     :param sync_period: seconds between two reads of all ports.
@@ -189,7 +189,7 @@ class Watcher:
             notification.ALLOWLIST, notification.ADD, None, None))
 
     def run(self, stop: threading.Event) -> None:
-        """Read until told to stop; store the first error and end."""
+        """Read until a stop is requested; store the first error and end."""
         try:
             while not stop.is_set():
                 self._read()
