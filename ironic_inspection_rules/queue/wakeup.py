@@ -71,7 +71,7 @@ class Listener:
     """Receives wake-ups.
 
     :param name: of the worker.
-    :param wake: called for each.
+    :param wake: called for every wake-up.
     """
 
     def __init__(self, name: str, wake: Callable[[], None]) -> None:

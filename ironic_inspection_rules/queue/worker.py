@@ -336,7 +336,7 @@ class Worker:
             is_lost = outcome is delivery.Outcome.LOST
             if is_lost and self._heart_failed_at > ongoing.since:
                 self._queue.forgive(request)
-        # Nobody takes what this thread raises, so the log has to tell of it.
+        # Nobody catches what this thread raises: only the log can have it.
         except Exception:
             LOG.exception('Delivery %s broke off; the request is delivered '
                           'again when its lease ends', request.delivery)

@@ -100,7 +100,7 @@ def send_rules(rows: collections.abc.Iterable[
 def _name_of_rule(row: collections.abc.Mapping[str, typing.Any]) -> str:
     """Return a rule's part of the name of a metric."""
     uuid: str = row['rule_uuid']
-    # The label is the UUID alone where the description must not be told.
+    # The label is the UUID alone where the description must not be shown.
     description = row['label'].removeprefix(uuid).lower()
     words = '_'.join(re.findall('[a-z0-9]+', description))[:_LONGEST]
     if not words:

@@ -17,7 +17,7 @@ The record is plain JSON data:
     something was. It has ``earlier``, how many of the ``changes`` were before
     it, if one of them moved the items of a list.
     ``actions`` are those that ran (:class:`.trace.ActionTrace`).
-    ``when`` tells of actions with conditions, and of those that did not run:
+    ``when`` has the actions with conditions, and those that did not run:
     ``action`` (its op), ``ran``, ``conditions`` (``op``, ``reason``, and how
     often they were ``true`` and ``false``) and, if it did not run, the
     ``reason``; only where there are some.
@@ -73,7 +73,7 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float,
     room = Room()
     # What was there already takes no room from what was changed.
     room_to_confirm = Room()
-    # Of a sensitive rule there is only what may be told.
+    # Of a sensitive rule there is only what may be shown.
     describe = functools.partial(_describe, room, room_to_confirm)
     # In this order, as each takes room from those after it.
     rules = [rule.described(describe) for rule in outcome.traces

@@ -65,7 +65,7 @@ class RecordedRule:
         return Trail(place)
 
     def described(self, describe: Describe) -> disclosure.Entry:
-        """Return what a function makes of the record, if it may be told."""
+        """Return what a function makes of the record, if it may be shown."""
         return describe(self._fields)
 
 

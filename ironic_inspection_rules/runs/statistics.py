@@ -97,6 +97,7 @@ class RuleCounter:
                 timer = self._timer
                 self._timer = None
             if timer is not None:
+                # It may be the timer that has called this: that does no harm.
                 timer.cancel()
             if not rows:
                 return

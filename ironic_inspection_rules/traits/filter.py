@@ -74,7 +74,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    """Return the names of a text, once each, in their order."""
+    """Return the names of a text in their order, without duplicates."""
     words = [word.strip() for word in text.split(',')]
     unique_words = dict.fromkeys(words)
     return tuple(word for word in unique_words if word)
