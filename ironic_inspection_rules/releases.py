@@ -28,6 +28,7 @@ def is_between(release: str, first: str | None, last: str | None) -> bool:
     :param last: None if there is no last one.
     """
     release_numbers = numbers(release)
+    # Compared no further than these go: 39 is not before 39.1, nor after it.
     length = len(release_numbers)
     if first is not None and release_numbers < numbers(first)[:length]:
         return False

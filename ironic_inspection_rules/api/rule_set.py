@@ -312,7 +312,7 @@ def _represent(step: replacement.RuleStep) -> dict[str, Any]:
     differ = set()
     if step.outcome == replacement.UPDATED:
         differ = set(step.fields)
-    # Of a sensitive rule, nobody is told which part of its content differs.
+    # Of a sensitive rule, nobody sees which part of its content differs.
     differ = stored_rule.differing(step.before, differ)
     return {
         'uuid': fields['uuid'],

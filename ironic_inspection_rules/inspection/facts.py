@@ -39,7 +39,7 @@ def of_node(node, ports: Iterable[dict], port_groups: Iterable[dict],
             previous: dict | None = None) -> working_copy.Facts:
     """Build the facts of a node and its ports.
 
-    :param ports: the fields of each, see :func:`as_dict`.
+    :param ports: the fields of every port, see :func:`as_dict`.
     :param port_groups: likewise.
     :param previous: the data that the inspection before has stored.
     """

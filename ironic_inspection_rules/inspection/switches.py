@@ -113,7 +113,7 @@ def missing(conducts: bool = True) -> Iterator[str]:
 def _has_plugin(names: Iterable[str]) -> bool:
     """Return whether names have the plugin's, or one like it.
 
-    Of that, another warning tells already.
+    Of that, another one warns already.
     """
     return any(map(config_file.is_near_plugin, names))
 
@@ -155,8 +155,9 @@ def near_middleware() -> Iterator[str]:
 @functools.cache
 def _installed(group: str) -> frozenset[str]:
     """Return the names of entry points, as they are when first asked for."""
-    found = importlib.metadata.entry_points(group=group)
-    return frozenset(entry.name for entry in found) - NEAR_NAMES
+    entry_points = importlib.metadata.entry_points(group=group)
+    names = frozenset(entry_point.name for entry_point in entry_points)
+    return names - NEAR_NAMES
 
 
 def without_defaults() -> Iterator[str]:
@@ -168,7 +169,8 @@ def without_defaults() -> Iterator[str]:
         if not set(names) <= installed:
             # What is unknown is perhaps what should name them.
             continue
-        if PLUGIN in names and defaults and not set(defaults) & set(names):
+        lacks_defaults = set(defaults).isdisjoint(names)
+        if PLUGIN in names and defaults and lacks_defaults:
             yield _("[%(group)s]%(option)s is \"%(value)s\": Ironic's default "
                     'hooks, %(defaults)s, do not run; did you mean '
                     '"$%(default_option)s,%(value)s"?') % {

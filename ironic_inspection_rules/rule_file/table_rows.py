@@ -186,7 +186,7 @@ def _of_yaml(path: str, text: str) -> Rows:
 
 
 def _of_json(path: str, text: str) -> Rows:
-    """Read a list of JSON item by item, to know the line of each."""
+    """Read a list of JSON item by item, to know the line of every row."""
     def fail(reason: str, position: int) -> typing.NoReturn:
         raise exceptions.InvalidDocument(
             path, reason, (text.count('\n', 0, position) + 1, 1))

@@ -398,7 +398,7 @@ def _longest_rising(values: typing.Sequence[float | None]
 def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
     """Show a plan, and at its end how much there is to do.
 
-    :param steps: as for :func:`lines`, with the ``outcome`` of each.
+    :param steps: as for :func:`lines`, with their ``outcome``.
     """
     count = {outcome: sum(step['outcome'] == outcome for step in steps)
              for outcome in _SIGNS}

@@ -57,9 +57,9 @@ def get_all(node: Any, query: Answer) -> Answer:
     limit = api_utils.validate_limit(query['limit'])
     runs = run_object.InspectionRun.list(
         api.request.context, node.uuid, limit + 1, query['marker'],
-        'phases' in fields)
-    return view.page(f'nodes/{node.uuid}/{RESOURCE}', runs, limit,
-                     functools.partial(_represent, fields=fields))
+        whole='phases' in fields)
+    represent = functools.partial(_represent, fields=fields)
+    return view.page(f'nodes/{node.uuid}/{RESOURCE}', runs, limit, represent)
 
 
 def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:

@@ -101,10 +101,13 @@ def delete_all() -> None:
 
 def _parse(body: Any) -> model.Rule:
     """Parse a rule in the old language; one without a UUID gets one."""
-    if isinstance(body, dict) and not body.get('uuid'):
-        body = {**body, 'uuid': uuidutils.generate_uuid()}
-    elif isinstance(body, dict):
-        body = {**body, 'uuid': request.rule_uuid(body['uuid'])}
+    if isinstance(body, dict):
+        uuid = body.get('uuid')
+        if uuid:
+            uuid = request.rule_uuid(uuid)
+        else:
+            uuid = uuidutils.generate_uuid()
+        body = {**body, 'uuid': uuid}
     return translate.parse(body, start.rules().ops)
 
 

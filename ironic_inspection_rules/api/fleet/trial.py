@@ -151,6 +151,8 @@ class Trial:
                 entry['run'] = machine.source.run
         validated_before = _validates(facts)
         if validated_before is not None:
+            # None where rules have removed what the instance asks for: then
+            # the node lacks nothing.
             entry['validates'] = _validates(outcome.facts) is not False
             entry['validates_before'] = validated_before
         if self.in_force is None:
@@ -338,8 +340,11 @@ def _represent(plans: posted_rules.Plans, outcome: evaluation.Evaluation
     if audited:
         # In the order in which they run.
         both = {*matched, *audited}
-        matched = [plan.rule.uuid for phase in plans.values()
-                   for plan in phase if plan.rule.uuid in both]
+        matched = []
+        for plans_of_phase in plans.values():
+            for plan in plans_of_phase:
+                if plan.rule.uuid in both:
+                    matched.append(plan.rule.uuid)
     error = outcome.error
     if error is None:
         return {'result': OK, 'error': None, 'matched': matched}

@@ -207,7 +207,7 @@ def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
 
 
 def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
-    """Return what stands for a row where nobody is told what is in it.
+    """Return what stands for a row where its content is not shown.
 
     :param roots: the data that a rule sees by root name.
     :param value: any mapping.

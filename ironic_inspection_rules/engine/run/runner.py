@@ -223,6 +223,7 @@ class _Phase:
                 with contextlib.suppress(exceptions.RuleError):
                     step.compute(plan, shown)
             self._why[plan] = explanation.explain_match(plan, view, shown)
+        # These were computed for the reasons alone.
         shown.pop(model.VARS, None)
 
     def outcome(self, plans: typing.Iterable[compiler.CompiledRule],

@@ -243,7 +243,7 @@ def _of_machine(field: interpolation.Field, origins: origin.Origins
 def hides_columns(view: budget.View) -> bool:
     """Return whether a rule sees tables without their secret columns."""
     tables = view.get(_TABLES) or {}
-    return any(found.is_masked for found in tables.values())
+    return any(table.is_masked for table in tables.values())
 
 
 def refuse(text: str, key: typing.Any, value: typing.Any, real: typing.Any,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stored rules and their changes: what of them is told, and what is not.
+"""Stored rules and their changes: what clients see of them, and what not.
 
 A sensitive rule can be written, but not read. Clients get null for what it is
 made of, may send that back, and it stays sensitive.
