@@ -71,14 +71,16 @@ class Name:
         """Return where the file is now, or in which files the name is."""
         paths = {str(path.relative_to(checkout)): path
                  for path in _files(checkout)}
-        found = [name for name in paths if name.endswith(f'/{self.file}')]
-        if not found:
-            found = [name for name, path in paths.items()
+        names = [name for name in paths if name.endswith(f'/{self.file}')]
+        if not names:
+            names = [name for name, path in paths.items()
                      if self.text in _text(path)]
-        if not found:
+        if not names:
             return '; it is nowhere else'
-        more = f' and {len(found) - 3} more' if len(found) > 3 else ''
-        return f'; see {", ".join(found[:3])}{more}'
+        more = ''
+        if len(names) > 3:
+            more = f' and {len(names) - 3} more'
+        return f'; see {", ".join(names[:3])}{more}'
 
 
 def load(path: pathlib.Path = DATA
@@ -92,21 +94,23 @@ def load(path: pathlib.Path = DATA
     projects = {name: Project(name, **fields)
                 for name, fields in data['projects'].items()}
     names = []
-    for page, of_page in data['pages'].items():
-        for project, of_project in of_page.items():
-            for text, places in of_project.items():
-                for file, *pattern in places:
+    for page, by_project in data['pages'].items():
+        for project, by_text in by_project.items():
+            for text, places in by_text.items():
+                for place in places:
+                    # A file, and perhaps a pattern of a line in it.
+                    file, pattern = [*place, None][:2]
                     names.append(Name(page, project, str(text), file,
-                                      pattern[0] if pattern else None))
+                                      pattern))
     return projects, names, data['ours']
 
 
 def _files(checkout: pathlib.Path) -> Iterator[pathlib.Path]:
     for path in sorted(checkout.rglob('*')):
-        inside = path.relative_to(checkout).parts
-        if path.is_file() and '.git' not in inside and (
-                'releasenotes' not in inside
-                and path.stat().st_size < LARGEST):
+        folders = path.relative_to(checkout).parts
+        if '.git' in folders or 'releasenotes' in folders:
+            continue
+        if path.is_file() and path.stat().st_size < LARGEST:
             yield path
 
 
@@ -229,8 +233,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--release', help='another branch or tag of these')
     arguments = parser.parse_args(argv)
     projects, names, _ours = load()
-    wanted = dict(word.partition('=')[::2] for word in
-                  arguments.project or projects)
+    wanted = {}
+    for word in arguments.project or projects:
+        project_name, _equals, place = word.partition('=')
+        wanted[project_name] = place
     unknown = wanted.keys() - projects.keys()
     if unknown:
         parser.error(f'no such project: {", ".join(sorted(unknown))}')
@@ -241,7 +247,8 @@ def main(argv: list[str] | None = None) -> int:
             release = arguments.release or project.release
             checkout = sources(project, place or project.git, release,
                                pathlib.Path(temporary))
-            of_project = [each for each in names if each.project == name]
+            of_project = [place_of_name for place_of_name in names
+                          if place_of_name.project == name]
             problems = check(project, of_project, checkout)
             count += len(problems)
             print(f'{name}, {release} {revision(checkout)}: '

@@ -91,7 +91,9 @@ OPEN = {
 
 def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
     """Download the wheel of a project, the newest without a version."""
-    wanted = f'{name}=={version}' if version else name
+    wanted = name
+    if version:
+        wanted = f'{name}=={version}'
     target = pathlib.Path(directory, wanted)
     subprocess.run([sys.executable, '-m', 'pip', 'download', '--quiet',
                     '--no-deps', '--dest', target, wanted],
@@ -112,37 +114,63 @@ def stores(tree: ast.AST, variable: str) -> Iterator[str]:
                 if path is not None:
                     yield path
                     yield from _keys(node.value, path)
-        elif (isinstance(node, ast.Call)
-              and isinstance(node.func, ast.Attribute)
-              and node.func.attr == 'update'):
-            path = _path(node.func.value, variable)
-            if path is not None:
-                for argument in node.args:
-                    yield from _keys(argument, path)
+        elif isinstance(node, ast.Call):
+            method = node.func
+            if isinstance(method, ast.Attribute) and method.attr == 'update':
+                path = _path(method.value, variable)
+                if path is not None:
+                    for argument in node.args:
+                        yield from _keys(argument, path)
 
 
 def _path(target: ast.expr, variable: str) -> str | None:
-    """Return the constant keys from a variable to a target, '' for itself."""
-    if isinstance(target, ast.Name):
-        return '' if target.id == variable else None
-    if isinstance(target, ast.Subscript) and isinstance(
-            target.slice, ast.Constant):
-        above = _path(target.value, variable)
-        return None if above is None else f'{above}.{target.slice.value}'
-    return None
+    """Return the path from a variable to what code gives a value to.
+
+    :returns: ``.a.b`` for ``v['a']['b']``, '' for the variable itself; None
+        for another variable, or a key that is not constant.
+    """
+    if isinstance(target, ast.Name) and target.id == variable:
+        return ''
+    if not isinstance(target, ast.Subscript):
+        return None
+    if not isinstance(target.slice, ast.Constant):
+        return None
+    above = _path(target.value, variable)
+    if above is None:
+        return None
+    return f'{above}.{target.slice.value}'
 
 
 def _keys(value: ast.expr, path: str) -> Iterator[str]:
-    if isinstance(value, ast.Dict):
-        for key, item in zip(value.keys, value.values, strict=True):
-            if isinstance(key, ast.Constant):
-                yield f'{path}.{key.value}'
-                yield from _keys(item, f'{path}.{key.value}')
+    """Yield the paths of the constant keys of a literal mapping.
+
+    :param path: of the mapping.
+    """
+    if not isinstance(value, ast.Dict):
+        return
+    for key, item in zip(value.keys, value.values, strict=True):
+        if isinstance(key, ast.Constant):
+            inner = f'{path}.{key.value}'
+            yield inner
+            yield from _keys(item, inner)
 
 
-def _function(tree: ast.AST, name: str) -> ast.AST:
-    return next(node for node in ast.walk(tree)
-                if isinstance(node, ast.FunctionDef) and node.name == name)
+def _function(tree: ast.AST, name: str) -> ast.FunctionDef:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node
+    raise LookupError(name)
+
+
+def _named_constants(tree: ast.Module) -> Iterator[tuple[str, object]]:
+    """Yield the names and the values of a module's constants."""
+    for node in tree.body:
+        if not isinstance(node, ast.Assign):
+            continue
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and isinstance(
+                node.value, ast.Constant):
+            yield target.id, node.value.value
 
 
 def ramdisk(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
@@ -154,9 +182,9 @@ def ramdisk(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
             for path in stores(_function(tree, function), 'data'):
                 if path not in ('', '.inventory'):
                     yield f'plugin_data{path}', collector
-    pci = _function(ast.parse(wheel.read(f'{AGENT}inspector.py')),
-                    'collect_pci_devices_info')
-    for node in ast.walk(pci):
+    # A device is appended to a list: no path below "data" leads to its keys.
+    tree = ast.parse(wheel.read(f'{AGENT}inspector.py'))
+    for node in ast.walk(_function(tree, 'collect_pci_devices_info')):
         if isinstance(node, ast.Dict):
             for path in _keys(node, 'plugin_data.pci_devices[]'):
                 yield path, 'pci-devices'
@@ -169,9 +197,11 @@ def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
         if not isinstance(node, ast.ClassDef):
             continue
         for place in HARDWARE.get(node.name, ()):
+            collector = 'default'
+            if 'usb' in place:
+                collector = 'usb-devices'
             for name in _serialized(node):
-                yield f'{place}.{name}', (
-                    'usb-devices' if 'usb' in place else 'default')
+                yield f'{place}.{name}', collector
         if node.name == 'HardwareManager':
             for path in stores(_function(node, 'list_hardware_info'),
                                'hardware_info'):
@@ -179,20 +209,31 @@ def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _serialized(node: ast.ClassDef) -> list[str]:
-    return next(ast.literal_eval(each.value) for each in node.body
-                if isinstance(each, ast.Assign)
-                and each.targets[0].id == 'serializable_fields')  # type: ignore[attr-defined]
+    """Return the attributes of a class that the ramdisk posts."""
+    for statement in node.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and (
+                target.id == 'serializable_fields'):
+            names: list[str] = ast.literal_eval(statement.value)
+            return names
+    raise LookupError(node.name)
 
 
 def redfish(wheel: zipfile.ZipFile) -> set[str]:
-    """Return the fields that inspection by Redfish puts."""
+    """Return the fields that inspection by Redfish reports."""
     tree = ast.parse(wheel.read(f'{MODULES}redfish/inspect.py'))
-    return {place + path for variable, places in REDFISH.items()
-            for path in stores(tree, variable) if path for place in places}
+    fields: set[str] = set()
+    for variable, places in REDFISH.items():
+        for path in stores(tree, variable):
+            if path:
+                fields.update(place + path for place in places)
+    return fields
 
 
 def hooks(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
-    """Yield each field that a hook of Ironic adds, with its name."""
+    """Yield each field that a hook of Ironic adds, with the hook's name."""
     directory = f'{MODULES}inspector/'
     for file in wheel.namelist():
         if file.startswith(f'{directory}hooks/') and file.endswith('.py'):
@@ -202,11 +243,9 @@ def hooks(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
                 if path:
                     yield f'plugin_data{path}', name
     parsers = ast.parse(wheel.read(f'{directory}lldp_parsers.py'))
-    for node in parsers.body:
-        if isinstance(node, ast.Assign) and isinstance(
-                node.value, ast.Constant) and (
-                    node.targets[0].id.endswith('_NM')):  # type: ignore[attr-defined]
-            yield f'plugin_data.parsed_lldp.*.{node.value.value}', 'parse-lldp'
+    for constant, field in _named_constants(parsers):
+        if constant.endswith('_NM'):
+            yield f'plugin_data.parsed_lldp.*.{field}', 'parse-lldp'
     for name, path in OPEN['hook'].items():
         yield path, name
 
@@ -214,18 +253,17 @@ def hooks(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 def flags(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
     """Yield what Ironic's API adds to what the ramdisk posts."""
     tree = ast.parse(wheel.read(f'{MODULES}inspect_utils.py'))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(
-                node.value, ast.Constant) and (
-                    node.targets[0].id == 'AUTO_DISCOVERED_FLAG'):  # type: ignore[attr-defined]
-            yield f'plugin_data.{node.value.value}', 'auto-discovery'
+    for constant, field in _named_constants(tree):
+        if constant == 'AUTO_DISCOVERED_FLAG':
+            yield f'plugin_data.{field}', 'auto-discovery'
 
 
 def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
     """Yield the fields of an interface as validate-interfaces keeps it."""
     prefix = 'inventory.interfaces[].'
-    names = [each.removeprefix(prefix) for each in fields
-             if each.startswith(prefix)] + ['pxe_enabled']
+    names = [field.removeprefix(prefix) for field in fields
+             if field.startswith(prefix)]
+    names.append('pxe_enabled')
     for mapping in ('all_interfaces', 'valid_interfaces'):
         for name in names:
             yield f'plugin_data.{mapping}.*.{name}'
@@ -239,10 +277,12 @@ def collect(directory: str) -> dict[str, Any]:
         the first and last of them.
     """
     agent = fetch('ironic-python-agent', None, directory)
-    found: dict[str, dict[tuple[str, str], list[str]]] = {}
+    # By the path of a field and by its source, the releases that have it.
+    releases_of: dict[str, dict[tuple[str, str], list[str]]] = {}
 
     def note(path: str, kind: str, name: str, release: str) -> None:
-        releases = found.setdefault(path, {}).setdefault((kind, name), [])
+        by_source = releases_of.setdefault(path, {})
+        releases = by_source.setdefault((kind, name), [])
         if release not in releases:
             releases.append(release)
 
@@ -262,15 +302,20 @@ def collect(directory: str) -> dict[str, Any]:
                 note(path, 'hook', hook, release)
             for path, service in flags(wheel):
                 note(path, 'service', service, release)
-            for path in interfaces_of_hook(each for each, _ in posted):
+            posted_fields = [path for path, _collector in posted]
+            for path in interfaces_of_hook(posted_fields):
                 note(path, 'hook', 'validate-interfaces', release)
+    fields = {}
+    for path, by_source in sorted(releases_of.items()):
+        fields[path] = [_source(kind, name, releases)
+                        for (kind, name), releases in by_source.items()]
+    agent_release = agent.name.split('-py')[0].replace('_', '-')
     return {
-        'made_from': [agent.name.split('-py')[0].replace('_', '-'),
+        'made_from': [agent_release,
                       *(f'ironic-{release}' for release in RELEASES)],
-        'fields': {path: [_source(kind, name, releases)
-                          for (kind, name), releases in sources.items()]
-                   for path, sources in sorted(found.items())},
-        'types': types(sys.argv[1:], found)}
+        'fields': fields,
+        'types': types(sys.argv[1:], fields),
+    }
 
 
 _TYPES = {bool: 'boolean', int: 'number', float: 'number', str: 'text',
@@ -280,24 +325,39 @@ _TYPES = {bool: 'boolean', int: 'number', float: 'number', str: 'text',
 def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
     """Return the types that fields have in files of machines."""
     known = set(fields)
-    seen: dict[str, set[str]] = {}
+    types_of: dict[str, set[str]] = {}
     for path in paths:
         ahead = [('', json.loads(pathlib.Path(path).read_text('utf-8')))]
         while ahead:
             place, value = ahead.pop()
             if place in known and value is not None:
-                seen.setdefault(place, set()).add(_TYPES[type(value)])
+                types_of.setdefault(place, set()).add(_TYPES[type(value)])
             if isinstance(value, list):
                 ahead += ((f'{place}[]', item) for item in value)
             elif isinstance(value, dict):
-                for name, item in value.items():
-                    below = f'{place}.{name}' if place else name
-                    if below not in known and f'{place}.*' in {
-                            each[:len(place) + 2] for each in known}:
-                        below = f'{place}.*'
-                    ahead.append((below, item))
-    return {path: found.pop() for path, found in sorted(seen.items())
-            if len(found) == 1}
+                ahead += ((_below(place, name, known), item)
+                          for name, item in value.items())
+    single = {}
+    for place, names in sorted(types_of.items()):
+        if len(names) == 1:
+            single[place] = names.pop()
+    return single
+
+
+def _below(place: str, name: str, known: Iterable[str]) -> str:
+    """Return the path of a member of a mapping.
+
+    :returns: with ``*`` for its name, if only members of any name are known
+        there.
+    """
+    path = name
+    if place:
+        path = f'{place}.{name}'
+    any_member = f'{place}.*'
+    if path not in known and any(field.startswith(any_member)
+                                 for field in known):
+        return any_member
+    return path
 
 
 def _source(kind: str, name: str, releases: list[str]) -> dict[str, str]:

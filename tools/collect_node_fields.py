@@ -30,17 +30,22 @@ def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
             yield from _declared(node)
         elif isinstance(node, ast.Subscript):
             yield from _looked_up(node.value, node.slice)
-        elif isinstance(node, ast.Call) and isinstance(
-                node.func, ast.Attribute) and node.args:
-            if node.func.attr == 'set_property':
+        elif isinstance(node, ast.Call) and node.args:
+            method = node.func
+            if not isinstance(method, ast.Attribute):
+                continue
+            if method.attr == 'set_property':
                 yield from _constant(PROPERTIES, node.args[0])
-            elif node.func.attr in ('get', 'setdefault', 'pop'):
-                yield from _looked_up(node.func.value, node.args[0])
+            elif method.attr in ('get', 'setdefault', 'pop'):
+                yield from _looked_up(method.value, node.args[0])
 
 
 def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
+    """Yield the names in a constant of a driver's properties."""
+    name = ''
     target = node.targets[0]
-    name = target.id if isinstance(target, ast.Name) else ''
+    if isinstance(target, ast.Name):
+        name = target.id
     if name == 'ESSENTIAL_PROPERTIES' and isinstance(node.value, ast.Set):
         for element in node.value.elts:
             yield from _constant(PROPERTIES, element)
@@ -51,11 +56,17 @@ def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
 
 
 def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
-    if isinstance(owner, ast.Name) and owner.id in VARIABLES:
-        yield from _constant(VARIABLES[owner.id], key)
-    elif isinstance(owner, ast.Attribute) and owner.attr in (
-            DRIVER_INFO, PROPERTIES) and 'node' in ast.unparse(owner.value):
-        yield from _constant(owner.attr, key)
+    """Yield a name that is looked up in, or set in, a field of a node.
+
+    :param owner: such as ``driver_info`` or ``task.node.properties``.
+    """
+    if isinstance(owner, ast.Name):
+        if owner.id in VARIABLES:
+            yield from _constant(VARIABLES[owner.id], key)
+    elif isinstance(owner, ast.Attribute):
+        is_field = owner.attr in (DRIVER_INFO, PROPERTIES)
+        if is_field and 'node' in ast.unparse(owner.value):
+            yield from _constant(owner.attr, key)
 
 
 def _constant(field: str, key: ast.expr) -> Iterator[tuple[str, str]]:
@@ -69,7 +80,11 @@ def collect(directory: str) -> dict[str, object]:
     :returns: ``made_from``, and by field its names, each with the files of
         Ironic that have it.
     """
-    found: dict[str, dict[str, set[str]]] = {DRIVER_INFO: {}, PROPERTIES: {}}
+    # By the field and by the name, the files that have it.
+    files_of: dict[str, dict[str, set[str]]] = {
+        DRIVER_INFO: {},
+        PROPERTIES: {},
+    }
     releases = collect_inventory_fields.RELEASES
     for release in releases:
         wheel = collect_inventory_fields.fetch('ironic', release, directory)
@@ -79,11 +94,14 @@ def collect(directory: str) -> dict[str, object]:
                     continue
                 origin = file.removeprefix('ironic/')
                 for field, name in names(ast.parse(archive.read(file))):
-                    found[field].setdefault(name, set()).add(origin)
-    return {'made_from': [f'ironic-{release}' for release in releases],
-            **{field: {name: sorted(files)
-                       for name, files in sorted(known.items())}
-               for field, known in found.items()}}
+                    files_of[field].setdefault(name, set()).add(origin)
+    collected: dict[str, object] = {
+        'made_from': [f'ironic-{release}' for release in releases],
+    }
+    for field, by_name in files_of.items():
+        collected[field] = {name: sorted(files)
+                            for name, files in sorted(by_name.items())}
+    return collected
 
 
 if __name__ == '__main__':

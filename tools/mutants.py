@@ -14,8 +14,8 @@ import argparse
 from collections.abc import Callable
 import concurrent.futures
 import difflib
+import functools
 import importlib
-import itertools
 import json
 import math
 import os
@@ -44,7 +44,7 @@ ROOMS = ('engine', 'plugins/conditions', 'plugins/filters', 'runs',
 _SAME = ('_Is_Eq', '_Eq_Is', '_IsNot_NotEq', '_NotEq_IsNot')
 """Mutants that mean the same of what is None, true or a word."""
 
-_KEPT = ('@functools.cache', '@text_cache.', '@abc.abstractmethod')
+_LEFT_ALONE = ('@functools.cache', '@text_cache.', '@abc.abstractmethod')
 """Decorators that change what a call costs, or what may be written."""
 
 _SLOW = ('hypothesis', 'ironic.api.app', 'ironic.conductor.manager',
@@ -71,11 +71,11 @@ _MEMORY = 4 << 30
 def copy(target: pathlib.Path) -> None:
     """Copy the files that git knows of this repository, and compile them."""
     target.mkdir()
-    for command, place in (
-            (f'git ls-files -z | xargs -0 cp --parents -Pt {target}',
-             pathlib.Path(__file__).parents[1]),
-            (f'{sys.executable} -m compileall -q {PACKAGE}', target)):
-        subprocess.run(command, shell=True, cwd=place, check=True)
+    repository = pathlib.Path(__file__).parents[1]
+    subprocess.run(f'git ls-files -z | xargs -0 cp --parents -Pt {target}',
+                   shell=True, cwd=repository, check=True)
+    subprocess.run([sys.executable, '-m', 'compileall', '-q', PACKAGE],
+                   cwd=target, check=True)
 
 
 def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
@@ -142,37 +142,57 @@ class Tests:
                 data_file=None, config_file=False,
                 include=[f'{directory}/{PACKAGE}/{room}/*' for room in ROOMS])
             with measured.collect():
-                good = self.succeed([name], failfast=False)
+                is_good = self.succeed([name], failfast=False)
+            if not is_good:
+                is_good = self.succeed([name])
             data = measured.get_data()
-            answer.write_text(json.dumps([
-                good or self.succeed([name]), time.monotonic() - begin, {
-                    os.path.relpath(each, directory): data.lines(each)
-                    for each in data.measured_files()}]))
+            lines = {}
+            for file in data.measured_files():
+                lines[os.path.relpath(file, directory)] = data.lines(file)
+            seconds = time.monotonic() - begin
+            answer.write_text(json.dumps([is_good, seconds, lines]))
             return True
+
         if not answer.exists():
             run_apart(directory, measure)
-        good, seconds, lines = (json.loads(answer.read_text())
-                                if answer.exists() else (False, 0, {}))
-        if good:
-            self._seconds[name], self._lines[name] = seconds, lines
-        else:
+        is_good = False
+        # Without an answer the process was ended, as it took too much.
+        if answer.exists():
+            is_good, seconds, lines = json.loads(answer.read_text())
+        if not is_good:
             print(f'Left out, as it fails without mistakes: {name}')
+            return
+        self._seconds[name] = seconds
+        self._lines[name] = lines
 
     def running(self, mistake: Mistake, source: str) -> list[str]:
-        """List modules that run a line, the nearest and quickest first."""
+        """List modules that run a line, the nearest and quickest first.
+
+        :returns: as many as take no longer than what may be spent.
+        """
         parser = coverage_parser.PythonParser(text=source)
         parser.parse_source()
-        path, first = str(mistake.path), parser.first_line
-        line = first(mistake.line)
-        near = f'.unit.{mistake.path.parts[1]}.', _CORPUS
-        names = sorted(
-            (name for name, lines in self._lines.items()
-             if line in map(first, lines.get(path, ()))),
-            key=lambda name: (not any(each in name for each in near),
-                              self._seconds[name]))
-        return [name for name, seconds in zip(names, itertools.accumulate(
-            self._seconds[name] for name in names), strict=True)
-                if seconds <= self._longest]
+        # Of a statement of several lines coverage knows the first one only.
+        line = parser.first_line(mistake.line)
+        names = []
+        for name, lines_by_path in self._lines.items():
+            lines = lines_by_path.get(str(mistake.path), ())
+            if line in map(parser.first_line, lines):
+                names.append(name)
+        near = (f'.unit.{mistake.path.parts[1]}.', _CORPUS)
+
+        def place(name: str) -> tuple[bool, float]:
+            is_near = any(part in name for part in near)
+            return not is_near, self._seconds[name]
+
+        affordable = []
+        spent = 0.0
+        for name in sorted(names, key=place):
+            spent += self._seconds[name]
+            if spent > self._longest:
+                break
+            affordable.append(name)
+        return affordable
 
     def succeed(self, names: list[str], failfast: bool = True) -> bool:
         """Run modules, one by one, until a test fails.
@@ -196,30 +216,36 @@ def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
     """Choose mistakes, at most one in a line."""
     paths = sorted(pathlib.Path(PACKAGE, room).rglob('*.py'))
     trees = {path: ast.get_ast_from_path(path) for path in paths}
+    sizes = [path.stat().st_size for path in paths]
     operators = [name for name in sorted(plugins.operator_names())
                  if not plugins.get_operator(name).arguments()]
     chosen: dict[tuple[pathlib.Path, int], Mistake] = {}
     for _attempt in range(count * len(operators)):
         if len(chosen) == count:
             break
-        [path] = dice.choices(paths, [each.stat().st_size for each in paths])
+        [path] = dice.choices(paths, sizes)
         operator = dice.choice(operators)
-        places = [start for node in ast.ast_nodes(trees[path]) for start, _end
-                  in plugins.get_operator(operator)().mutation_positions(node)]
-        if places:
-            number = dice.randrange(len(places))
-            mistake = Mistake(path, operator, number, places[number][0])
-            if is_telling(mistake, path.read_text()):
-                chosen.setdefault((path, mistake.line), mistake)
+        make = plugins.get_operator(operator)()
+        lines = []
+        for node in ast.ast_nodes(trees[path]):
+            for (line, _column), _end in make.mutation_positions(node):
+                lines.append(line)
+        if not lines:
+            continue
+        number = dice.randrange(len(lines))
+        mistake = Mistake(path, operator, number, lines[number])
+        if may_be_noticed(mistake, path.read_text()):
+            chosen.setdefault((path, mistake.line), mistake)
     return list(chosen.values())
 
 
-def is_telling(mistake: Mistake, source: str) -> bool:
+def may_be_noticed(mistake: Mistake, source: str) -> bool:
     """Check whether a mistake runs, and may mean something else."""
     line = source.splitlines()[mistake.line - 1].strip()
     # A bar between types is no operator, and is never run.
-    if ('BitOr' in mistake.operator and ' | ' in line
-            or mistake.operator.endswith(_SAME) or line.startswith(_KEPT)):
+    if 'BitOr' in mistake.operator and ' | ' in line:
+        return False
+    if mistake.operator.endswith(_SAME) or line.startswith(_LEFT_ALONE):
         return False
     try:
         compile(mistake.in_text(source), mistake.path, 'exec')
@@ -233,7 +259,7 @@ def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests
                ) -> str:
     """Make a mistake, and run the tests that may notice it.
 
-    :returns: what the mistake was where none noticed it, else nothing.
+    :returns: the mistake as a diff if no test noticed it, else ''.
     """
     path = directory / mistake.path
     source = path.read_text()
@@ -282,6 +308,7 @@ def main(argv: list[str]) -> int:
             return work(directory)
         finally:
             free.put(directory)
+
     with (tempfile.TemporaryDirectory() as scratch,
           concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool):
         for number in range(_AT_ONCE):
@@ -292,13 +319,20 @@ def main(argv: list[str]) -> int:
         os.chdir(pathlib.Path(scratch, '0'))
         names = [str(path.with_suffix('')).replace('/', '.') for path
                  in pathlib.Path(PACKAGE, 'tests/unit').rglob('test_*.py')]
-        list(pool.map(lambda name: in_copy(
-            lambda each: tests.learn(each, name)), sorted(names)))
+
+        def learn(name: str) -> None:
+            in_copy(functools.partial(tests.learn, name=name))
+
+        def survivor(mistake: Mistake) -> str | None:
+            return in_copy(functools.partial(difference, mistake=mistake,
+                                             tests=tests))
+
+        # The answers are asked for, so that an error ends the command.
+        list(pool.map(learn, sorted(names)))
         for room in parsed.rooms:
             mistakes = sample(room, parsed.count, random.Random(parsed.seed))
             alive = 0
-            for text in pool.map(lambda mistake: in_copy(
-                    lambda each: difference(each, mistake, tests)), mistakes):
+            for text in pool.map(survivor, mistakes):
                 if text:
                     alive += 1
                     print(text, end='\n\n', flush=True)

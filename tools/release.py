@@ -65,11 +65,11 @@ def find_one(pattern: str) -> pathlib.Path:
 
     :raises: SystemExit if there is none, or several.
     """
-    found = list(_ROOT.glob(f'dist/{pattern}'))
-    if len(found) != 1:
-        sys.exit(f'dist/{pattern}: {len(found)} files where one is needed: '
+    paths = list(_ROOT.glob(f'dist/{pattern}'))
+    if len(paths) != 1:
+        sys.exit(f'dist/{pattern}: {len(paths)} files where one is needed: '
                  'make clean release')
-    return found[0]
+    return paths[0]
 
 
 def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:

@@ -63,9 +63,9 @@ def _measure(clients: list[live_client.Client], count: int) -> list[float]:
     """
     times: list[list[float]] = [[] for _client in clients]
     for _turn in range(count):
-        for client, taken in zip(clients, times, strict=True):
-            taken.append(_inspect(client))
-    return [statistics.median(taken) for taken in times]
+        for client, of_client in zip(clients, times, strict=True):
+            of_client.append(_inspect(client))
+    return [statistics.median(of_client) for of_client in times]
 
 
 def _inspect(client: Any) -> float:
@@ -76,11 +76,11 @@ def _inspect(client: Any) -> float:
     start = time.perf_counter()
     client.call('POST', f'/v1/continue_inspection?node_uuid={node}',
                 base.ramdisk_data(mac))
-    shown = client.wait_for_state(node, 'manageable', 'inspect failed')
-    taken = time.perf_counter() - start
-    if shown['provision_state'] != 'manageable':
-        raise SystemExit(f'The inspection failed: {shown["last_error"]}')
-    return taken
+    ended = client.wait_for_state(node, 'manageable', 'inspect failed')
+    seconds = time.perf_counter() - start
+    if ended['provision_state'] != 'manageable':
+        raise SystemExit(f'The inspection failed: {ended["last_error"]}')
+    return seconds
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:

@@ -30,25 +30,32 @@ class NodeInfo:
                                      to_dict=lambda: self._node)
 
     def patch(self, patches, **_more):
-        for each in patches:
-            _empty, attribute, name = each['path'].split('/')
-            self._node[attribute][name] = each['value']
+        for patch in patches:
+            _empty, attribute, name = patch['path'].split('/')
+            self._node[attribute][name] = patch['value']
 
 
 def make_rules(rules):
     """Make rules as they come from the database."""
-    return [engine.IntrospectionRule(
-        rule['uuid'], [_part(each) for each in rule['conditions']],
-        [_part(each) for each in rule['actions']], rule['description'])
-        for rule in rules]
+    made = []
+    for rule in rules:
+        conditions = [_part(condition) for condition in rule['conditions']]
+        actions = [_part(action) for action in rule['actions']]
+        made.append(engine.IntrospectionRule(
+            rule['uuid'], conditions, actions, rule['description']))
+    return made
 
 
-def _part(written):
-    return types.SimpleNamespace(
-        **{'multiple': 'any', 'invert': False,
-           **{key: value for key, value in written.items() if key in _OWN}},
-        params={key: value for key, value in written.items()
-                if key not in _OWN})
+def _part(operation):
+    """Return a condition or an action as a row of the database."""
+    columns = {'multiple': 'any', 'invert': False}
+    params = {}
+    for name, value in operation.items():
+        if name in _OWN:
+            columns[name] = value
+        else:
+            params[name] = value
+    return types.SimpleNamespace(**columns, params=params)
 
 
 def main():

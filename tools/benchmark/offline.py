@@ -91,11 +91,12 @@ def compare_on(directory: pathlib.Path, rules: int, count: int, size: int
     common.say('Running a loop around the engine of stock Ironic')
     measured = call(directory, ['-m', 'benchmark.offline_peer',
                                 'rules.yaml', 'machines'])
-    found = measured.output.strip()
-    if found != changes['test as JSON']:
-        raise SystemExit('The two sides do not find the same changes: '
-                         f'{changes["test as JSON"]} and {found}')
-    table.add("loop around stock Ironic's engine", *_cells(measured), found)
+    stock_changes = measured.output.strip()
+    if stock_changes != changes['test as JSON']:
+        raise SystemExit('The two sides do not make as many changes: '
+                         f'{changes["test as JSON"]} and {stock_changes}')
+    table.add("loop around stock Ironic's engine", *_cells(measured),
+              stock_changes)
     table.print()
 
 

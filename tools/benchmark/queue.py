@@ -14,6 +14,7 @@ import collections
 from collections.abc import Iterator
 import contextlib
 import pathlib
+import re
 import statistics
 import subprocess
 import tempfile
@@ -77,8 +78,8 @@ def accept(nodes: fleet.Fleet, machines: list[fleet.Machine],
     began = time.monotonic()
     answers = nodes.post(machines, at_once, insist=False)
     rate = len(machines) / (time.monotonic() - began)
-    return rate, dict(collections.Counter(
-        answer.status_code for answer in answers))
+    statuses = collections.Counter(answer.status_code for answer in answers)
+    return rate, dict(statuses)
 
 
 def drain(ironic: launcher.Ironic) -> float:
@@ -91,13 +92,15 @@ def drain(ironic: launcher.Ironic) -> float:
     engine = sa.create_engine(ironic.options['database']['connection'])
     count = sa.text("SELECT COUNT(*) FROM nodes WHERE provision_state IN "
                     "('inspect wait', 'inspecting')")
-    left, since = -1, began
+    left = -1
+    since = began
     while left and time.monotonic() - since < _STUCK:
         time.sleep(0.05)
         with engine.connect() as connection:
             present = connection.execute(count).scalar_one()
         if present != left:
-            left, since = present, time.monotonic()
+            left = present
+            since = time.monotonic()
     engine.dispose()
     return since - began
 
@@ -126,11 +129,14 @@ def wait_until_ready(workers: list[service.Service]) -> None:
 
 def resident(worker: service.Service) -> float:
     """Memory of the process of a worker that works, in MiB."""
-    found = subprocess.run(
+    # The process that was started only watches the one that works.
+    done = subprocess.run(
         ['pgrep', '-P', str(worker.process.pid)], check=True,
-        capture_output=True, text=True).stdout.split()
-    status = pathlib.Path('/proc', found[0], 'status').read_text()
-    return int(status.split('VmRSS:')[1].split()[0]) / 1024
+        capture_output=True, text=True)
+    child = done.stdout.split()[0]
+    status = pathlib.Path('/proc', child, 'status').read_text()
+    [kib] = re.findall(r'VmRSS:\s+(\d+)', status)
+    return int(kib) / 1024
 
 
 def measure_lone(arguments: argparse.Namespace,

@@ -91,10 +91,11 @@ def measured(table: common.Table, what: str, share: float = 1
 
     :param share: what part of the whole that is.
     """
-    wall, processor = time.perf_counter(), time.process_time()
+    wall_start = time.perf_counter()
+    processor_start = time.process_time()
     yield
-    processor = time.process_time() - processor
-    wall = time.perf_counter() - wall
+    processor = time.process_time() - processor_start
+    wall = time.perf_counter() - wall_start
     table.add(what, f'{processor / share:.2f}', f'{wall / share:.2f}')
 
 
