@@ -271,10 +271,14 @@ class MeaningTestCase(base.TestCase):
                       conditions=strategies.lists(
                           strategies.sampled_from(SAME), max_size=3))
     def test_a_rule_does_the_same_as_before(self, value, style, conditions):
-        text = style([{'conditions': conditions, 'actions': [
+        actions = [
             {'op': 'set-attribute', 'args': ['/extra/a', value]},
-            {'op': 'log', 'args': ['x', 'debug']}]}])
+            {'op': 'log', 'args': ['x', 'debug']},
+        ]
+        text = style([{'conditions': conditions, 'actions': actions}])
+
         after = mended(text)
+
         self.assertEqual(self.bound(text), self.bound(after))
         written = document.parse('x', after).entries[0]
         for operation in written['actions']:

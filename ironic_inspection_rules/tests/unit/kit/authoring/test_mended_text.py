@@ -57,11 +57,15 @@ class WrittenTestCase(base.TestCase):
     def test_yaml(self, seed, slips, anchors, mark, line_end):
         chance = random.Random(seed)
         rules = written.Rules(chance, slips)
-        text = written.Writer(chance, anchors).text([
-            self.document(chance, rules.make(chance.choice((1, 2, 3))))
-            for _number in range(chance.choice((1, 1, 1, 3)))])
+        documents = []
+        for _number in range(chance.choice((1, 1, 1, 3))):
+            entries_of_one = rules.make(chance.choice((1, 2, 3)))
+            documents.append(self.document(chance, entries_of_one))
+        text = written.Writer(chance, anchors).text(documents)
         text = text.replace('\n', line_end)
+
         after = mended(mark + text)
+
         self.assertTrue(after.startswith(mark))
         after = after.removeprefix(mark)
         self.assertEqual(COMMENT.findall(text), COMMENT.findall(after))

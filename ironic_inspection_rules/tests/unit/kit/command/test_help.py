@@ -84,23 +84,37 @@ class CheatSheetTestCase(test_shell.CallTestCase):
         shipped = {'rule_list', 'rule_delete', 'node_inspect'}
         for line in self.lines():
             words = shlex.split(line.partition(' > ')[0])
-            if words[0] in of_files:
-                place = of_files[words[0]]
-                name = words[:1]
-            elif words[0].startswith('ironic-inspection-rules-'):
+            if words[0].startswith('ironic-inspection-rules-'):
+                # A program of its own.
                 continue
+            if words[0] in of_files:
+                self.check(of_files[words[0]], words[:1], words[1:])
+                continue
+            # A name has several words, as many as there are of a command.
+            names = [words[:count] for count in range(len(words), 0, -1)]
+            if any('_'.join(name) in shipped for name in names):
+                continue
+            prefix = ['baremetal']
+            if words[0] == 'rule':
+                prefix.append('inspection')
+            for name in names:
+                entry_point = '_'.join((*prefix, *name))
+                if entry_point in of_client:
+                    self.check(of_client[entry_point], name,
+                               words[len(name):])
+                    break
             else:
-                prefix = ['inspection'] if words[0] == 'rule' else []
-                names = [words[:count] for count in range(len(words), 0, -1)]
-                if any('_'.join(name) in shipped for name in names):
-                    continue
-                name = next(name for name in names if '_'.join(
-                    ('baremetal', *prefix, *name)) in of_client)
-                place = of_client['_'.join(('baremetal', *prefix, *name))]
-            module, _colon, attribute = place.partition(':')
-            command = getattr(importlib.import_module(module), attribute)
-            app = fakes.App()
-            app.command_manager = types.SimpleNamespace()
-            parser = command(app, None).get_parser(' '.join(name))
-            parser.parse_args(arguments.arranged(
-                parser._actions, words[len(name):]))
+                self.fail(line)
+
+    def check(self, place, name, words):
+        """Check that a command takes words.
+
+        :param place: its module and class.
+        :param name: its words.
+        """
+        module, _colon, attribute = place.partition(':')
+        command = getattr(importlib.import_module(module), attribute)
+        app = fakes.App()
+        app.command_manager = types.SimpleNamespace()
+        parser = command(app, None).get_parser(' '.join(name))
+        parser.parse_args(arguments.arranged(parser._actions, words))

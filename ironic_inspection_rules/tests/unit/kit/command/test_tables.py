@@ -145,14 +145,16 @@ rules:
     def test_diff_tells_rows_and_machines_that_they_concern(self):
         code, output = self.changed('-f', 'json', '--inventory', self.fleet)
         self.assertEqual(2, code)
-        found = json.loads(output)
-        (step,) = found['tables']
+        differences = json.loads(output)
+        [step] = differences['tables']
         self.assertEqual({'new': 1, 'changed': 1, 'gone': 1}, step['rows'])
-        self.assertEqual(['A4'], [each['key'] for each in step['new']])
-        self.assertEqual(['A3'], [each['key'] for each in step['gone']])
+        [new] = step['new']
+        self.assertEqual('A4', new['key'])
+        [gone] = step['gone']
+        self.assertEqual('A3', gone['key'])
         self.assertEqual([f'{self.fleet}/a.json'],
-                         found['machines'][0]['inventories'])
-        self.assertEqual([], found['rules'])
+                         differences['machines'][0]['inventories'])
+        self.assertEqual([], differences['rules'])
 
     def test_diff_of_rows_alone_is_a_difference_in_every_form(self):
         for words in ((), ('-f', 'json'), ('-f', 'markdown'),
@@ -298,11 +300,12 @@ rules:
                 ('tables.machines | row(vars.text) | dict2items', True),
                 ('plugin_data.key | upper | lookup(tables.machines) | values',
                  True)):
-            rule = self.WRITES.replace('  sensitive: true\n', '').replace(
-                '| row}"}', '| row}", text: abc}').replace(
-                    'VALUE', f"'{{{field}}}'")
-            self.assertEqual(is_secret, ('masked-value', 'warning')
-                             in self.lint(RULES + rule), field)
+            rule = self.WRITES.replace('  sensitive: true\n', '')
+            rule = rule.replace('| row}"}', '| row}", text: abc}')
+            rule = rule.replace('VALUE', f"'{{{field}}}'")
+            findings = self.lint(RULES + rule)
+            self.assertEqual(
+                is_secret, ('masked-value', 'warning') in findings, field)
 
     def test_lint_finds_secret_columns_in_a_loop(self):
         self.write('rules/machines.csv', 'serial,sku,pin\nA1,a,7\n')

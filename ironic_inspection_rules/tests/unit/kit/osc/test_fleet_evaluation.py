@@ -344,36 +344,53 @@ class EvaluateNodesTestCase(base.TestCase):
         self.assertIn(f'{path}:2:5: #1 (Tag): action 1: no; perhaps',
                       str(error))
 
-    def test_flavors_are_counted_without_comparing(self):
-        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [
-            {'uuid': uuid, 'name': None, 'traits': [],
-             'resource_class': 'baremetal', 'provision_state': 'available',
-             'instance_uuid': None, 'maintenance': False, 'retired': False,
-             'power_state': 'power off'} for uuid in 'ab']})
-        self.says(a={'differs': False, 'changed_by': [IN_FORCE['uuid']],
-                     'changes': [{'object': 'node', 'op': 'replace', 'path':
-                                  '/resource_class', 'value': 'gpu'}]},
-                  b={'differs': False})
+    def flavors(self):
+        """Write two flavors, which free nodes may or may not take."""
         path = self.scratch / 'flavors.json'
         path.write_text(json.dumps([
             {'name': 'bm', 'extra_specs': {'resources:CUSTOM_BAREMETAL': 1,
                                            'capabilities:x': 'y'}},
             {'name': 'vm', 'vcpus': 4, 'extra_specs': {}}]))
-        report = self.scratch / 'report.html'
-        arguments = ['--nodes', '--rules', self.rules(RULE), '--flavors',
-                     str(path), '--report', str(report)]
-        self.evaluate(*arguments, '-f', 'json')
-        self.assertEqual([True, None], [
-            asked['json'].get('compare')
-            for asked in self.ironic.asked(*EVALUATE)])
-        bm, vm = self.printed()['capacity']
-        self.assertEqual(({'free': 2, 'in_use': 0}, {'free': 1, 'in_use': 0}),
-                         (bm['before'], bm['after']))
-        self.assertEqual([['a', [IN_FORCE['uuid']]]], [
-            [lost['uuid'], lost['rules']] for lost in bm['lost']])
+        return str(path)
+
+    def has_a_free_node_less(self):
+        """Let rules change the resource class of one of two free nodes."""
+        free = {'name': None, 'traits': [], 'resource_class': 'baremetal',
+                'provision_state': 'available', 'instance_uuid': None,
+                'maintenance': False, 'retired': False,
+                'power_state': 'power off'}
+        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [
+            {'uuid': 'a', **free}, {'uuid': 'b', **free}]})
+        change = {'object': 'node', 'op': 'replace',
+                  'path': '/resource_class', 'value': 'gpu'}
+        self.says(a={'differs': False, 'changed_by': [IN_FORCE['uuid']],
+                     'changes': [change]},
+                  b={'differs': False})
+
+    def test_flavors_are_counted_without_comparing(self):
+        self.has_a_free_node_less()
+
+        self.evaluate('--nodes', '--rules', self.rules(RULE), '--flavors',
+                      self.flavors(), '-f', 'json')
+
+        compared = [asked['json'].get('compare')
+                    for asked in self.ironic.asked(*EVALUATE)]
+        self.assertEqual([True, None], compared)
+        bm, _vm = self.printed()['capacity']
+        self.assertEqual({'free': 2, 'in_use': 0}, bm['before'])
+        self.assertEqual({'free': 1, 'in_use': 0}, bm['after'])
+        [lost] = bm['lost']
+        self.assertEqual('a', lost['uuid'])
+        self.assertEqual([IN_FORCE['uuid']], lost['rules'])
         self.assertEqual(50, bm['loss'])
-        self.app.stdout.truncate(0)
-        self.evaluate(*arguments)
+
+    def test_tables_say_what_becomes_of_flavors(self):
+        self.has_a_free_node_less()
+
+        self.evaluate('--nodes', '--rules', self.rules(RULE), '--flavors',
+                      self.flavors(), '--report',
+                      str(self.scratch / 'report.html'))
+
         text = self.app.stdout.getvalue()
         for line in ('2 → 1', '1 by Tag: a', 'Not counted of bm, as '
                      'Placement is not asked for it: capabilities:x',

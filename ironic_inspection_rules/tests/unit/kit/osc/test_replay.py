@@ -5,6 +5,7 @@
 import contextlib
 import io
 import json
+import pathlib
 
 import fixtures
 from osc_lib import exceptions as osc_exceptions
@@ -133,38 +134,44 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
             self.assertIn(part, written)
 
     def test_a_page_names_rules_of_files_and_those_that_are_gone(self):
-        folder = self.useFixture(fixtures.TempDir())
-        with open(folder.join('rules.json'), 'w', encoding='utf-8') as stream:
-            json.dump([{'description': name, 'actions': []}
-                       for name in ('Note the rack', 'No small ones')], stream)
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        rules_file = folder / 'rules.json'
+        rules_file.write_text(json.dumps([
+            {'description': 'Note the rack', 'actions': []},
+            {'description': 'No small ones', 'actions': []},
+        ]))
+        page_file = folder / 'page.html'
+        in_force = {'uuid': 'b', 'description': 'Note the rack',
+                    'built_in': False}
+        gone = {'uuid': 'gone', 'description': 'Tag them'}
 
-        def decided(rules, **_asked):
+        def decide(json, **_more):
+            uuids = [rule['uuid'] for rule in json['rules']]
             return 200, page({
-                **DIFFERENT, 'then': {**OK, 'matched': ['b', 'gone']},
-                'now': {**DIFFERENT['now'], 'matched': [
-                    rule['uuid'] for rule in rules]}})
+                **DIFFERENT,
+                'then': {**OK, 'matched': ['b', 'gone']},
+                'now': {**DIFFERENT['now'], 'matched': uuids},
+            })
 
         self.baremetal = fakes.Ironic()
         self.app = fakes.App(self.baremetal)
         self.baremetal.routes = {
-            ('GET', '/inspection_rules'): (200, {'inspection_rules': [
-                {'uuid': 'b', 'description': 'Note the rack',
-                 'built_in': False}]}),
+            ('GET', '/inspection_rules'): (
+                200, {'inspection_rules': [in_force]}),
             ('GET', '/nodes'): (200, {'nodes': NODES['nodes'][:1]}),
-            ('POST', '/inspection_rules/replay'):
-                lambda json, **_more: decided(**json),
-            ('GET', '/inspection_rules/revisions/1'): (200, {'rules': [
-                {'uuid': 'gone', 'description': 'Tag them'}]})}
-        self.replay(folder.join('rules.json'), '--report',
-                    folder.join('page.html'))
-        with open(folder.join('page.html'), encoding='utf-8') as stream:
-            written = stream.read()
-        # The rule of the same description is the same rule.
-        [row] = page_data.rows(page_data.read(written))
-        self.assertEqual(
-            [['Tag them'], ['No small ones']],
-            [block['parts'] for block in row['opened']
-             if block['kind'] == 'block'])
+            ('POST', '/inspection_rules/replay'): decide,
+            ('GET', '/inspection_rules/revisions/1'): (
+                200, {'rules': [gone]}),
+        }
+
+        self.replay(str(rules_file), '--report', str(page_file))
+
+        # The rule of the same description is the same rule, and matches then
+        # as well as now.
+        [row] = page_data.rows(page_data.read(page_file.read_text()))
+        only_then, only_now = page_data.parts(row['opened'], 'block')
+        self.assertEqual(['Tag them'], only_then['parts'])
+        self.assertEqual(['No small ones'], only_now['parts'])
 
     def test_a_page_needs_a_folder_before_anything_is_asked(self):
         with contextlib.redirect_stderr(io.StringIO()) as stderr:

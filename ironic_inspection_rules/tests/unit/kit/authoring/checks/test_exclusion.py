@@ -109,10 +109,17 @@ class CheckTestCase(base.CheckTestCase):
                 for op, value in conditions])))
             self.assertEqual(excluded, bool(found), conditions)
 
+    def claims_on(self, name):
+        """Return claims about fifty fields."""
+        conditions = []
+        for number in range(50):
+            field = f'{{plugin_data.{name}{number}}}'
+            conditions.append({'op': 'eq', 'args': [field, 1]})
+        return list(map(exclusion.Claim, self.of(conditions).conditions))
+
     def test_rules_about_other_fields_are_not_compared(self):
-        one, other = (list(map(exclusion.Claim, self.of([
-            {'op': 'eq', 'args': [f'{{plugin_data.{name}{number}}}', 1]}
-            for number in range(50)]).conditions)) for name in 'ab')
+        one = self.claims_on('a')
+        other = self.claims_on('b')
         with mock.patch.object(exclusion, 'apart', autospec=True) as compare:
             self.assertFalse(exclusion.exclude(one, other))
         self.assertEqual(0, compare.call_count)

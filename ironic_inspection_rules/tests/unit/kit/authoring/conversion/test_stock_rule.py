@@ -171,34 +171,36 @@ class ConditionTestCase(StockTestCase):
             'contains', value='{node.name}', regex=r'{inventory.a\{2}')
 
     def test_empty_is_what_is_empty_as_text(self):
-        empty = ['', 'None', '[]', '{{}}']
-        for op, ours in (('is-empty', 'one-of'), ('!is-empty', '!one-of')):
-            self.check_condition(
-                {'op': ours, 'args': {
-                    'value': "{inventory.cpu | default('None')!s}",
-                    'values': empty}},
-                op, value=CPU)
-            self.check_condition(
-                {'op': ours, 'args': {'value': '{node.name!s}',
-                                      'values': empty}},
-                op, value='{node.name}')
+        for op, our_op in (('is-empty', 'one-of'), ('!is-empty', '!one-of')):
+            for stock, ours in (
+                    (CPU, "{inventory.cpu | default('None')!s}"),
+                    ('{node.name}', '{node.name!s}'),
+                    ('{node.extra[a]}',
+                     "{node.extra.a | default('None')!s}")):
+                with self.subTest(stock, op=op):
+                    self.check_condition(self.empty(ours, our_op), op,
+                                         value=stock)
+
+    def test_empty_where_a_mapping_may_be_missing_is_hinted_at(self):
+        for stock, field in (
+                ('{inventory[cpu][count]}', 'inventory.cpu.count'),
+                ('{node.extra[a][b]}', 'node.extra.a.b')):
+            expected = self.empty(f"{{{field} | default('None')!s}}")
+            with self.subTest(stock):
+                self.check_condition(
+                    expected, 'is-empty', value=stock,
+                    hints=[f'where what {{{field}}} is in is not a mapping'])
+
+    def test_empty_text_around_a_missing_field_is_lost(self):
         self.check_condition(
-            {'op': 'one-of', 'args': {
-                'value': "{node.extra.a | default('None')!s}",
-                'values': empty}}, 'is-empty', value='{node.extra[a]}')
-        for stock, ours in (('{inventory[cpu][count]}',
-                             'inventory.cpu.count'),
-                            ('{node.extra[a][b]}', 'node.extra.a.b')):
-            self.check_condition(
-                {'op': 'one-of', 'args': {
-                    'value': f"{{{ours} | default('None')!s}}",
-                    'values': empty}}, 'is-empty', value=stock,
-                hints=[f'where what {{{ours}}} is in is not a mapping'])
-        self.check_condition(
-            {'op': 'one-of', 'args': {'value': 'a{inventory.cpu}',
-                                      'values': empty}},
-            'is-empty', value=f'a{CPU}',
+            self.empty('a{inventory.cpu}'), 'is-empty', value=f'a{CPU}',
             lost=[f'takes "a{CPU}" for empty where'])
+
+    @staticmethod
+    def empty(value, op='one-of'):
+        """Return the condition that a value is empty as text."""
+        values = ['', 'None', '[]', '{{}}']
+        return {'op': op, 'args': {'value': value, 'values': values}}
 
     def test_a_list_with_fields_is_never_empty(self):
         for value in ([CPU], {'a': CPU}, [[CPU], []]):
@@ -623,7 +625,8 @@ class ActionTestCase(StockTestCase):
                  {'port_id': 'a', 'path': 'extra.b', 'value': CPU},
                  {'port_id': 'a', 'path': '/extra/b', 'value': OURS},
                  ['stock Ironic knows a port by its UUID only'])):
-            self.check_action(ours, op, hints=hints, **args)
+            with self.subTest(op=op, args=args):
+                self.check_action(ours, op, hints=hints, **args)
 
     def test_what_fails_is_left_out(self):
         for op, args, why in (
@@ -652,57 +655,77 @@ class ActionTestCase(StockTestCase):
         made = convert(actions=[action, {'op': 'log', 'args': {'msg': 'x'}}])
         self.check(made, hints=[('/actions/0', 'never unsets plugin data')])
 
-    def test_loops_stay_where_all_turns_are_alike(self):
-        def action(value, path='/extra/a', loop=None):
-            return {'op': 'set-attribute', 'args': {
-                'path': path, 'value': value}, **(
-                    {'loop': loop} if loop else {})}
+    @staticmethod
+    def set_attribute(value, path='/extra/a', loop=None):
+        action = {'op': 'set-attribute',
+                  'args': {'path': path, 'value': value}}
+        if loop:
+            action['loop'] = loop
+        return action
 
-        for loop, path, value, expected in (
-                (['a', 'b'], '/extra/a', '{item}',
-                 [action('{item}', loop=['a', 'b'])]),
-                ([1, 'b'], '/extra/a', '{item}',
-                 [action('{item!s}', loop=[1, 'b'])]),
-                ([1, 2], '/extra/a', 'x{item}',
-                 [action('x{item}', loop=[1, 2])]),
-                ([{'p': 'a', 'v': 1}, {'p': 'b', 'v': 2}],
-                 '/extra/{item[p]}', '{item[v]}',
-                 [action('{item.v!s}', '/extra/{item.p}',
-                         [{'p': 'a', 'v': 1}, {'p': 'b', 'v': 2}])]),
-                ([{'p': 'a'}, {'q': 'b'}], '/extra/a', '{item[p]}',
-                 [action('a'), action('{{item[p]}}')]),
-                ({'p': 'a'}, '/extra/a', '{item[p]}', [action('a')]),
-                (['a'], '/extra/a', '{item}', [action('a')]),
-                (['{', 'b'], '/extra/a', '{item}',
-                 [action('{{'), action('b')]),
-                ([True, 'b'], '/extra/a', '{item}',
-                 [action('True'), action('b')]),
-                ([{}, {}], '/extra/a', 'x', [action('x'), action('x')]),
-                (['/extra/a', '/extra/b'], '{item}', 'x',
-                 [action('x', '/extra/a'), action('x', '/extra/b')]),
-                ([['a'], ['b']], '/extra/a', '{item[0]}{item[1]}',
-                 [action('{{item[0]}}{{item[1]}}'),
-                  action('{{item[0]}}{{item[1]}}')])):
-            self.check_action(expected, 'set-attribute', loop, path=path,
-                              value=value)
-        for op, args, ours in (
-                ('remove-trait', {'name': 'CUSTOM_{item}'}, None),
+    def test_a_loop_stays_where_all_turns_are_alike(self):
+        pairs = [{'p': 'a', 'v': 1}, {'p': 'b', 'v': 2}]
+        for name, loop, path, value, expected in (
+                ('texts', ['a', 'b'], '/extra/a', '{item}',
+                 self.set_attribute('{item}', loop=['a', 'b'])),
+                ('a number among texts', [1, 'b'], '/extra/a', '{item}',
+                 self.set_attribute('{item!s}', loop=[1, 'b'])),
+                ('numbers inside of text', [1, 2], '/extra/a', 'x{item}',
+                 self.set_attribute('x{item}', loop=[1, 2])),
+                ('mappings', pairs, '/extra/{item[p]}', '{item[v]}',
+                 self.set_attribute('{item.v!s}', '/extra/{item.p}', pairs))):
+            with self.subTest(name):
+                self.check_action([expected], 'set-attribute', loop,
+                                  path=path, value=value)
+
+    def test_turns_that_are_not_alike_are_actions(self):
+        for name, loop, value, values in (
+                ('mappings of different keys', [{'p': 'a'}, {'q': 'b'}],
+                 '{item[p]}', ['a', '{{item[p]}}']),
+                ('a mapping', {'p': 'a'}, '{item[p]}', ['a']),
+                ('one item', ['a'], '{item}', ['a']),
+                ('a brace', ['{', 'b'], '{item}', ['{{', 'b']),
+                ('a boolean', [True, 'b'], '{item}', ['True', 'b']),
+                ('empty mappings', [{}, {}], 'x', ['x', 'x']),
+                ('lists', [['a'], ['b']], '{item[0]}{item[1]}',
+                 ['{{item[0]}}{{item[1]}}', '{{item[0]}}{{item[1]}}'])):
+            expected = [self.set_attribute(ours) for ours in values]
+            with self.subTest(name):
+                self.check_action(expected, 'set-attribute', loop,
+                                  path='/extra/a', value=value)
+
+    def test_a_path_that_is_an_item_is_written_out(self):
+        expected = [self.set_attribute('x', '/extra/a'),
+                    self.set_attribute('x', '/extra/b')]
+
+        self.check_action(expected, 'set-attribute',
+                          ['/extra/a', '/extra/b'], path='{item}', value='x')
+
+    def test_a_loop_stays_in_every_kind_of_argument(self):
+        on_the_way = 'where null is on the way'
+        for op, args, ours, hints in (
+                ('remove-trait', {'name': 'CUSTOM_{item}'},
+                 {'name': 'CUSTOM_{item}'}, []),
                 ('set-plugin-data', {'path': '{item}', 'value': 1},
-                 {'path': '/{item}', 'value': 1}),
+                 {'path': '/{item}', 'value': 1}, []),
                 ('set-plugin-data', {'path': 'b.{item}', 'value': 1},
-                 {'path': '/b/{item}', 'value': 1}),
-                ('log', {'msg': 'x {item}', 'level': 'info'}, None)):
+                 {'path': '/b/{item}', 'value': 1}, [on_the_way]),
+                ('log', {'msg': 'x {item}', 'level': 'info'},
+                 {'msg': 'x {item}', 'level': 'info'}, [])):
             loop = ['a', 'b']
-            self.check_action([{'op': op, 'args': ours or args,
-                                'loop': loop}], op, loop, **args, hints=[
-                'where null is on the way'] if ours and '/b' in ours['path']
-                else [])
+            with self.subTest(op=op, args=args):
+                self.check_action([{'op': op, 'args': ours, 'loop': loop}],
+                                  op, loop, hints=hints, **args)
 
-        self.check_action([
-            {'op': 'set-plugin-data', 'args': {'path': path, 'value': 1}}
-            for path in ('/a/b', '/c~1d', '/~01')],
-            'set-plugin-data', ['a.b', 'c/d', '~1'], path='{item}', value=1,
-            hints=['where null is on the way'])
+    def test_items_that_are_no_plain_step_of_a_path_are_written_out(self):
+        expected = []
+        for path in ('/a/b', '/c~1d', '/~01'):
+            expected.append({'op': 'set-plugin-data',
+                             'args': {'path': path, 'value': 1}})
+
+        self.check_action(expected, 'set-plugin-data',
+                          ['a.b', 'c/d', '~1'], path='{item}', value=1,
+                          hints=['where null is on the way'])
 
     def test_a_list_is_the_text_of_it_in_the_message_of_fail(self):
         self.check_action([{'op': 'fail', 'args': {'msg': "{{'a': ['b']}}"}}],

@@ -78,8 +78,9 @@ class RangeTestCase(machines.ProfileTestCase):
     def test_sizes_that_are_shown_alike_have_rules_of_their_own(self):
         first = copy.deepcopy(machines.SERVER)
         first.inventory['disks'][0]['size'] += 4096
-        found = [each['description'] for each in self.write_rules(first)]
-        self.assertEqual(len(found), len(set(found)))
+        descriptions = [rule['description']
+                        for rule in self.write_rules(first)]
+        self.assertEqual(len(descriptions), len(set(descriptions)))
         self.assertEqual([], self.differences(self.plans(first), first))
 
     def test_a_share_of_disks_is_one_of_their_size(self):
