@@ -65,7 +65,7 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
         working_copy.Facts(inventory, plugin_data),
         side_effects.ServiceEffects())
     started = time.perf_counter()
-    outcome = runner.run(rules.plans(model.EARLY), target, keep=True,
+    outcome = runner.run(rules.plans[model.EARLY], target, keep=True,
                          limits=limits.of(model.EARLY))
     seconds = time.perf_counter() - started
     rule_counter.count_phase(model.EARLY, outcome, seconds, None,

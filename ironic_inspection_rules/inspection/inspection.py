@@ -235,7 +235,7 @@ class Inspection:
                    plugin_data: dict) -> None:
         task = self.task
         rules = self._rules_in_force()
-        plans = rules.plans(phase)
+        plans = rules.plans[phase]
         saved = self.checkpoints.get(phase)
         # Ironic replaces an empty mapping of plugin data by another one.
         self._inventory = inventory
@@ -373,8 +373,8 @@ class Inspection:
             return
         if phase == model.MAIN and redfish.of_task(self.task) is not None:
             return
-        self._reads_previous = rules.reads_previous(
-            (model.PREPROCESS, model.MAIN))
+        plans = (*rules.plans[model.PREPROCESS], *rules.plans[model.MAIN])
+        self._reads_previous = any(plan.reads_previous for plan in plans)
         if not self._reads_previous:
             return
         node = self.task.node

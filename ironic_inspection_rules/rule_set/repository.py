@@ -35,6 +35,9 @@ ReadRules = typing.Callable[
     [typing.Any], typing.Iterable[typing.Mapping[str, typing.Any]]]
 """Takes Ironic's context; returns all stored rules in creation order."""
 
+Plans = typing.Mapping[str, tuple[compiler.CompiledRule, ...]]
+"""Compiled rules by phase."""
+
 
 def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     """Put rules into the order they run in.
@@ -50,27 +53,17 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
 
 
 class Snapshot(typing.NamedTuple):
-    """The rules that run, by phase and in order, and their revision.
+    """The rules that run, with their tables and their revision.
 
+    ``plans`` are the rules of every phase, in the order they run in.
     ``tables`` are all tables in force, ``stored_tables`` those of them that
     are not built in.
     """
 
     revision: int | None = None
-    by_phase: typing.Mapping[str, tuple[compiler.CompiledRule, ...]] = {}
+    plans: Plans = types.MappingProxyType(dict.fromkeys(model.PHASES, ()))
     tables: table.Tables = {}
     stored_tables: typing.Mapping[str, table_store.StoredTable] = {}
-
-    def plans(self, phase: str) -> tuple[compiler.CompiledRule, ...]:
-        """Return the rules of a phase in the order they run in."""
-        return self.by_phase.get(phase, ())
-
-    def reads_previous(self, phases: typing.Iterable[str]) -> bool:
-        """Return whether a rule of these phases reads the data before."""
-        for phase in phases:
-            if any(plan.reads_previous for plan in self.plans(phase)):
-                return True
-        return False
 
 
 class Repository:
@@ -174,8 +167,8 @@ class Repository:
         tables_by_name = {name: stored_table.table
                           for name, stored_table in stored.items()}
         tables = self.with_stored_tables(tables_by_name)
-        rules = self.compile(self.in_force(context), tables)
-        return Snapshot(revision, rules, tables, stored)
+        plans = self.compile(self.in_force(context), tables)
+        return Snapshot(revision, plans, tables, stored)
 
     def in_force(self, context: typing.Any) -> list[model.Rule]:
         """Read all rules, also those that never run."""

@@ -56,10 +56,9 @@ def post(body: Answer) -> Answer:
     _check_together(body)
     context = api.request.context
     rules = start.rules().refresh(context)
-    in_force = {phase: rules.plans(phase) for phase in model.PHASES}
     plans = posted_rules.plans(body, rules.revision)
     if plans is None:
-        plans = in_force
+        plans = rules.plans
     phases: Sequence[str] = model.PHASES
     if body['phase']:
         phases = [body['phase']]
@@ -67,7 +66,7 @@ def post(body: Answer) -> Answer:
     if body['nodes'] is not None:
         compared_with = None
         if body['compare']:
-            compared_with = in_force
+            compared_with = rules.plans
         fleet_trial = trial.Trial(plans, phases, limits.by_phase(), refusals,
                                   compared_with)
         page = fleet_page.find(body['nodes'], body['limit'], body['marker'])

@@ -56,7 +56,7 @@ class RefusalTestCase(test_saving.SavingTestCase):
         rules.refresh(self.context)
         machine = facts.read(self.context, self.task.node, {}, {})
         outcome = evaluation.evaluate(
-            {'main': rules.snapshot.plans('main')}, machine,
+            {'main': rules.snapshot.plans['main']}, machine,
             refuse=refusal.Refusals(self.context).find)
         if outcome.error:
             self.assertEqual(([], machine), (list(outcome.changes),
@@ -139,7 +139,7 @@ class NodeTestCase(RefusalTestCase):
             ('set-attribute', ['/chassis_uuid', UUID])), 'sensitive': True})
         rules.refresh(self.context)
         error = evaluation.evaluate(
-            {'main': rules.snapshot.plans('main')},
+            {'main': rules.snapshot.plans['main']},
             facts.read(self.context, self.task.node, {}, {}),
             refuse=refusal.Refusals(self.context).find).error
         self.assertNotIn(UUID, str(error))
@@ -154,7 +154,7 @@ class NodeTestCase(RefusalTestCase):
             rules = self.rules(operations, sensitive=[0])
             rules.refresh(self.context)
             error = evaluation.evaluate(
-                {'main': rules.snapshot.plans('main')},
+                {'main': rules.snapshot.plans['main']},
                 facts.read(self.context, self.task.node, {}, {}),
                 refuse=refusal.Refusals(self.context).find).error
             real = self.assertRaises(
@@ -172,7 +172,7 @@ class NodeTestCase(RefusalTestCase):
         rules.refresh(self.context)
         for node in ({}, {'uuid': UUID}):
             self.assertIsNone(evaluation.evaluate(
-                {'early': rules.snapshot.plans('early')},
+                {'early': rules.snapshot.plans['early']},
                 evaluation.working_copy.Facts({}, {}, node=node),
                 refuse=refusal.Refusals(self.context).find).error, repr(node))
 
@@ -181,7 +181,7 @@ class NodeTestCase(RefusalTestCase):
         rules.refresh(self.context)
         machine = evaluation.working_copy.Facts({}, {}, node={})
         self.assertIsNone(evaluation.evaluate(
-            {'main': rules.snapshot.plans('main')}, machine,
+            {'main': rules.snapshot.plans['main']}, machine,
             refuse=refusal.Refusals(self.context).find).error)
 
 

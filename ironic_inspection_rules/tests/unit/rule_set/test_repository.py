@@ -69,7 +69,7 @@ class RepositoryTestCase(base.TestCase):
             lambda context: self.store.rules(context), **options)
 
     def in_force(self, rules, phase='main'):
-        return [plan.rule for plan in rules.refresh(None).plans(phase)]
+        return [plan.rule for plan in rules.refresh(None).plans[phase]]
 
     def test_rules_of_a_phase_are_given_in_order(self):
         rules = self.repository(
@@ -115,7 +115,7 @@ class RepositoryTestCase(base.TestCase):
         self.store.changes, self.store.rules = 8, lambda context: []
         rules.refresh(None)
         self.assertEqual((7, 1), (before.revision,
-                                  len(before.plans('main'))))
+                                  len(before.plans['main'])))
 
     def test_what_was_read_is_returned_whatever_is_read_next(self):
         rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
@@ -130,7 +130,7 @@ class RepositoryTestCase(base.TestCase):
 
         rules._lock = Lock()
         read = rules.refresh(None)
-        self.assertEqual((0, 1), (read.revision, len(read.plans('main'))))
+        self.assertEqual((0, 1), (read.revision, len(read.plans['main'])))
 
     def test_the_default_scope_is_for_stored_rules_that_set_none(self):
         rules = self.repository(
