@@ -78,6 +78,9 @@ class RabbitMQ(coordinator.Coordinator):
         with contextlib.suppress(OSError, ValueError):
             os.kill(int(self._pid_file.read_text()), signal.SIGKILL)
             self._pid_file.unlink()
+            # A killed broker takes connections until it is gone, and then
+            # its script ends.
+            self._process.wait(self.patience)
         super().stop()
 
     @property

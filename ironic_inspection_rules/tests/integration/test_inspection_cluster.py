@@ -3,6 +3,7 @@
 """Durable inspection on many processes and hosts' worth of servers."""
 
 import os
+import socket
 import time
 
 import fixtures
@@ -98,6 +99,8 @@ class ClusterTestCase(durable.DurableTestCase):
         machines = self.make('broker')
         self.post(machines)
         self.broker.stop()
+        self.assertRaises(OSError, socket.create_connection,
+                          (self.broker.host, self.broker.port))
         self.check(machines)
         self.broker.start()
 
