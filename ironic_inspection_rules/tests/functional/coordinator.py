@@ -20,12 +20,6 @@ kazoo_exceptions = importutils.try_import('kazoo.exceptions')
 redis = importutils.try_import('redis')
 
 
-def free_port() -> int:
-    """A TCP port that nothing listens on."""
-    with socket.create_server(('127.0.0.1', 0)) as probe:
-        return probe.getsockname()[1]
-
-
 class Coordinator(fixtures.Fixture):
     """A server in a process of its own, started by the fixture."""
 

@@ -54,6 +54,10 @@ class RabbitMQ(coordinator.Coordinator):
     program = 'env'
     patience = 60
 
+    def __init__(self, host: str = '127.0.0.1') -> None:
+        super().__init__(host)
+        self._peer_port = self.keep_port()
+
     @classmethod
     def why_missing(cls) -> str | None:
         return None if os.path.exists(_RABBITMQ) else 'no RabbitMQ'
@@ -69,7 +73,7 @@ class RabbitMQ(coordinator.Coordinator):
                  'LOG_BASE': self.directory, 'PID_FILE': self._pid_file,
                  'ENABLED_PLUGINS_FILE': self.directory / 'plugins',
                  'NODENAME': f'ir{self.port}@localhost',
-                 'DIST_PORT': coordinator.free_port()}
+                 'DIST_PORT': self._peer_port}
         return [f'HOME={self.directory}',
                 *(f'RABBITMQ_{name}={value}'
                   for name, value in files.items()), _RABBITMQ]

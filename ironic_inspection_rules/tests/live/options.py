@@ -14,11 +14,21 @@ Options = Mapping[str, Mapping[str, Any]]
 """Configuration by group and option; None takes an option out."""
 
 
+_kept: list[socket.socket] = []
+
+
 def free_port() -> int:
-    """A TCP port of the loopback interface that nothing listens on."""
-    with socket.socket() as sock:
-        sock.bind(('127.0.0.1', 0))
-        return int(sock.getsockname()[1])
+    """A TCP port of the loopback interface that nothing listens on.
+
+    It stays ours as long as this process lasts. Who has bound a port with
+    SO_REUSEADDR and does not listen lets a server have it that sets this
+    option too, but nobody who takes any port.
+    """
+    kept = socket.socket()
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind(('127.0.0.1', 0))
+    _kept.append(kept)
+    return int(kept.getsockname()[1])
 
 
 def database_file(directory: pathlib.Path) -> pathlib.Path:
