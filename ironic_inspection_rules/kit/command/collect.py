@@ -9,7 +9,6 @@ import logging
 import os
 import shutil
 import typing
-import warnings
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
@@ -66,8 +65,6 @@ def _collect() -> dict[str, typing.Any]:
 
     It is imported here, as it is large and may be missing.
     """
-    # Libraries of the agent still import Eventlet.
-    warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     from ironic_python_agent import config  # noqa: F401 registers options
     from ironic_python_agent import encoding
     from ironic_python_agent import errors

@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 import sys
 import typing
+import warnings
 
 from cliff import app
 from cliff import commandmanager
@@ -75,6 +76,9 @@ def main(argv: typing.Sequence[str] | None = None) -> int:
     """
     if argv is None:
         argv = sys.argv[1:]
+    # Libraries still import Eventlet where it is installed: oslo.log does,
+    # beside an Ironic up to 37.
+    warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     try:
         return Shell().run(list(argv) or ['--help'])
     except SystemExit as exc:

@@ -10,6 +10,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import warnings
 from xml.etree import ElementTree
 
 import fixtures
@@ -139,6 +140,18 @@ class ShellTestCase(CallTestCase):
                                 capture_output=True, text=True)
         self.assertEqual((0, '', ''), (result.returncode, result.stdout,
                                        result.stderr))
+
+    def test_eventlet_is_not_the_concern_of_who_calls(self):
+        def warn(_shell, argv):
+            warnings.warn('\nEventlet is deprecated. It is', stacklevel=1)
+            return 0
+
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{shell.__name__}.Shell.run', warn))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            self.assertEqual(0, shell.main(['lint']))
+        self.assertEqual([], caught)
 
 
 class LintTestCase(CallTestCase):
