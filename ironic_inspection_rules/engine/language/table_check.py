@@ -55,10 +55,12 @@ def problems(rule: model.Rule, tables: table.Tables
         # A table without rows may not know its columns.
         known_columns = read_table.known_columns
         if read_table.columns and column.column not in known_columns:
-            yield suggestion.unknown_at(
-                column.pointer,
-                _('column of table "%s"') % column.table, column.column,
-                known_columns)
+            detail = _('table "%(table)s" has no column "%(column)s"') % {
+                'table': column.table,
+                'column': suggestion.shown(column.column),
+            }
+            near = suggestion.hint(column.column, known_columns)
+            yield Problem(column.pointer, detail, near or None)
 
 
 def names(rule: model.Rule) -> set[str]:

@@ -364,6 +364,8 @@ class ProblemsTestCase(base.TestCase):
                 ('{vars.next.rak}', {'vars': {'row': ROW,
                                               'next': '{vars.row}'}})):
             problem, = self.of_text(text, **rule)
+            self.assertEqual('table "machines" has no column "rak"',
+                             problem.detail)
             self.assertIn('rack', problem.hint)
             self.assertEqual('/conditions/0/args/0', problem.pointer)
 
