@@ -86,13 +86,14 @@ class Hardware:
 
         QEMU's addresses are local ones, and yet begin with its own prefix.
         """
-        kept = 3
+        vendor_length = 3
         is_local = mac[0] & _LOCALLY_ADMINISTERED
         if is_local and int.from_bytes(mac[:3]) != _QEMU:
-            kept = 1
-        head = mac[:kept]
-        counted = self._numbers.opaque(mac[kept:], f'mac {head.hex()}')
-        return head + counted
+            vendor_length = 1
+        vendor = mac[:vendor_length]
+        counted = self._numbers.opaque(mac[vendor_length:],
+                                       f'mac {vendor.hex()}')
+        return vendor + counted
 
     def _eui_64(self, octets: bytes) -> bytes:
         """Replace eight octets as the MAC address that they are made of."""
@@ -101,7 +102,9 @@ class Hardware:
             mac = octets[:3] + octets[5:]
             inverted = 0
             if filling == _IPV6_FILLING and mac[0] & _LOCALLY_ADMINISTERED:
-                # IPv6 inverts the bit.
+                # IPv6 inverts the bit: here it is set where the MAC address
+                # has it not. It is turned back before the address is
+                # replaced, and again in the replacement.
                 inverted = _LOCALLY_ADMINISTERED
             made = self._mac(_with_first(mac, mac[0] ^ inverted))
             made = _with_first(made, made[0] ^ inverted)
@@ -113,11 +116,11 @@ class Hardware:
 
     def _number(self, number: str) -> str:
         """Replace the digits after the vendor's, of a short number all."""
-        kept = _VENDORS.get(number[0], _VENDOR_OF_EUI)
-        if len(number) < kept + _FEWEST_COUNTED:
-            kept = 0
-        counted = self._numbers.hexadecimal(number[kept:], 'wwn')
-        return number[:kept].lower() + counted
+        vendor_length = _VENDORS.get(number[0], _VENDOR_OF_EUI)
+        if len(number) < vendor_length + _FEWEST_COUNTED:
+            vendor_length = 0
+        counted = self._numbers.hexadecimal(number[vendor_length:], 'wwn')
+        return number[:vendor_length].lower() + counted
 
 
 def _with_first(octets: bytes, first: int) -> bytes:

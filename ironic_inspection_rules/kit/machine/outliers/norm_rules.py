@@ -80,7 +80,7 @@ class GroupNorm:
         self._is_one_kind = len(group.kinds) == 1
 
     def add(self, reduced: Reduced) -> None:
-        """Take in a machine."""
+        """Add a machine."""
         for path, value in reduced.keys.items():
             known = self.keys.setdefault(path, [])
             if value not in known:
@@ -102,11 +102,11 @@ class GroupNorm:
         of_machines = rules.write(
             list(self.machines.values()), self._label, rules.AUDIT, tolerated,
             set(self.keys))
-        written = []
+        of_group = []
         for rule in of_machines:
             conditions = [*is_of_group, *rule['conditions']]
-            written.append({**rule, 'conditions': conditions})
-        return written
+            of_group.append({**rule, 'conditions': conditions})
+        return of_group
 
 
 def _among(path: str, values: Sequence[typing.Any]) -> dict[str, typing.Any]:

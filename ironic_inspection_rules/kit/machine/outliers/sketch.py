@@ -311,7 +311,7 @@ class _Fields:
         self._texts: dict[str, list[tuple[str, typing.Any]]] = {}
 
     def add(self, path: str, values: Sequence[typing.Any]) -> None:
-        """Take in a field.
+        """Add a field.
 
         :param values: several where a machine has several such fields.
         """
@@ -335,7 +335,7 @@ class _Fields:
             section.append((path, whole))
 
     def _add_numbers(self, path: str, amounts: list[float]) -> None:
-        """Take in a number; of several, three that say how they spread."""
+        """Add a number; of several the least, the median and the most."""
         if len(amounts) == 1:
             self.numbers.append((path, amounts[0]))
             return
@@ -351,7 +351,8 @@ class _Fields:
         """Return the fields that are no numbers, in order."""
         sections = []
         for section, fields in sorted(self._texts.items()):
-            # Each path is there once: values, of any type, do not count.
+            # By their paths, which differ: values of different types have no
+            # order.
             fields.sort(key=operator.itemgetter(0))
             sections.append((section, tuple(fields)))
         return tuple(sections)
