@@ -84,17 +84,17 @@ class EditInspectionRule(command.ShowOne):
         baremetal = self.baremetal
         fields = {}
         for name in model.WRITABLE:
-            given = getattr(parsed_args, name)
-            if given is None:
+            value = getattr(parsed_args, name)
+            if value is None:
                 continue
-            if given == '' and model.SETTABLE[name].default is None:
+            if value == '' and model.SETTABLE[name].default is None:
                 # An empty text takes away what may be missing.
-                given = None
+                value = None
             elif name in model.CONTENT:
-                given = _content(name, given)
-            fields[name] = given
+                value = _content(name, value)
+            fields[name] = value
         if parsed_args.rule is None:
-            shown = inspection_rule.create_inspection_rule(baremetal, fields)
+            answer = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
             raise osc_exceptions.CommandError(
                 _('The UUID of a rule cannot be changed; without <rule>, '
@@ -102,24 +102,22 @@ class EditInspectionRule(command.ShowOne):
         else:
             uuid = inspection_rule.find_inspection_rule(
                 baremetal, parsed_args.rule)
-            shown = inspection_rule.update_inspection_rule(
+            answer = inspection_rule.update_inspection_rule(
                 baremetal, uuid, fields)
-        rule = {name: shown.get(name) for name in model.WRITABLE} | fields
+        # The answer lacks what a sensitive rule withholds.
+        rule = {name: answer.get(name) for name in model.WRITABLE} | fields
         for warning in rule_files.warnings(rule):
             self.app.stderr.write(_('Warning: %s\n') % warning)
         names = (*model.FIELDS, 'created_at', 'updated_at')
-        return names, [shown.get(name) for name in names]
+        return names, [answer.get(name) for name in names]
 
 
-def _content(name: str, given: str) -> Any:
-    """Read the variables, the conditions or the actions of a rule.
-
-    :param given: the path of a file, or JSON.
-    """
-    source = [given]
+def _content(name: str, path_or_json: str) -> Any:
+    """Read the variables, the conditions or the actions of a rule."""
+    source = [path_or_json]
     # Distinguish a text from a file name as the shipped commands do.
-    if given.lstrip().startswith(('[', '{')):
-        source = [f'--{name}', given]
+    if path_or_json.lstrip().startswith(('[', '{')):
+        source = [f'--{name}', path_or_json]
     if name == model.VARS:
         return document.load_mapping(*source)
     return list(document.load_list(*source).entries)
@@ -185,24 +183,26 @@ class ExportInspectionRules(command.BaremetalCommand):
             rules = [rule for rule in in_force if not rule['built_in']]
             tables = inspection_table.exported(baremetal)
         else:
-            shown = rule_set.get_inspection_rule_revision(
+            revision = rule_set.get_inspection_rule_revision(
                 baremetal, parsed_args.revision)
-            rules = shown['rules']
-            tables = {
-                described['name']: inspection_table.as_written(
+            rules = revision['rules']
+            tables = {}
+            for described in revision['tables']:
+                tables[described['name']] = inspection_table.as_written(
                     described, described['rows'])
-                for described in shown['tables']}
-        # Null operations are left unchanged by "apply".
-        readable = [{name: rule[name] for name in model.WRITABLE}
-                    for rule in rules]
-        written: Any = readable
+        # Operations that a sensitive rule withholds are null, which "apply"
+        # leaves unchanged.
+        entries = []
+        for rule in rules:
+            entries.append({name: rule[name] for name in model.WRITABLE})
+        content: Any = entries
         if tables:
-            written = {'tables': tables, 'rules': readable}
+            content = {'tables': tables, 'rules': entries}
         path = parsed_args.file
         if path.endswith('.json'):
-            text = json.dumps(written, indent=2) + '\n'
+            text = json.dumps(content, indent=2) + '\n'
         else:
-            text = yaml_text.dump(written)
+            text = yaml_text.dump(content)
         arguments.write(path, text, self.app.stdout)
         for rule in rules:
             if stored_rule.lacks_content(rule):
@@ -273,9 +273,9 @@ class EvaluateInspectionRules(command.BaremetalCommand):
             request['prune'] = parsed_args.prune or None
             request['tables'] = files.tables.entries
         if parsed_args.inventory:
-            read = machine_file.load(parsed_args.inventory)
-            request['inventory'] = read.inventory
-            request['plugin_data'] = read.plugin_data
+            machine = machine_file.load(parsed_args.inventory)
+            request['inventory'] = machine.inventory
+            request['plugin_data'] = machine.plugin_data
         with rule_files.explained(baremetal, files):
             result = inspection_rule.evaluate_inspection_rules(
                 baremetal, **request)
@@ -296,7 +296,7 @@ _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 
 
 def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
-    """Return the name and the phase of a rule, and why it did not match."""
+    """Return the name and the phase of a rule, and how it was decided."""
     lines = []
     for condition in rule['conditions'] or ():
         line = f'{condition["op"]}: {_VERDICTS[condition["result"]]}'

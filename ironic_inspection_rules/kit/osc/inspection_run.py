@@ -94,14 +94,14 @@ class ExplainInspection(command.BaremetalCommand):
 
     def add_arguments(self, parser):
         command.add_node(parser)
-        asked = parser.add_mutually_exclusive_group()
+        question = parser.add_mutually_exclusive_group()
         for name, text in (
                 ('path', _('Path of the value, such as /extra/size; '
                            '/plugin_data/… for plugin data')),
                 ('trait', _('Name of the trait')),
                 ('rule', _('UUID of the rule, or its description where no '
                            'other has it'))):
-            asked.add_argument(f'--{name}', metavar=f'<{name}>', help=text)
+            question.add_argument(f'--{name}', metavar=f'<{name}>', help=text)
         parser.add_argument('--port', metavar='<port>',
                             help=_('MAC address or UUID of the port that '
                                    'the path belongs to'))

@@ -170,8 +170,8 @@ class _Search:
         versions = dict(zip(machines, listed, strict=True))
         spans = {}
         for outlier in result.findings:
-            kept = len(versions[outlier.machine])
-            spans[outlier.identity] = _Span(kept)
+            count = len(versions[outlier.machine])
+            spans[outlier.identity] = _Span(count)
         # In each round one earlier inspection of every machine is looked at.
         while True:
             steps = _next_steps(spans)
@@ -210,15 +210,18 @@ class _Search:
                 span.forget(steps[machine])
 
     def _versions(self, start: str, machine: str) -> list[MachineVersion]:
-        """Return what was found of a machine, the newest first."""
-        kept = client.inventories(
+        """Return the kept inspections of a machine, the newest first."""
+        inventories = client.inventories(
             self._baremetal, self._uuids[machine], since=start)
+        versions = []
         try:
-            return [MachineVersion(machine, entry['uuid'],
-                                   entry['created_at']) for entry in kept]
+            for entry in inventories:
+                versions.append(MachineVersion(
+                    machine, entry['uuid'], entry['created_at']))
         except sdk_exceptions.NotFoundException:
             # Without the plugin, Ironic has no history.
             return []
+        return versions
 
     def _draw(self, version: MachineVersion) -> sketch.Sketch | None:
         """Return the sketch of a machine as it was, None if it is gone."""
@@ -240,15 +243,15 @@ class _Span:
     :ivar normal: the newest one that is known not to, None while none is.
     """
 
-    def __init__(self, kept: int) -> None:
+    def __init__(self, count: int) -> None:
         self.odd = 0
         self.normal: int | None = None
-        self._kept = kept
+        self._count = count
 
     def next_step(self) -> int | None:
         """Return the inspection to look at, None where it is known."""
         if self.normal is None:
-            oldest = self._kept - 1
+            oldest = self._count - 1
             if oldest > self.odd:
                 return oldest
             return None
@@ -258,15 +261,15 @@ class _Span:
 
     def forget(self, step: int) -> None:
         """Leave out an inspection, and those before it, as not kept."""
-        self._kept = min(self._kept, step)
+        self._count = min(self._count, step)
         if self.normal is not None and self.normal >= step:
             self.normal = None
 
     def narrow(self, step: int, is_odd: bool) -> None:
-        """Take in whether an inspection shows the finding."""
+        """Note whether an inspection shows the finding."""
         normal = self.normal
         if normal is None:
-            normal = self._kept
+            normal = self._count
         if not self.odd < step < normal:
             # Asked for because of another finding.
             return

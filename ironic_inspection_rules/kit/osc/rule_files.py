@@ -56,15 +56,16 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
     """
     files = file_set.load_all(paths)
-    found = _warnings(files.documents, files.tables)
-    for finding in found[:_MOST_WARNINGS]:
+    findings = _warnings(files.documents, files.tables)
+    for finding in findings[:_MOST_WARNINGS]:
         place = f'{finding.path}:{finding.line}:{finding.column}'
         stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
             'place': place, 'rule': finding.rule or _('the file'),
             'message': finding.message})
-    if len(found) > _MOST_WARNINGS:
+    more = len(findings) - _MOST_WARNINGS
+    if more > 0:
         stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
-                       'lint"\n') % (len(found) - _MOST_WARNINGS))
+                       'lint"\n') % more)
     # They were checked, and are only sent from here on.
     return dataclasses.replace(files, tables=files.tables.without_built())
 
@@ -104,10 +105,10 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
     rules = [_with_canonical_uuid(rule) for rule in rules]
     stored = [rule for rule in in_force if not rule['built_in']]
     identified = []
-    for rule, replaced in zip(rules, replacement.match(rules, stored),
-                              strict=True):
-        if replaced:
-            rule = {**rule, 'uuid': replaced.rule['uuid']}
+    matches = replacement.match(rules, stored)
+    for rule, match in zip(rules, matches, strict=True):
+        if match:
+            rule = {**rule, 'uuid': match.rule['uuid']}
         elif rule.get('uuid') in (None, ''):
             rule = {**rule, 'uuid': str(uuid.uuid4())}
         identified.append(rule)
@@ -116,9 +117,9 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
 
 def _with_canonical_uuid(rule: Rule) -> Rule:
     """Return a rule with its UUID as Ironic writes it, if it has one."""
-    given = rule.get('uuid')
-    if isinstance(given, str) and uuidutils.is_uuid_like(given):
-        return {**rule, 'uuid': str(uuid.UUID(given))}
+    text = rule.get('uuid')
+    if isinstance(text, str) and uuidutils.is_uuid_like(text):
+        return {**rule, 'uuid': str(uuid.UUID(text))}
     return rule
 
 
@@ -129,15 +130,15 @@ def among(rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
     :param rules: those of the files, as of :func:`with_uuids`.
     :param prune: whether stored rules that are not among these go.
     """
-    given = {str(rule['uuid']): rule for rule in rules}
-    kept = []
+    left = {str(rule['uuid']): rule for rule in rules}
+    result = []
     for rule in in_force:
-        if rule['uuid'] in given:
+        if rule['uuid'] in left:
             # In its place, as the order is that in which rules run.
-            kept.append(given.pop(rule['uuid']))
+            result.append(left.pop(rule['uuid']))
         elif rule['built_in'] or not prune:
-            kept.append(rule)
-    return [*kept, *given.values()]
+            result.append(rule)
+    return [*result, *left.values()]
 
 
 def warnings(rule: dict[str, Any]) -> list[str]:
@@ -152,9 +153,9 @@ def _warnings(documents: Sequence[document.Document],
     """Return the warnings of lint; Ironic itself reports the errors.
 
     What only a built-in rule may have is an error in a stored one. Of a
-    sensitive rule only the kind of its mistake is told: plans are read by
-    others than its author. What it shows where it writes is told as it is,
-    since that names nothing of it.
+    sensitive rule a warning says only the kind of its mistake: plans are read
+    by others than its author. That it writes a value where others read it is
+    said whole, since the warning names nothing of the rule.
 
     :param tables: those of the files.
     """
