@@ -72,7 +72,9 @@ class Cell:
 
     ``below`` has the fields in it that rules have looked at, if it is a
     mapping, ``items`` those that are looked at in any case, if it is a list;
-    ``uses`` are those of :class:`.value.ItemList`.
+    ``uses`` are those of :class:`.value.ItemList`. ``secrets`` are guesses
+    that it, or the list that it is in, has a secret in it that no rule names,
+    by the number of their term.
 
     :param field: what is known of it, None if it is of no known name.
     :param is_item: whether it is an item of a list.
@@ -97,6 +99,7 @@ class Cell:
         self.kind = z3.Int(f'kind of {self.name}')
         self.terms: dict[str, logic.Term] = {}
         self.uses: set[str] = set()
+        self.secrets: dict[int, logic.Formula] = {}
         if len(self.kinds) > 1:
             # The number of one of the kinds.
             is_kind = z3.And(self.kind >= 0, self.kind < len(self.kinds))

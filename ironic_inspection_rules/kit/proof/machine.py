@@ -261,8 +261,9 @@ class SymbolicMachine:
             for facet in text.facets.values():
                 of_texts += 1 + len(facet.near)
         of_numbers = sum(number.asked for number in self.numbers.values())
+        of_secrets = sum(len(cell.secrets) for cell in self.cells.values())
         return (len(self.domain), len(self.limits), len(self.cells),
-                len(self._ranks), of_texts, of_numbers)
+                len(self._ranks), of_texts, of_numbers, of_secrets)
 
     def settle(self) -> tuple[list[logic.Formula], list[cells.Limit]]:
         """Return all that holds of machines, and all limits.

@@ -128,10 +128,30 @@ def between(machine: Machine, relation: str, one: values.Alternative,
         _note_number(machine, one, other)
         _note_number(machine, other, one)
         return COMPARE[relation](as_number(one), as_number(other))
+    if kinds == {'mapping'} and relation in ('eq', 'ne'):
+        return _between_mappings(machine, relation, one, other)
     if kinds in ({'list'}, {'mapping'}):
         raise logic.Untranslatable('a comparison of lists or mappings')
     # Values of other types have no order, and are not equal.
     return logic.known(relation == 'ne')
+
+
+def _between_mappings(machine: Machine, relation: str,
+                      one: values.Alternative, other: values.Alternative
+                      ) -> logic.Formula:
+    """Return when two mappings are equal, or not, if one is empty.
+
+    :raises: :class:`.logic.Untranslatable` for any others.
+    """
+    for mapping, known in ((one, other), (other, one)):
+        if not isinstance(mapping, values.Mapping):
+            continue
+        if isinstance(known, values.Const) and known.value == {}:
+            is_empty = mapping.is_empty(machine)
+            if relation == 'eq':
+                return is_empty
+            return logic.negated(is_empty)
+    raise logic.Untranslatable('a comparison of lists or mappings')
 
 
 def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:

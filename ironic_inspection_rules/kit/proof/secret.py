@@ -299,10 +299,14 @@ def _has_item(machine: Machine, items: values.ItemList, own: bool
         if isinstance(item, values.WrittenItem):
             has_secret = _any(machine, value, own)
             parts.append(logic.conj(exists, has_secret))
-    if len(parts) < len(items.items):
-        # What is in an item of the machine, only its fields tell.
+    looked_at = [item for item in items.items
+                 if not isinstance(item, values.WrittenItem)]
+    if looked_at:
+        # What is in an item of the machine, only its fields tell. A machine
+        # that shows it has a secret in the first one.
         has_items = items.length > 0
         perhaps = machine.guess(f'a secret in {items.name}', 'secret', items)
+        looked_at[0].secrets[perhaps.get_id()] = perhaps
         parts.append(logic.conj(has_items, perhaps))
     return logic.disj(*parts)
 
@@ -323,9 +327,23 @@ def _has_below(machine: Machine, mapping: values.Mapping, own: bool
         else:
             parts.append(_any(machine, entry, own))
     if mapping.cell is not None:
-        name = getattr(mapping.cell, 'name', 'what nobody knows')
-        parts.append(machine.guess(f'a secret in {name}', 'secret', mapping))
+        parts.append(_beside_entries(machine, mapping))
     return logic.disj(*parts)
+
+
+def _beside_entries(machine: Machine, mapping: values.Mapping
+                    ) -> logic.Formula:
+    """Return when there is a secret in a mapping that no rule has written."""
+    if isinstance(mapping.cell, values.UnknownValue):
+        return machine.guess('a secret in what nobody knows', 'secret',
+                             mapping)
+    reason = f'a secret in {mapping.cell.name}'
+    if len(mapping.cell.kinds) > 1:
+        # Of a field with a plain value on most machines.
+        reason = f'{mapping.cell.name} as a mapping with a secret in it'
+    perhaps = machine.guess(reason, 'secret', mapping)
+    mapping.cell.secrets[perhaps.get_id()] = perhaps
+    return logic.conj(logic.negated(mapping.cell.empty), perhaps)
 
 
 def _has_mask(value: typing.Any) -> bool:

@@ -43,6 +43,9 @@ ABSENT = data_path.ABSENT
 _MOST_ITEMS = 64
 """Items of a list in a witness: the solver does not mind how many it has."""
 
+_SECRET = 'other_password'
+"""The name of a secret that no rule names."""
+
 _KINDS = {
     type(None): 'null',
     bool: 'boolean',
@@ -62,6 +65,7 @@ _KIND_IS_USUAL = 1
 _KIND_IS_REPORTED = 2
 _KIND_IS_REPORTED_OR_TEXT = 3
 _NO_FLOAT = 4
+_SECRET_HAS_PLACE = 5
 
 
 @functools.cache
@@ -99,6 +103,11 @@ def usual_parts(cell: cells.Cell
     if 'float' in cell.kinds:
         # Integers are not rounded when rules calculate with them.
         parts.append((_NO_FLOAT, logic.negated(cell.is_of('float'))))
+    for secret in cell.secrets.values():
+        parts.append((_VALUE_IS_USUAL, z3.Not(secret)))
+        # A machine that has one has it in a mapping.
+        has_place = z3.Implies(secret, cell.is_of('mapping'))
+        parts.append((_SECRET_HAS_PLACE, has_place))
     value = usual(cell)
     kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:
@@ -296,7 +305,22 @@ def _build_mapping(cell: cells.Cell, solution: z3.ModelRef
         # What no rule names has to be there.
         if z3.is_false(solution.eval(has_only)) and names.issuperset(made):
             made['other'] = 'something'
+    if _hides(cell, solution):
+        made[_SECRET] = 'something'
     return made
+
+
+def _hides(cell: cells.Cell, solution: z3.ModelRef) -> bool:
+    """Return whether a mapping has a secret in it that no rule names."""
+    is_record = cell.steps == ('node',) or cell.steps[:-1] == ('ports',)
+    if is_record:
+        # A node and a port have the columns that Ironic gives them.
+        return False
+    for _names, has_only in cell.others():
+        if z3.is_true(solution.eval(has_only)):
+            return False
+    return any(z3.is_true(solution.eval(secret))
+               for secret in cell.secrets.values())
 
 
 def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
@@ -316,7 +340,7 @@ def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
     others = {name: entry for name, entry in base.items()
               if name not in item.below}
     asked = {name: entry for name, entry in value.items()
-             if name in item.below}
+             if name in item.below or name == _SECRET}
     return {**others, **asked}
 
 

@@ -3,6 +3,7 @@
 """Answers about all machines agree with those of every kind of machine."""
 
 import itertools
+import json
 import os
 import random
 import re
@@ -326,6 +327,60 @@ class QuestionTestCase(base.TestCase):
         writes = {'conditions': [there], 'vars': {'v': password}, 'actions': [
             {'op': 'set-attribute', 'args': ['/extra/tag', '{vars.v}']}]}
         self.assertEqual('yes', self.compared([writes, last], [last]))
+
+    def test_a_secret_that_no_rule_names_is_in_a_witness(self):
+        for field in ('node.extra', 'inventory', 'inventory.cpu',
+                      'inventory.cpu.architecture', 'inventory.disks'):
+            there = {'op': 'exists', 'args': [f'{{{field}}}']}
+            # It is undone, but where it is an error.
+            rules = [
+                {'conditions': [there], 'actions': [
+                    {'op': 'set-attribute',
+                     'args': ['/extra/tag', f'{{{field}}}']}]},
+                {'actions': [{'op': 'set-attribute',
+                              'args': ['/extra/tag', 'x']}]}]
+            self.assertEqual({('0',): 'no', ('1',): 'no'},
+                             self.one('shadowed', *rules), field)
+            parsed = self.parse([
+                {'uuid': f'00000000-0000-4000-8000-00000000000{index}', **rule}
+                for index, rule in enumerate(rules)])
+            answer = self.equivalent(parsed, parsed[1:])
+            self.assertEqual('yes', answer.verdict, field)
+            self.assertIn('password', json.dumps(
+                [answer.witness.inventory, answer.witness.node]), field)
+
+    def test_a_node_has_no_secret_beside_its_columns(self):
+        last = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/tag', 'x']}]}
+        writes = {'conditions': [{'op': 'is-true', 'args': [
+            '{node.maintenance}']}], 'actions': [
+            {'op': 'set-attribute', 'args': ['/extra/tag', '{node}']}]}
+        parsed = self.parse([
+            {'uuid': f'00000000-0000-4000-8000-00000000000{index}', **rule}
+            for index, rule in enumerate((writes, last))])
+        answer = self.equivalent(parsed, parsed[1:])
+        if answer.witness is not None:
+            self.assertNotIn('other_password', answer.witness.node)
+
+    def test_a_secret_in_a_plain_field_is_one_in_a_mapping(self):
+        field = '{inventory.cpu.architecture}'
+        rules = self.parse([
+            {'uuid': '00000000-0000-4000-8000-000000000000',
+             'description': '0',
+             'conditions': [
+                 {'op': 'eq', 'args': ['{inventory.cpu.architecture | length}',
+                                       1]},
+                 {'op': 'exists', 'args': ['{inventory.cpu.architecture.a}']}],
+             'actions': [{'op': 'set-attribute',
+                          'args': ['/extra/tag', field]}]},
+            {'uuid': '00000000-0000-4000-8000-000000000001',
+             'description': '1',
+             'actions': [{'op': 'set-attribute',
+                          'args': ['/extra/tag', 'x']}]}])
+        answer = self.ask(rules, 'shadowed')['shadowed', '0']
+        self.assertEqual('unknown', answer.verdict)
+        self.assertIn('inventory.cpu.architecture as a mapping with a secret '
+                      'in it', answer.reason)
 
     def test_names_that_a_rule_writes_are_of_no_secrets(self):
         tags = [{'op': 'set-attribute', 'args': ['/extra/tag', 1]}]
@@ -1172,9 +1227,26 @@ class QuestionTestCase(base.TestCase):
                     'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
                     for name in ('a b', MACHINE, MACHINE[:-1]))))
 
+    def test_an_empty_mapping_equals_one_that_has_no_entries(self):
+        tags = [{'op': 'add-trait', 'args': ['CUSTOM_T']}]
+        last = {'op': 'exists', 'args': ['{node.extra.a}']}
+        for args in (['{node.extra}', {}], [{}, '{node.extra}']):
+            rules = [
+                {'actions': tags, 'conditions': [
+                    {'op': 'eq', 'args': args}, last]},
+                {'actions': tags, 'conditions': [{'op': 'eq', 'args': args}]},
+                {'actions': tags, 'conditions': [
+                    {'op': 'ne', 'args': args}, last]},
+                {'actions': tags, 'conditions': [
+                    {'op': 'ne', 'args': args},
+                    {'op': 'is-empty', 'args': ['{node.extra}']}]}]
+            self.assertEqual(
+                {('0',): 'yes', ('1',): 'no', ('2',): 'no', ('3',): 'yes'},
+                self.one('dead', *rules), args)
+
     def test_what_rules_took_away_is_gone(self):
         def empty(field):
-            return {'conditions': [{'op': 'is-empty', 'args': [field]}],
+            return {'conditions': [{'op': 'eq', 'args': [field, {}]}],
                     'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
 
         text = '/properties/capabilities'
