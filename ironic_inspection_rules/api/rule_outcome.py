@@ -23,7 +23,6 @@ from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.rule_set import repository
@@ -197,7 +196,7 @@ def _check_again(node: Any, run: Any, rule: model.Rule,
     facts_of_phase = _facts_of_phase(node, run, rule.phase, plans)
     if facts_of_phase is not None:
         outcome = evaluation.evaluate(plans, facts_of_phase, [rule.phase],
-                                      limits=limits.by_phase())
+                                      limits=rules.limits)
     else:
         context = api.request.context
         inventory, plugin_data = _data(context, node, run)
@@ -207,7 +206,7 @@ def _check_again(node: Any, run: Any, rule: model.Rule,
         facts_of_node = facts.read(context, node, inventory, plugin_data)
         # All phases: the earlier ones change what the rule finds.
         outcome = evaluation.evaluate(plans, facts_of_node,
-                                      limits=limits.by_phase())
+                                      limits=rules.limits)
     for rule_trace in outcome.traces:
         if rule_trace.rule.uuid == rule.uuid:
             conditions = [condition._asdict()

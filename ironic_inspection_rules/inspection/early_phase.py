@@ -31,7 +31,6 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import checkpoint
-from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
@@ -58,15 +57,16 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     :returns: what the run is to have of it, None if that is nothing.
     :raises: :class:`.exceptions.RuleError` where a rule fails.
     """
-    rules = start.rules().refresh(context)
+    rules = start.rules()
+    in_force = rules.refresh(context)
     # Shallow: rules replace values, and change none in place.
     found = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
         side_effects.ServiceEffects())
     started = time.perf_counter()
-    outcome = runner.run(rules.plans[model.EARLY], target, keep=True,
-                         limits=limits.of(model.EARLY))
+    outcome = runner.run(in_force.plans[model.EARLY], target, keep=True,
+                         limits=rules.limits[model.EARLY])
     seconds = time.perf_counter() - started
     rule_counter.count_phase(model.EARLY, outcome, seconds, None,
                              outcome.error)
@@ -81,7 +81,7 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
         return None
     back = None
     if keep_history:
-        back = _way_back(plugin_data, found, rules.revision)
+        back = _way_back(plugin_data, found, in_force.revision)
     return {'record': phase_record.of_phase(outcome, seconds),
             'places': recorded_rule.places_of(outcome), 'found': back}
 

@@ -27,7 +27,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import rule_counter
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
@@ -287,7 +286,7 @@ class Inspection:
         started = time.perf_counter()
         outcome = runner.run(
             plans, target, node.properties.get(model.SCOPE_PROPERTY),
-            keep=True, limits=limits.of(phase))
+            keep=True, limits=start.rules().limits[phase])
         seconds = time.perf_counter() - started
         LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
                   'node %(node)s', {'count': len(outcome.traces),

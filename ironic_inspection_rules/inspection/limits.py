@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of phases, from the options."""
+"""Limits of phases, from the options; read when a service starts."""
 
 from ironic.conf import CONF
 
@@ -9,8 +9,12 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.patches import body_limit
 
 
-def of(phase: str) -> budget.Limits:
-    """Return the limits of a phase."""
+def by_phase() -> dict[str, budget.Limits]:
+    """Return the limits of each phase."""
+    return {phase: _of(phase) for phase in model.PHASES}
+
+
+def _of(phase: str) -> budget.Limits:
     options = CONF.inspection_rules
     time = options.phase_time_limit
     operations = options.phase_operation_limit
@@ -24,8 +28,3 @@ def of(phase: str) -> budget.Limits:
         loop=options.loop_limit,
         depth=body_limit.depth(),
         size=body_limit.size('continue_inspection'))
-
-
-def by_phase() -> dict[str, budget.Limits]:
-    """Return the limits of each phase."""
-    return {phase: of(phase) for phase in model.PHASES}

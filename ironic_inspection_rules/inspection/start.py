@@ -21,6 +21,7 @@ from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_check
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.objects import table as table_object
@@ -72,7 +73,8 @@ def load() -> repository.Repository:
         default_scope=options.default_scope,
         mask_secrets=options.mask_secrets,
         built_in_tables=built_in_tables,
-        source=table_object.RuleTable)
+        source=table_object.RuleTable,
+        limits=limits.by_phase())
 
 
 @contextlib.contextmanager

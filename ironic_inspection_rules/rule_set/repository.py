@@ -16,6 +16,7 @@ import typing
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
@@ -71,9 +72,10 @@ class Repository:
 
     :param default_scope: scope of stored rules that set none.
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
-    :ivar options: the built-in rules and the parameters above, as JSON text. A
-        stored run has it, and :meth:`with_options` reads it when the run is
-        replayed.
+    :param limits: limits of each phase; also an attribute.
+    :ivar options: the built-in rules and the two parameters before the limits,
+        as JSON text. A stored run has it, and :meth:`with_options` reads it
+        when the run is replayed.
     """
 
     def __init__(self, ops: registry.Registry,
@@ -82,8 +84,11 @@ class Repository:
                  default_scope: str | None = None,
                  mask_secrets: str = 'always',
                  built_in_tables: table.Tables = types.MappingProxyType({}),
-                 source: table_store.Source | None = None) -> None:
+                 source: table_store.Source | None = None,
+                 limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE
+                 ) -> None:
         self.ops = ops
+        self.limits = limits
         self.built_in = tuple(built_in)
         self.built_in_uuids = frozenset(rule.uuid for rule in built_in)
         self.built_in_tables = built_in_tables
@@ -123,7 +128,8 @@ class Repository:
             default_scope=read['default_scope'],
             mask_secrets=read['mask_secrets'],
             built_in_tables=self.built_in_tables,
-            source=self._source)
+            source=self._source,
+            limits=self.limits)
 
     def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.

@@ -23,7 +23,6 @@ from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
@@ -55,10 +54,11 @@ def post(body: Answer) -> Answer:
     """
     _check_together(body)
     context = api.request.context
-    rules = start.rules().refresh(context)
-    plans = posted_rules.plans(body, rules.revision)
+    rules = start.rules()
+    in_force = rules.refresh(context)
+    plans = posted_rules.plans(body, in_force.revision)
     if plans is None:
-        plans = rules.plans
+        plans = in_force.plans
     phases: Sequence[str] = model.PHASES
     if body['phase']:
         phases = [body['phase']]
@@ -66,16 +66,15 @@ def post(body: Answer) -> Answer:
     if body['nodes'] is not None:
         compared_with = None
         if body['compare']:
-            compared_with = rules.plans
-        fleet_trial = trial.Trial(plans, phases, limits.by_phase(), refusals,
+            compared_with = in_force.plans
+        fleet_trial = trial.Trial(plans, phases, rules.limits, refusals,
                                   compared_with)
         page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
         entries = fleet_trial.all(context, page)
         stream.send(stream.page(entries, 'nodes', page.next))
         return {}
     known, origin = _facts(context, body, _reads_previous(plans))
-    outcome = evaluation.evaluate(plans, known, phases,
-                                  limits=limits.by_phase(),
+    outcome = evaluation.evaluate(plans, known, phases, limits=rules.limits,
                                   refuse=refusals.find)
     return {**outcome.as_dict(), **origin}
 

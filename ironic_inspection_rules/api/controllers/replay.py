@@ -19,7 +19,6 @@ from ironic_inspection_rules.api.controllers import evaluate
 from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.rule_set import repository
@@ -139,13 +138,12 @@ class _Replay:
         :raises: Incomparable if it does not end as it did by its own rules:
             a difference could not be put down to the others then.
         """
-        allowed = limits.by_phase()
+        rules = start.rules()
         plans = {}
         for phase in past.phases:
-            rules_then = _compile(start.rules(), past.revision(phase),
-                                  past.options)
+            rules_then = _compile(rules, past.revision(phase), past.options)
             plans[phase] = rules_then[phase]
-        ends, otherwise = past.again(plans, allowed)
+        ends, otherwise = past.again(plans, rules.limits)
         if self.plans is None:
             outcome = replay.SAME
             if otherwise:
@@ -156,7 +154,7 @@ class _Replay:
             raise replay.Incomparable(
                 _('by the rules of its time it does not end as it did: %s')
                 % otherwise)
-        now = replay.compare(past, ends, self.plans, allowed)
+        now = replay.compare(past, ends, self.plans, rules.limits)
         outcome = replay.SAME
         if now.pop('differs'):
             outcome = replay.DIFFERENT
