@@ -98,7 +98,7 @@ class Attempt(inspection.Inspection):
 
         :returns: why the request has failed for good, as recorded on the
             node; None if it succeeded.
-        :raises: TemporaryFailure if another attempt may succeed.
+        :raises: TemporaryFailure if another attempt may succeed; LeaseLost.
         """
         carry_out: Callable[[], str | None] = {
             queue_request.CONTINUE: self._inspect,
@@ -107,11 +107,13 @@ class Attempt(inspection.Inspection):
             queue_request.POWER_ON: self._power_on,
         }[self.request.event]
         try:
-            with self._abandonable(), self.handed_over():
+            with self.handed_over():
                 self._take_request()
                 error = carry_out()
             self._run_store = self.prepare(error)
             return error
+        except surroundings.Abandoned as exc:
+            raise surroundings.error_of(exc) from exc
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
         # Whatever it was fails the node, or is an error of the surroundings.
@@ -192,20 +194,6 @@ class Attempt(inspection.Inspection):
             if not surroundings.are_to_blame(exc):
                 raise
             raise surroundings.Abandoned() from exc
-
-    @contextlib.contextmanager
-    def _abandonable(self) -> Iterator[None]:
-        """Convert Abandoned to the error that the attempt is abandoned for.
-
-        :raises: LeaseLost or TemporaryFailure.
-        """
-        try:
-            yield
-        except surroundings.Abandoned as exc:
-            cause = exc.__cause__ or exc
-            if isinstance(cause, exceptions.LeaseLost):
-                raise cause from exc
-            raise surroundings.failure(cause) from exc
 
     def _take_request(self) -> None:
         """Load the driver, and take the data that the request came with."""

@@ -88,6 +88,17 @@ def failure(exc: BaseException) -> exceptions.TemporaryFailure:
     return exceptions.DoubtfulFailure(str(exc))
 
 
+def error_of(abandoned: Abandoned) -> Exception:
+    """Return the error that an attempt was abandoned for.
+
+    :returns: LeaseLost or TemporaryFailure.
+    """
+    cause = abandoned.__cause__ or abandoned
+    if isinstance(cause, exceptions.LeaseLost):
+        return cause
+    return failure(cause)
+
+
 def _is_of_surroundings(exc: BaseException) -> bool:
     if isinstance(exc, _TROUBLE) or _code(exc) in _CODES:
         return True

@@ -11,6 +11,7 @@ from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.tests.unit.inspection import base
 
 MARK = ('extend-attribute', ['/extra/marks', 'x'])
@@ -35,12 +36,14 @@ class DeliveryTestCase(base.GlueTestCase):
         self.plugin_data = {'fresh': True}
         self.task.node.refresh()
         current = attempt.Attempt(self.task, self.queue, self.request, 900)
-        with current._abandonable(), current.handed_over():
-            try:
+        try:
+            with current.handed_over():
                 for phase in phases:
                     phase(self.task, {}, self.plugin_data)
-            finally:
-                self.request = current.request
+        except surroundings.Abandoned as exc:
+            raise surroundings.error_of(exc) from exc
+        finally:
+            self.request = current.request
 
     def main(self, task, inventory, plugin_data):
         self.runner.apply(task, inventory, plugin_data, 'main')
