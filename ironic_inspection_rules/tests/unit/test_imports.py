@@ -203,7 +203,10 @@ class ImportsTestCase(base.TestCase):
     def test_the_kit_needs_no_ironic(self):
         names = [f'{PACKAGE}.{name}' for name in modules()
                  if any(is_within(name, prefix) for prefix in OFFLINE)]
-        script = ('import importlib, sys\n'
+        # Beside an Ironic up to 37, oslo.log imports Eventlet, which warns.
+        script = ('import importlib, sys, warnings\n'
+                  'warnings.filterwarnings(\n'
+                  '    "ignore", r"\\s*Eventlet is deprecated")\n'
                   'sys.modules["ironic"] = None\n'
                   'for name in sys.argv[1:]:\n'
                   '    importlib.import_module(name)\n')
