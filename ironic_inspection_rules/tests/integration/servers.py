@@ -106,12 +106,12 @@ class HAProxy(coordinator.Coordinator):
 
     def __init__(self, ports: Sequence[int]) -> None:
         super().__init__()
-        self._ports = ports
+        self._behind = ports
 
     def arguments(self) -> list[str]:
         servers = ''.join(
             f'  server api{port} {self.host}:{port} check inter 500\n'
-            for port in self._ports)
+            for port in self._behind)
         config = self.directory / 'haproxy.cfg'
         config.write_text(
             'defaults\n  mode http\n  timeout connect 5s\n'
