@@ -88,6 +88,7 @@ class Cell:
         self.name = '.'.join(steps)
         if is_item:
             self.name = f'{".".join(steps[:-1])}[{steps[-1]}]'
+        self.is_item = is_item
         self._field = field
         self.below: dict[str, Cell] = {}
         self.items: list[Cell] = []

@@ -103,11 +103,11 @@ def usual_parts(cell: cells.Cell
     if 'float' in cell.kinds:
         # Integers are not rounded when rules calculate with them.
         parts.append((_NO_FLOAT, logic.negated(cell.is_of('float'))))
-    for secret in cell.secrets.values():
-        parts.append((_VALUE_IS_USUAL, z3.Not(secret)))
-        # A machine that has one has it in a mapping.
-        has_place = z3.Implies(secret, cell.is_of('mapping'))
-        parts.append((_SECRET_HAS_PLACE, has_place))
+    if cell.is_item:
+        for secret in cell.secrets.values():
+            # A list that has one has it in a mapping.
+            has_place = z3.Implies(secret, cell.is_of('mapping'))
+            parts.append((_SECRET_HAS_PLACE, has_place))
     value = usual(cell)
     kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:
