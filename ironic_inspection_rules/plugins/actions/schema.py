@@ -17,6 +17,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import schema as engine_schema
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.i18n import _
 
 NAME_KIND = 'letters, digits, "-", ".", "_" and "~", and no UUID'
@@ -66,6 +67,10 @@ class Attribute(typing.NamedTuple):
         if isinstance(value, str) and len(value) > self.longest:
             raise exceptions.OperationError(
                 _('must not be longer than %d characters') % self.longest)
+        if isinstance(value, str) and table_members.UNSTORABLE.search(value):
+            # A column of text; members of a mapping are stored as JSON, which
+            # escapes these characters.
+            raise exceptions.OperationError(engine_schema.UNSTORABLE)
         return value
 
 
