@@ -44,6 +44,7 @@ def layer(request: webob.Request, app: Callable) -> Any:
                              MAX_VERSION: _format(NEWEST)})
     if is_resource and response.status_int >= 400:
         response.json = {'error': {'message': _message(response)}}
+        # webob has only set the body. It may have been one of HTML.
         response.content_type = 'application/json'
     return response
 

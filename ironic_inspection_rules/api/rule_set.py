@@ -47,9 +47,11 @@ def retry_on_conflict(change: Callable[[], Any]) -> Any:
     :raises: ironic.common.exception.Conflict if other requests come first at
         every attempt.
     """
-    return tenacity.Retrying(
+    # At once: the change that came first is committed already.
+    retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
-        stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS), reraise=True)(change)
+        stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS), reraise=True)
+    return retrying(change)
 
 
 def replace(rules: Sequence[Any], revision: int | None = None,

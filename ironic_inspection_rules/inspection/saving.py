@@ -154,6 +154,8 @@ def blaming(made: journal.Journal, name: str, *attributes: str
         error = made.blame(name, attributes, exc)
         if error is None:
             raise
+        # A sensitive rule has no cause: "from None" then keeps the error that
+        # is handled here out of tracebacks as well.
         raise error from error.__cause__
 
 

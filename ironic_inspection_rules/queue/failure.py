@@ -78,11 +78,10 @@ def reason_of(exc: Exception) -> str:
     """
     reason: BaseException = exc
     if isinstance(exc, _OF_STORING):
-        for reason in surroundings.chain(exc):
-            if not isinstance(reason, _OF_STORING):
+        for earlier in surroundings.chain(exc):
+            if not isinstance(earlier, _OF_STORING):
+                reason = earlier
                 break
-        else:
-            reason = exc
     # Some have no text of their own.
     return exceptions.storable(str(reason) or type(reason).__name__)
 

@@ -252,7 +252,8 @@ def update(rule_uuid: str, operations: Any) -> Answer:
             parsed = validation.parse(fields, start.rules().ops)
             return _NewFields(parsed, _check_tables(parsed))
         except exceptions.InvalidRule as exc:
-            # Of a sensitive rule, the error must not show the content.
+            # Of a sensitive rule, the error must not show the content: it has
+            # no cause, and "from None" hides the one that is handled here.
             refused = stored_rule.refusal(rule, exc)
             raise refused from refused.__cause__
 

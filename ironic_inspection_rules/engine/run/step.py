@@ -44,6 +44,8 @@ def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
 
     :raises: :class:`.exceptions.RuleError` if one cannot be computed.
     """
+    # The error of a sensitive rule has no cause. Here and below "from" keeps
+    # the one that is being handled out of tracebacks as well.
     values: dict[str, typing.Any] = {}
     # It is filled below: a var may read those before it.
     view[model.VARS] = values
