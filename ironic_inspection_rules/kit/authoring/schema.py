@@ -240,12 +240,12 @@ def _known_table(known: table.Table) -> Schema:
 def _fields_of(tables: table.Tables) -> list[str]:
     """Return the fields that read the row of a machine, and its columns."""
     fields = []
-    for name, found in tables.items():
+    for name, known in tables.items():
         row = f'{interpolation.TABLES}.{name} | row'
-        if not found.has_of:
+        if not known.has_of:
             row += '(KEY)'
         fields.append(f'{{{row}}}')
-        for column in sorted(found.known_columns):
+        for column in sorted(known.known_columns):
             path = data_path.pointer([column])
             fields.append(f"{{{row} | get('{path}')}}")
     return fields

@@ -118,7 +118,7 @@ def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
         place = f'{finding.path}:{finding.line}:{finding.column}'
         rows.append([place, finding.level, finding.rule or '',
                      finding.message, finding.check])
-    shown = table.render(
+    text = table.render(
         [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')], rows)
     levels = collections.Counter(finding.level for finding in findings)
     errors = levels[lint.ERROR]
@@ -129,7 +129,7 @@ def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
         _P('%d warning', '%d warnings', warnings) % warnings,
         _P('%d note', '%d notes', notes) % notes))
     files = {finding.path for finding in findings}
-    return f'{shown}\n' + _('%(counted)s; files: %(files)d') % {
+    return f'{text}\n' + _('%(counted)s; files: %(files)d') % {
         'counted': counted, 'files': len(files)}
 
 

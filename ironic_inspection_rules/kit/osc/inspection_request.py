@@ -91,7 +91,7 @@ class ListInspectionRequests(command.Lister):
         names = {}
         if requests:
             nodes = node.nodes(baremetal, {}, ('uuid', 'name'))
-            names = {found['uuid']: found['name'] for found in nodes}
+            names = {fields['uuid']: fields['name'] for fields in nodes}
         now = timeutils.utcnow(with_timezone=True)
         rows = []
         for request in requests:

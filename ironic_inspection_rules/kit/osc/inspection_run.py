@@ -150,14 +150,14 @@ class ShowStatistics(command.Lister):
 
     def take_action(self, parsed_args):
         key, _colon, direction = (parsed_args.sort or '').partition(':')
-        found = inspection_run.rule_statistics(
+        statistics = inspection_run.rule_statistics(
             self.baremetal, sort_key=key or None,
             sort_dir=direction or None)
         columns: tuple[str, ...] = _COUNTS
         if parsed_args.long:
             columns = _ALL_COUNTS
         rows = []
-        for counted in found:
+        for counted in statistics:
             rows.append(tuple(_count(counted, name) for name in columns))
         return columns, rows
 

@@ -48,13 +48,13 @@ class ShowInspectionTable(command.Lister):
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
-        shown = inspection_table.get_inspection_table(
+        described = inspection_table.get_inspection_table(
             baremetal, parsed_args.table, key=parsed_args.key)
-        entries = shown['rows']
+        entries = described['rows']
         if parsed_args.key is None:
             entries = inspection_table.inspection_table_rows(
                 baremetal, parsed_args.table)
-        columns = shown['columns']
+        columns = described['columns']
         return (('Key', *columns),
                 [(entry['key'], *(entry['row'].get(column)
                                   for column in columns))

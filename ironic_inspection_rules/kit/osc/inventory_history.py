@@ -44,12 +44,12 @@ class ListInventories(command.Lister):
         add_since(parser)
 
     def take_action(self, parsed_args):
-        found = inventory_history.inventories(
+        inventories = inventory_history.inventories(
             self.baremetal, parsed_args.node, limit=parsed_args.limit,
             since=since(parsed_args.since))
         # The limit is that of a page, and further pages would follow.
         rows = []
-        for inventory in itertools.islice(found, parsed_args.limit):
+        for inventory in itertools.islice(inventories, parsed_args.limit):
             rows.append(tuple(inventory[name] for name in _COLUMNS))
         if not rows:
             self.app.stderr.write(_nothing(parsed_args.node) + '\n')
@@ -68,7 +68,8 @@ class ShowInventory(command.BaremetalCommand):
             help=_('UUID of the inventory; the last one if not given'))
 
     def take_action(self, parsed_args):
-        baremetal, uuid = self.baremetal, parsed_args.inventory
+        baremetal = self.baremetal
+        uuid = parsed_args.inventory
         if uuid is None:
             last = next(inventory_history.inventories(
                 baremetal, parsed_args.node, limit=1), None)

@@ -46,13 +46,14 @@ class Anonymizer:
         :param data: ``inventory`` and ``plugin_data``, not changed.
         :param names: by which it is known besides those in the data.
         """
-        shown = disclosure.data(dict(data))
+        # Secrets go before identifiers are looked for.
+        masked = disclosure.data(dict(data))
         learned = known.Known(self._forms, self._replacement.name)
-        learning.keep_parts(learned, shown)
+        learning.keep_parts(learned, masked)
         for name in names:
             learned.add_name(name)
-        learning.learn(learned, shown)
-        return _Document(self._replacement, learned).mapping(shown)
+        learning.learn(learned, masked)
+        return _Document(self._replacement, learned).mapping(masked)
 
 
 class _Document:
