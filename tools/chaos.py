@@ -47,13 +47,16 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def configuration(given: argparse.Namespace) -> options.Options:
+def configuration(settings: argparse.Namespace) -> options.Options:
     """Make the configuration of all services."""
+    database = {}
+    if settings.database:
+        database['connection'] = settings.database
     return {
-        'database': {'connection': given.database} if given.database else {},
+        'database': database,
         'inspection_queue': {
-            'enabled': True, 'embedded': False, 'workers': given.threads,
-            'lease': given.lease, 'get_timeout': 0.5, 'clean_up_period': 2},
+            'enabled': True, 'embedded': False, 'workers': settings.threads,
+            'lease': settings.lease, 'get_timeout': 0.5, 'clean_up_period': 2},
     }
 
 
@@ -61,15 +64,15 @@ class Chaos:
     """Workers that do not live long.
 
     :param ironic: what they work for.
-    :param given: the command line.
+    :param settings: the command line.
     """
 
     def __init__(self, ironic: launcher.Ironic,
-                 given: argparse.Namespace) -> None:
+                 settings: argparse.Namespace) -> None:
         self._ironic = ironic
-        self._given = given
-        self._dice = random.Random(given.seed)
-        self._workers = [ironic.spawn(WORKER) for _ in range(given.workers)]
+        self._settings = settings
+        self._dice = random.Random(settings.seed)
+        self._workers = [ironic.spawn(WORKER) for _ in range(settings.workers)]
         self._fault_at = 0.0
         self.faults: collections.Counter[str] = collections.Counter()
 
@@ -86,10 +89,10 @@ class Chaos:
         self._fault_at = now + self._pause()
 
     def _pause(self) -> float:
-        return self._dice.expovariate(1 / self._given.every)
+        return self._dice.expovariate(1 / self._settings.every)
 
     def _end(self, worker: service.Service) -> None:
-        how = self._given.signal
+        how = self._settings.signal
         if how == 'both':
             how = self._dice.choice(('KILL', 'TERM'))
         self.faults[how] += 1
@@ -100,7 +103,7 @@ class Chaos:
                 worker.process.send_signal(signal.SIGTERM)
 
 
-def run(ironic: launcher.Ironic, given: argparse.Namespace) -> list[str]:
+def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
     """Inspect all nodes under faults.
 
     :returns: what is not as it should be.
@@ -109,23 +112,23 @@ def run(ironic: launcher.Ironic, given: argparse.Namespace) -> list[str]:
     with contextlib.closing(nodes), ironic.client() as client:
         for rule in fleet.RULES:
             client.call('POST', '/v1/inspection_rules', rule)
-        machines = nodes.make([f'node-{n}' for n in range(given.nodes)])
-        chaos = Chaos(ironic, given)
+        machines = nodes.make([f'node-{n}' for n in range(settings.nodes)])
+        chaos = Chaos(ironic, settings)
         began = time.monotonic()
-        refused = collections.Counter(
+        statuses = collections.Counter(
             answer.status_code for answer in nodes.post(machines))
-        left = given.nodes
+        left = settings.nodes
         while left:
             chaos.tick()
-            left = sum(request['state'] in ('waiting', 'processing')
-                       for request in nodes.requests())
-            if time.monotonic() - began > given.patience:
+            states = [request['state'] for request in nodes.requests()]
+            left = states.count('waiting') + states.count('processing')
+            if time.monotonic() - began > settings.patience:
                 return [f'{left} requests are not done']
             time.sleep(0.5)
         seconds = time.monotonic() - began
         attempts = collections.Counter(request['attempts']
                                        for request in nodes.requests())
-        print(f'answers {dict(refused)}, {seconds:.0f} s, faults '
+        print(f'answers {dict(statuses)}, {seconds:.0f} s, faults '
               f'{dict(chaos.faults)}, requests by number of attempts '
               f'{dict(sorted(attempts.items()))}')
         return nodes.problems(machines)
@@ -133,10 +136,10 @@ def run(ironic: launcher.Ironic, given: argparse.Namespace) -> list[str]:
 
 def main() -> int:
     """Run the command."""
-    given = arguments()
+    settings = arguments()
     directory = tempfile.mkdtemp(prefix='chaos-')
-    with launcher.Ironic(directory, configuration(given)) as ironic:
-        problems = run(ironic, given)
+    with launcher.Ironic(directory, configuration(settings)) as ironic:
+        problems = run(ironic, settings)
     for problem in problems:
         print(problem)
     print(f'{len(problems)} problems; the logs are in '

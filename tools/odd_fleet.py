@@ -37,27 +37,27 @@ def main() -> int:
                         help='Directory for the inventories of one fleet')
     parser.add_argument('--details', action='store_true',
                         help='Print what was missed and what was wrong')
-    given = parser.parse_args()
-    draw = random.Random(given.seed)
-    print(f'seed {given.seed}')
-    if given.write:
-        write(given, draw)
+    parsed = parser.parse_args()
+    draw = random.Random(parsed.seed)
+    print(f'seed {parsed.seed}')
+    if parsed.write:
+        write(parsed, draw)
         return 0
     missed = wrong = 0
-    for size in given.sizes:
+    for size in parsed.sizes:
         score = odd_fleet_trial.Score()
         number = 0
-        while score.machines < given.machines:
+        while score.machines < parsed.machines:
             number += 1
-            if given.two_kinds:
-                made = odd_fleet.two_kinds(draw, size, given.share)
+            if parsed.two_kinds:
+                made = odd_fleet.two_kinds(draw, size, parsed.share)
             else:
-                made = odd_fleet.group(draw, number, size, given.share)
+                made = odd_fleet.group(draw, number, size, parsed.share)
             score += odd_fleet_trial.run(made)
         print(f'groups of {size}: {score}')
         for fault, count in sorted(score.missed_by_fault.items()):
             print(f'    {fault}: {count} of {score.planted[fault]} missed')
-        if given.details:
+        if parsed.details:
             print('\n'.join(score.remarks))
         if size >= 10:
             missed += score.missed > score.planted.total() * .01
@@ -65,16 +65,16 @@ def main() -> int:
     return int(bool(missed or wrong))
 
 
-def write(given: argparse.Namespace, draw: random.Random) -> None:
+def write(parsed: argparse.Namespace, draw: random.Random) -> None:
     """Write the inventories of a fleet, and print what was planted."""
-    given.write.mkdir(parents=True, exist_ok=True)
+    parsed.write.mkdir(parents=True, exist_ok=True)
     counts: collections.Counter[str] = collections.Counter()
     made = 0
-    while made < given.machines:
-        size = min(given.machines - made, draw.choice(given.sizes))
-        group = odd_fleet.group(draw, made, size, given.share)
+    while made < parsed.machines:
+        size = min(parsed.machines - made, draw.choice(parsed.sizes))
+        group = odd_fleet.group(draw, made, size, parsed.share)
         for name, machine in group.machines.items():
-            given.write.joinpath(f'{name}.json').write_text(
+            parsed.write.joinpath(f'{name}.json').write_text(
                 json.dumps(machine.inventory(), indent=2))
         for planted in group.planted:
             counts[planted.fault.name] += 1

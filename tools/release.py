@@ -126,9 +126,11 @@ def pack_layer(environment: Environment, wheel: pathlib.Path, version: str,
     report = json.loads(environment.run(
         'pip', 'install', '-q', '--dry-run', '--report', '-',
         '-c', _constraints(ironic), wheel))
-    missing = [f"{found['metadata']['name']}=={found['metadata']['version']}"
-               for found in report['install']
-               if found['metadata']['name'] != _NAME]
+    missing = []
+    for package in report['install']:
+        metadata = package['metadata']
+        if metadata['name'] != _NAME:
+            missing.append(f"{metadata['name']}=={metadata['version']}")
     environment.run('pip', 'wheel', '-q', '--no-deps', '-w', directory,
                     wheel, *missing)
     # Some of the wheels have parts in C, for one Python on one processor.
