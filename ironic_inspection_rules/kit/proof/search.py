@@ -161,7 +161,9 @@ class MachineSearch:
         labels: list[str] = []
         seen: set[str] = set()
         added: set[int] = set()
-        ahead = list(asked)
+        # In order: the solver may find another machine, or none in time,
+        # where its formulas come in another one.
+        ahead = sorted(asked)
         while ahead:
             name = ahead.pop()
             if name in seen:
@@ -172,7 +174,7 @@ class MachineSearch:
                     continue
                 added.add(number)
                 fact = self._facts[number]
-                ahead += fact.names - seen
+                ahead += sorted(fact.names - seen)
                 formula = fact.formula
                 if fact.label:
                     labels.append(fact.label)

@@ -144,6 +144,37 @@ class BoundTestCase(base.TestCase):
                          {(each.verdict, each.reason) for each in answers})
 
 
+class OrderTestCase(base.TestCase):
+
+    def test_facts_come_in_one_order_whatever_that_of_sets_is(self):
+        class Backwards(set):
+            def __iter__(self):
+                return iter(sorted(super().__iter__(), reverse=True))
+
+            def __sub__(self, other):
+                return Backwards(super().__sub__(other))
+
+        rule = validation.parse(RULE, registry.installed())
+        orders = []
+        add_facts = search.MachineSearch._add_facts
+
+        def added(searching, asked):
+            labels = add_facts(searching, asked)
+            orders[-1].append(labels)
+            return labels
+
+        self.patch(search.MachineSearch, '_add_facts', added)
+        names = search.names
+        for kind in (set, Backwards):
+            orders.append([])
+            self.patch(search, 'names',
+                       lambda formula, kind=kind: kind(names(formula)))
+            proof = question.Proof([rule], leisure.SECONDS)
+            list(proof.answers([question.DEAD]))
+        self.assertTrue(orders[0])
+        self.assertEqual(*orders)
+
+
 class GivenUpTestCase(base.TestCase):
     """The reasons where the solver does not know."""
 
