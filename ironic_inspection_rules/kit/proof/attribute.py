@@ -96,9 +96,15 @@ def _read_text(machine: machines.SymbolicMachine, path: data_path.Path,
             functools.partial(_takes, path, table))
     else:
         attribute = table[path[0]]
-        fits = z3.Length(text) <= attribute.longest
+        is_short = z3.Length(text) <= attribute.longest
         if attribute.kind == schema.NAME_KIND:
-            fits = z3.And(fits, _is_name(machine, text))
+            fits = z3.And(is_short, _is_name(machine, text))
+        else:
+            # Of the characters that no column stores this is the only one
+            # that texts of the solver can have; see "_is_usable" of the
+            # alphabet.
+            has_nul = z3.Contains(text, logic.constant('\0'))
+            fits = z3.And(is_short, z3.Not(has_nul))
     return values.choose(fits, values.only(values.SolverTerm(text)),
                          values.FAILED)
 
