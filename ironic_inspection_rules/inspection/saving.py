@@ -145,6 +145,7 @@ def blaming(made: journal.Journal, name: str, *attributes: str
     """Convert an error of Ironic to one of the rule that caused it.
 
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
+    :param attributes: see :meth:`.Journal.blame`.
     :raises: :class:`.exceptions.RuleError`; the error itself if no rule has
         changed the object.
     """
@@ -233,31 +234,33 @@ def check_node_values(attributes: Mapping[str, Any],
                       made: journal.Journal) -> None:
     """Check what Ironic's node checks only when it is saved.
 
-    Here it is known which attribute is at fault, so the rule that is blamed
-    is the one that set it; a dry run saves nothing, and asks too.
+    Here it is known which value is at fault, so the rule that is blamed is
+    the one that set it; a dry run saves nothing, and asks too.
 
     :param attributes: those of the node that have changed.
     :raises: :class:`.exceptions.RuleError` if Ironic will refuse a value.
     """
-    with blaming(made, working_copy.NODE, 'properties'):
-        _check_sizes(attributes.get('properties') or {})
+    properties = attributes.get('properties') or {}
+    for name in ironic_node.REQUIRED_INT_PROPERTIES:
+        # Who set another property later is not to blame.
+        with blaming(made, working_copy.NODE, f'/properties/{name}'):
+            _check_size(name, properties.get(name))
     with blaming(made, working_copy.NODE, 'conductor_group'):
         utils.validate_conductor_group(attributes.get('conductor_group', ''))
 
 
-def _check_sizes(properties: Mapping[str, Any]) -> None:
-    """Check the properties of a node that have to be numbers.
+def _check_size(name: str, value: Any) -> None:
+    """Check a property of a node that has to be a number.
 
-    :raises: ValueError if one is none.
+    :param value: None if the node has none.
+    :raises: ValueError if it is no such number.
     """
-    for name in ironic_node.REQUIRED_INT_PROPERTIES:
-        value = properties.get(name)
-        if value is None:
-            continue
-        try:
-            is_size = int(value) >= 0
-        except (TypeError, ValueError, OverflowError):
-            is_size = False
-        if not is_size:
-            raise ValueError(_('properties/%s must be a whole number that is '
-                               'not negative') % name)
+    if value is None:
+        return
+    try:
+        is_size = int(value) >= 0
+    except (TypeError, ValueError, OverflowError):
+        is_size = False
+    if not is_size:
+        raise ValueError(_('properties/%s must be a whole number that is '
+                           'not negative') % name)

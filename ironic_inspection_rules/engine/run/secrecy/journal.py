@@ -85,15 +85,18 @@ class Journal:
         or the object if none of them was changed.
 
         :param name: of the object, as in a change.
+        :param attributes: names, or paths to a part of an attribute: who
+            changed another part is not to blame.
         :returns: the error with its cause; None if no rule has changed it.
         """
+        places = [data_path.parse(attribute) for attribute in attributes]
         of_object = []
         of_attributes = []
         for change in self._made:
             if change.object != name or change.rule is None:
                 continue
             of_object.append(change)
-            if change.place[0] in attributes:
+            if any(_concerns(change, place) for place in places):
                 of_attributes.append(change)
         suspects = of_attributes or of_object
         if not suspects:
@@ -228,6 +231,12 @@ class Journal:
         if self._masked:
             return disclosure.value_at(path, value)
         return value
+
+
+def _concerns(change: engine_change.Change, place: data_path.Path) -> bool:
+    """Return whether a change is at a place, above it or below it."""
+    depth = min(len(change.place), len(place))
+    return change.place[:depth] == place[:depth]
 
 
 def _is_hidden(change: engine_change.Change) -> bool:

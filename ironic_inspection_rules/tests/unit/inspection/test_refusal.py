@@ -108,6 +108,13 @@ class NodeTestCase(RefusalTestCase):
                         ('set-attribute', ['/properties/memory_mb', '16']))
         self.check_fine(('set-attribute', ['/properties/local_gb', None]))
 
+    def test_who_set_another_property_later_is_not_blamed(self):
+        for bad in (('set-attribute', ['/properties/memory_mb', 'x']),
+                    ('set-attribute', ['/properties/memory_mb', {'mb': 1}])):
+            error = self.check(
+                bad, ('set-attribute', ['/properties/vendor', 'x']))
+            self.assertIn(f'{UUID[:-1]}0', error)
+
     def test_a_conductor_group_that_is_none(self):
         error = self.check(('set-attribute', ['/conductor_group', 'a b']),
                            ('set-attribute', ['/owner', 'me']))

@@ -91,6 +91,24 @@ class ChangeTestCase(base.TestCase):
                 error.rule, error.op, error.reason, error.__cause__))
         self.assertIsNone(journal.blame('port 1', ['name'], exc))
 
+    def test_an_error_of_a_part_blames_who_changed_that_part(self):
+        journal = engine_journal.Journal([])
+        for rule, path in ((OTHER, ('properties', 'cpus')),
+                           (OPEN, ('properties', 'memory_mb', 'free')),
+                           (OTHER, ('properties', 'vendor')),
+                           (OTHER, ('owner',))):
+            journal.enter(rule, 'set-attribute', masked=True)
+            journal.record('add', {}, 'node', path, 'x')
+
+        def blamed():
+            return journal.blame('node', ['/properties/memory_mb'],
+                                 ValueError('why')).rule
+
+        self.assertEqual(OPEN.uuid, blamed())
+        journal.enter(OTHER, 'set-attribute', masked=True)
+        journal.record('replace', {}, 'node', ('properties',), {})
+        self.assertEqual(OTHER.uuid, blamed())
+
     def test_an_error_tells_nothing_of_a_sensitive_rule_or_a_secret(self):
         journal = engine_journal.Journal([])
         for rule, name, path in ((OPEN, 'driver', ('name',)),
