@@ -2,13 +2,19 @@
 
 """An inspection and its phases, on a node in a real database."""
 
+import functools
+
 import fixtures
 from ironic.common import exception as ironic_exception
 from oslo_db import exception as db_exc
 import testtools
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.rule_set import repository
@@ -109,6 +115,23 @@ class PhaseTestCase(base.GlueTestCase):
         self.assertEqual({'a': 1, 'b': [2], 'gone': 3}, kept['plugin_data'])
         self.assertEqual(([6], 5, 7, 'x'), tuple(
             self.plugin_data[name] for name in ('b', 'made', 'a', 'logs')))
+
+    def test_every_phase_has_its_own_limit(self):
+        actions = [('set-plugin-data', [f'/{name}', 1]) for name in 'abc']
+        narrow = budget.Limits(operations=2)
+        for phase in model.PHASES:
+            rules = base.rules(base.rule(*actions, phase=phase),
+                               limits={**budget.BY_PHASE, phase: narrow})
+            self.useFixture(fixtures.MonkeyPatch(
+                'ironic_inspection_rules.inspection.start.rules',
+                lambda rules=rules: rules))
+            run = functools.partial(inspection.apply_rules, self.task, {}, {},
+                                    phase)
+            failure = ironic_exception.HardwareInspectionFailure
+            if phase == model.EARLY:
+                run = functools.partial(early_phase.run, self.context, {}, {})
+                failure = exceptions.RuleError
+            self.assertIn('operations', str(self.assertRaises(failure, run)))
 
     def test_each_inspection_asks_once_if_rules_have_changed(self):
         asked = []

@@ -58,6 +58,21 @@ class StartTestCase(base.GlueTestCase):
         for part in (path, 'twin', uuid):
             self.assertIn(part, str(exc))
 
+    def test_options_limit_the_phases(self):
+        self.config(group='inspection_rules', phase_time_limit=3,
+                    phase_operation_limit=400, early_phase_time_limit=5,
+                    early_phase_operation_limit=600, loop_limit=700)
+
+        rules = start.load()
+
+        # As a replay has them, by the options of another time.
+        for limits in (rules.limits, rules.with_options(rules.options).limits):
+            self.assertEqual(
+                {'early': (5, 600, 700), 'preprocess': (3, 400, 700),
+                 'main': (3, 400, 700)},
+                {phase: (of_phase.time, of_phase.operations, of_phase.loop)
+                 for phase, of_phase in limits.items()})
+
 
 class ConductorTestCase(base.GlueTestCase):
 
