@@ -67,8 +67,8 @@ _LIST: Any = db_types.JsonEncodedList(mysql_as_long=True)
 DIGEST = sa.String(27)
 """160 bits, as Base64 text that is safe in URLs."""
 
-# Columns that may be large are deferred below: the few who need one of them
-# ask for it with orm.undefer().
+# Where most readers of a row do not need a large column of it, the column is
+# deferred below: who needs it names it, or asks with orm.undefer().
 _LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
                                              'mariadb')
 

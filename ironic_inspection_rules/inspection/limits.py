@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of phases, from the options; read when a service starts."""
+"""Limits of phases, from the options; read when a service starts.
+
+Ironic takes up its own limits of bodies again when it gets SIGHUP. Phases have
+those of the start.
+"""
 
 from ironic.conf import CONF
 
