@@ -256,12 +256,9 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
             return here == there
         return bool(value == fact.value)
     if fact.relation == 'ne':
-        if not are_numbers:
-            return bool(value != fact.value)
-        if here != there:
-            return True
-        # Two texts are compared as text: "5" is not "5.0".
-        return not _is_number(fact.value) and value is not fact.value
+        if are_numbers and here == there:
+            return _may_differ(value, fact.value)
+        return bool(value != fact.value)
     order = _ORDERS[fact.relation]
     if _is_number(fact.value):
         if here is not None:
@@ -271,3 +268,16 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
     if _is_plain_text(value) and _is_plain_text(fact.value):
         return order.holds(value, fact.value)
     return fact.unordered or value is not None
+
+
+def _may_differ(one: typing.Any, other: typing.Any) -> bool:
+    """Return whether what equals one value may differ from the other.
+
+    :param other: a value that is the same number.
+    """
+    if _is_number(other):
+        return False
+    # Two texts are compared as text: "5" is not "5.0". And what equals 1 may
+    # be the text "1", which does not equal true.
+    is_same = type(one) is type(other) and one == other
+    return not is_same

@@ -8,6 +8,8 @@ from unittest import mock
 
 from ironic_inspection_rules.kit.authoring.checks import certainty
 from ironic_inspection_rules.kit.authoring.checks import exclusion
+from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.tests.unit.kit.authoring.checks import base
 
 CONDITIONS = [
@@ -93,6 +95,20 @@ class CheckTestCase(base.CheckTestCase):
                 {'op': 'eq', 'args': ['{plugin_data.b}', 'x']},
                 {'op': 'ne', 'args': ['{plugin_data.b}',
                                       f'{{plugin_data.{other}}}']}]))))
+
+    def test_equal_values_exclude_others_as_the_engine_compares_them(self):
+        values = (0, 1, 42, 42.0, True, False, None, 'a', '', '0', '1', '1.0',
+                  '42', '42.0', ' 42', [], [1])
+        compare = {'eq': comparison.Equal(), 'ne': comparison.NotEqual()}
+        for relation, one, other in itertools.product(compare, values, values):
+            may_be = any(comparison.equal(value, one)
+                         and compare[relation].holds(value, other)
+                         for value in values)
+            # Values of a rule file may be equal and yet two objects.
+            other = json.loads(json.dumps(other))
+            fact = facts.Fact('field', relation, other)
+            excluded = facts.exclude(facts.Fact('field', 'eq', one), fact)
+            self.assertEqual(may_be, not excluded, (one, relation, other))
 
     def test_inverted_orders_hold_for_what_has_no_order(self):
         field = '{plugin_data.size}'
