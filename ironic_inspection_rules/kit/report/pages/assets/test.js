@@ -130,8 +130,8 @@ const shown = {
   ok: ['that succeed', (machine) => machine.result === 'ok'],
   failed: ['that fail', (machine) => machine.result === 'failed'],
   error: ['with a rule error', (machine) => machine.result === 'error'],
-  differs: ['with a difference from the profile, or a failure but for a mode',
-    differs],
+  differs: ['with a difference from the profile, or a rule that would fail ' +
+    'but for its mode', differs],
   unmatched: ['that no rule matches',
     (machine) => !machine.cells.some(hit)],
 };
@@ -161,12 +161,12 @@ function tileOf(name, label, look) {
     address('show', name));
 }
 
-// Most rules are not those of a profile.
-const isProfile = machines.some(differs);
+// Only rules of a profile, and those in audit, differ.
+const anyDiffers = machines.some(differs);
 
 function legend() {
   const states = Object.keys(signs).filter((state) => state !== 'differs' ||
-    isProfile);
+    anyDiffers);
   return make('div', {className: 'key'}, states.map((state) =>
     make('span', {title: words[state]}, box(state), state)));
 }
@@ -180,7 +180,7 @@ drawPage({
       tileOf('ok', ['succeeds', 'succeed'], 'good'),
       tileOf('failed', ['fails', 'fail'], 'bad'),
       tileOf('error', ['with a rule error', 'with a rule error'], 'bad'),
-      isProfile ? tileOf('differs', ['differs', 'differ'], 'bad') : null,
+      anyDiffers ? tileOf('differs', ['differs', 'differ'], 'bad') : null,
       tileOf('unmatched', ['matches no rule', 'match no rule'], 'accent'),
       tile(rules.filter((rule) => !rule.matches).length,
         ['rule matches no machine', 'rules match no machine'], '')),
