@@ -434,7 +434,7 @@ def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
         for number, port in enumerate(facts.ports, 1):
             ports.append(_object(objects.Port, number, port))
         yield stock_trial.TrialMachine(path, node, ports, [], facts.inventory,
-                                  facts.plugin_data)
+                                       facts.plugin_data)
 
 
 def _object(kind: Any, number: int, known: Mapping[str, Any]) -> Any:

@@ -133,7 +133,7 @@ class _Profile:
     def note(self, deviation: Deviation) -> Entry:
         """Return the rule that notes one deviation."""
         action = _operation('extend-plugin-data', path=self._path,
-                         value=deviation.message)
+                            value=deviation.message)
         return self.rule(deviation.about, _COMPARES, [deviation.condition],
                          action)
 
