@@ -135,14 +135,17 @@ class Origins:
 
     def _values_at(self, root: str, steps: data_path.Path) -> list[_Value]:
         """Return the values of the rule at a path of ``vars`` or ``item``."""
-        count = len(self._vars)
+        # Conditions, actions and loops come after all vars.
+        usable = len(self._vars)
         if root == model.VARS:
-            return self._of_vars(steps, True, count)
+            return self._of_vars(steps, is_kept=True, usable=usable)
         if isinstance(self._loop, list):
-            return [_Value(item, steps, True, count) for item in self._loop]
+            return [_Value(item, steps, is_kept=True, usable=usable)
+                    for item in self._loop]
         # A text gives a list in the data, a mapping is the item itself.
         is_item = isinstance(self._loop, str)
-        return [_Value(self._loop, steps, True, count, is_item)]
+        return [_Value(self._loop, steps, is_kept=True, usable=usable,
+                       is_item=is_item)]
 
     def _of_vars(self, steps: data_path.Path, is_kept: bool,
                  usable: int) -> list[_Value]:
