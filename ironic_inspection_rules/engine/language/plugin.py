@@ -147,7 +147,10 @@ class Target(typing.Protocol):
         """Replace the node's traits."""
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Record the given traits that the node already has."""
+        """Record which of these traits a rule sets, but the node has already.
+
+        So a run also names the rule behind a trait that it did not add.
+        """
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""

@@ -234,7 +234,10 @@ class WorkingCopy:
         self.journal.confirm(root, path, value)
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Record the given traits that the node already has."""
+        """Record which of these traits a rule sets, but the node has already.
+
+        So a run also names the rule behind a trait that it did not add.
+        """
         present = set(self.traits)
         for name in names:
             if name in present:

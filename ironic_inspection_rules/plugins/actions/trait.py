@@ -99,6 +99,7 @@ class SetTraits(plugin.Action):
         if first is not None:
             _argument, message = first
             raise exceptions.OperationError(message)
+        # A run also names the rule that set what was there already.
         target.confirm_traits(names)
         kept = [name for name in target.traits if not name.startswith(prefix)]
         _set(target, [*kept, *names])
