@@ -105,7 +105,10 @@ class Refusals:
                         instance_uuid=instance_uuid, node=uuid)
 
     def _check_name(self, name: str, uuid: str) -> None:
-        """Check that no other node has a name, or assume so.
+        """Check that no other node has a name.
+
+        In :meth:`assuming` it is only noted: one query then checks the names
+        of many nodes.
 
         :param uuid: of the node that gets the name.
         :raises: DuplicateName if another one has it.

@@ -167,7 +167,8 @@ def without_defaults() -> Iterator[str]:
         names = _names(group, option)
         defaults = _names(group, default_option)
         if not set(names) <= installed:
-            # What is unknown is perhaps what should name them.
+            # An unknown name may be a slip of "$default_hooks", of which
+            # unknown_hooks() warns.
             continue
         lacks_defaults = set(defaults).isdisjoint(names)
         if PLUGIN in names and defaults and lacks_defaults:

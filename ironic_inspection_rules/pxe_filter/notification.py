@@ -195,7 +195,8 @@ def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
             yield ListChange(DENYLIST, _PORT_EVENTS[event], port['uuid'],
                          port['address'])
     # Whatever its status, ``start`` or ``end``: Ironic sends it when the node
-    # has the new state.
+    # has the new state. It does not name the ports, so a filter reads those of
+    # all nodes in inspection.
     elif event.startswith('baremetal.node.provision_set.'):
         node = payload['ironic_object.data']
         if node['provision_state'] in _INSPECTION:
