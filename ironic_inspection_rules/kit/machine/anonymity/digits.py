@@ -35,7 +35,8 @@ class Digits:
 
         :param bases: how many values each digit may have.
         :param domain: numbers of different names are shifted differently.
-        :param prefix: whether numbers that begin alike still do.
+        :param prefix: whether numbers that begin alike still do, as the
+            addresses of one network must.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
         made = [_shifted(key, place, digits, bases)

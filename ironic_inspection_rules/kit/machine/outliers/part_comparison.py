@@ -455,7 +455,11 @@ class _Together:
 
 
 def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
-    """Return the values of each attribute of some parts, in order."""
+    """Return the values of each attribute, sorted, of all parts of a list.
+
+    Parts without slots are listed in any order: only which values there are,
+    and how many of them, can be compared.
+    """
     multiset: dict[str, list[typing.Any]] = {}
     for _slot, attributes in part_list.items:
         for name, value in attributes:

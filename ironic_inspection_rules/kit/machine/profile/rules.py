@@ -82,7 +82,8 @@ def _described(deviations: Iterable[Deviation]) -> list[Deviation]:
     """Number the deviations that would be described alike.
 
     Sizes are rounded and long descriptions are cut, so that two may have the
-    same.
+    same. But these rules have no UUID: when a newer profile is applied, a
+    stored rule is replaced by the one with its description.
     """
     count: collections.Counter[str] = collections.Counter()
     described = []
