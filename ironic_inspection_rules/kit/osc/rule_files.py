@@ -66,7 +66,8 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     if more > 0:
         stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
                        'lint"\n') % more)
-    # They were checked, and are only sent from here on.
+    # They were checked and are only sent from here on: what was built for the
+    # checks would take memory until the command ends.
     return dataclasses.replace(files, tables=files.tables.without_built())
 
 

@@ -128,7 +128,11 @@ def _blocks(rows: list[list[str]], columns: typing.Sequence[str],
 
 
 def _cell(lines: typing.Iterable[str]) -> text.Text:
-    """Return a cell with these lines; those that are verdicts are coloured."""
+    """Return a cell with these lines; those that are verdicts are coloured.
+
+    :param lines: the texts of one column for all rows of a block, or the only
+        text of a row.
+    """
     coloured = []
     for line in lines:
         coloured.append(text.Text(line, style=_COLOURS.get(line, '')))
