@@ -56,10 +56,16 @@ _MAPPINGS = (('inventory',), ('plugin_data',), ('node',), TRAITS, CAPABILITIES)
 """Fields that are a mapping on every machine."""
 
 
-class Limit(typing.NamedTuple):
-    """A limit of the search, with what it leaves out.
+class Restriction(typing.NamedTuple):
+    """A formula that keeps the search among machines that it can decide.
 
-    ``cell`` is the list whose length it is, if it is one.
+    The search first looks at machines for which all restrictions hold. It
+    lifts one that is in the way of a machine.
+
+    :ivar reason: what the restriction leaves out; the reason of an answer
+        "unknown" that depends on it.
+    :ivar cell: the list, where the restriction is one of the length of a
+        list.
     """
 
     formula: logic.Formula
@@ -213,14 +219,15 @@ class Cell:
         """Return the list that the field is.
 
         Its length is a number of the solver. A few items are looked at one by
-        one; that there are no more is a limit of the search, which it gives
-        up where that is in the way.
+        one; that there are no more is a restriction, which the search lifts
+        where it is in the way.
         """
         length = z3.Int(f'length of {self.name}')
         self.terms['list'] = length
         self.machine.domain.append(length >= 0)
         reason = f'lists of more than {LONGEST} items in {self.name}'
-        self.machine.limits.append(Limit(length <= LONGEST, reason, self))
+        restriction = Restriction(length <= LONGEST, reason, self)
+        self.machine.restrictions.append(restriction)
         for index in range(LONGEST):
             steps = (*self.steps, str(index))
             item = self.machine.cell(steps, self._field, is_item=True)

@@ -30,8 +30,8 @@ _MOST_DIGITS = 18
 class SymbolicMachine:
     """All fields that rules have asked for, and what is known of them.
 
-    ``domain`` holds for all machines; each of ``limits`` says, with a
-    reason, to which machines the search is limited. ``loops`` are the
+    ``domain`` holds for all machines; ``restrictions`` hold for those that the
+    search looks at first. ``loops`` are the
     guesses about the rest of a list, by its name. ``numbers_of`` are the
     numbers that texts are of, by the terms of these. ``rounded`` are pairs of
     a real number and the same rounded to a float, by the term of the first.
@@ -51,7 +51,7 @@ class SymbolicMachine:
         self.alphabet = alphabet
         self.tables = tables or {}
         self.domain: list[logic.Formula] = []
-        self.limits: list[cells.Limit] = []
+        self.restrictions: list[cells.Restriction] = []
         self.cells: dict[tuple[str, ...], cells.Cell] = {}
         self.texts: dict[int, texts.TextVariable] = {}
         self.numbers: dict[int, texts.NumberVariable] = {}
@@ -262,17 +262,17 @@ class SymbolicMachine:
                 of_texts += 1 + len(facet.near)
         of_numbers = sum(number.asked for number in self.numbers.values())
         of_secrets = sum(len(cell.secrets) for cell in self.cells.values())
-        return (len(self.domain), len(self.limits), len(self.cells),
+        return (len(self.domain), len(self.restrictions), len(self.cells),
                 len(self._ranks), of_texts, of_numbers, of_secrets)
 
-    def settle(self) -> tuple[list[logic.Formula], list[cells.Limit]]:
-        """Return all that holds of machines, and all limits.
+    def settle(self) -> tuple[list[logic.Formula], list[cells.Restriction]]:
+        """Return all that holds of machines, and all restrictions.
 
         Which texts are tried depends on all that was asked of the machine. So
         a search calls this again if more was asked since the last one.
         """
         domain = list(self.domain)
-        limits = list(self.limits)
+        restrictions = list(self.restrictions)
         for text in self.texts.values():
             # A text that a filter makes is what the filter makes of those
             # that are tried of the text before it.
@@ -280,18 +280,18 @@ class SymbolicMachine:
                 continue
             equations, is_tried = self._try_texts(text)
             domain += equations
-            limits.append(cells.Limit(
+            restrictions.append(cells.Restriction(
                 is_tried, f'other text in {text.name} than was tried'))
         for number in self.numbers.values():
             if number.is_asked:
                 equations, is_tried = number.tried()
                 domain += equations
-                limits.append(cells.Limit(
+                restrictions.append(cells.Restriction(
                     is_tried, 'other numbers as text than were tried'))
         # Last: computing the equations has asked for the last ranks.
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
-        return domain, limits
+        return domain, restrictions
 
     def _try_texts(self, text: texts.TextVariable
                    ) -> tuple[list[logic.Formula], logic.Formula]:

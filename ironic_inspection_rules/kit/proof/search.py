@@ -14,7 +14,8 @@ from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import witness as witnesses
 
-# A round gives up some assumptions; the steps of the solver end a long one.
+# A round gives up at least one assumption. That the solver works for too long
+# is what the limits of :mod:`.effort` are for.
 _MOST_ROUNDS = 40
 
 GIVES_UP = 'the solver gives up'
@@ -26,20 +27,21 @@ class Unclear(Exception):
 
 
 class Exhausted(Unclear):
-    """Nor does another search for its answer find one, nothing being left."""
+    """No time or no steps are left, so that no other search is of any use."""
 
 
 class Deadline:
-    """What ends all searches: the clock, or the steps that were taken.
+    """The end of all searches of a proof, by the clock and by steps.
 
-    :param seconds: how long all may take.
-    :param steps: how many steps of the solver; None for any number. They end
-        a proof at the same question on a busy machine as on an idle one.
+    :param seconds: how long all searches together may take.
+    :param steps: how many steps of the solver they may take, None for any
+        number. They end a proof at the same question on a busy machine as on
+        an idle one.
     """
 
     def __init__(self, seconds: float, steps: int | None = None) -> None:
         self._at = time.monotonic() + seconds
-        # Any solver counts the steps of all.
+        # Only for its statistics: every solver counts the steps of all.
         self._counter = z3.Solver()
         self._last_step = math.inf
         if steps is not None:
@@ -48,11 +50,12 @@ class Deadline:
     def left(self) -> float:
         """Return how many seconds are left.
 
-        :raises: :class:`Exhausted` where none are, or no step.
+        :raises: :class:`Exhausted` where no seconds or no steps are.
         """
         left = self._at - time.monotonic()
         if left <= 0:
             raise Exhausted('the time limit is reached')
+        # Callers that ask for seconds only are to end with the steps as well.
         self.steps_left()
         return left
 
@@ -69,9 +72,12 @@ class Deadline:
 
 @dataclasses.dataclass(frozen=True)
 class _Fact:
-    """What holds of machines, or may be assumed of them under a label.
+    """A formula that holds of all machines, or an assumption about them.
 
-    ``names`` are those of all that it is about.
+    :ivar names: of the constants in the formula, see :func:`names`.
+    :ivar label: of an assumption: the name of the truth value that switches
+        it on, and by which the solver names it in a contradiction. Empty for
+        what holds of all machines.
     """
 
     formula: logic.Formula
@@ -82,52 +88,63 @@ class _Fact:
 class MachineSearch:
     """Searches machines, those first that are like the sample.
 
-    What is usual of a field, and each limit of the search, is an assumption.
-    Where the solver finds no machine it names assumptions that contradict
-    what is wanted. First the usual ones are given up, the least unusual
-    first; then the limits that are in the way. If a machine may matter that
-    is beyond a limit, none within it is no answer, and the limit is the
-    reason.
+    What is usual of a field, and every restriction, is an assumption. Where
+    the solver finds no machine it names assumptions that contradict what is
+    wanted. First the usual ones are given up, those of the lowest rank first;
+    then the restrictions that are in the way are lifted.
+
+    Where machines that a restriction leaves out may matter, that there is
+    none among the others does not answer a question. The answer is unknown
+    then, and the restriction is its reason.
     """
 
     def __init__(self, machine: machines.SymbolicMachine,
                  deadline: Deadline) -> None:
         self._machine = machine
         self._deadline = deadline
+        # What SymbolicMachine.asked was when its facts were last collected.
         self._asked: tuple[int, ...] = ()
-        self._beyond: list[str] = []
+        # Reasons of the restrictions that do not hold for the machine found
+        # last.
+        self._lifted: list[str] = []
         self.begin_question()
 
     def begin_question(self) -> None:
-        """Give the searches for the next answer their steps."""
+        """Begin to count the steps of all searches for the next answer."""
         self._steps_left = effort.STEPS_OF_QUESTION
 
     def _settle(self) -> None:
         """Collect what is known of the machine, if more was asked of it."""
         if self._asked == self._machine.asked:
             return
-        domain, limits = self._machine.settle()
-        # The facts, and by a name the numbers of those that are about it.
-        self._limits: dict[str, cells.Limit] = {}
-        self._about: dict[str, list[int]] = {}
+        domain, restrictions = self._machine.settle()
+        # By label.
+        self._restrictions: dict[str, cells.Restriction] = {}
         self._facts: list[_Fact] = []
-        for fact in domain:
-            self._note(fact)
-        for number, limit in enumerate(limits):
-            self._limits[f'limit {number}'] = limit
-            self._note(limit.formula, f'limit {number}')
+        # The numbers of the facts in which a name is, by the name.
+        self._about: dict[str, list[int]] = {}
+        for formula in domain:
+            self._note(formula)
+        for number, restriction in enumerate(restrictions):
+            # The solver sees the label: with another word in it, the search
+            # might take another way, and other steps.
+            label = f'limit {number}'
+            self._restrictions[label] = restriction
+            self._note(restriction.formula, label)
         for cell in list(self._machine.cells.values()):
             for rank, usual in witnesses.usual_parts(cell):
                 self._note(usual, f'usual {rank} {cell.name}')
         for exact, made in self._machine.rounded.values():
-            # A machine with other numbers is hardly ever confirmed.
+            # The formulas allow more rounded numbers than Python computes.
+            # The engine hardly ever confirms a machine with one of those that
+            # are not exact.
             self._note(made == exact, f'usual 0 {made}')
         for guess in self._machine.likely.values():
             self._note(guess, f'usual 0 {guess}')
         self._asked = self._machine.asked
 
     def _note(self, formula: logic.Formula, label: str = '') -> None:
-        """Keep what holds, or what may be assumed under a label."""
+        """Add a fact, which is an assumption if it has a label."""
         fact = _Fact(formula, names(formula), label)
         for name in fact.names:
             self._about.setdefault(name, []).append(len(self._facts))
@@ -136,11 +153,13 @@ class MachineSearch:
     def find(self, wanted: logic.Formula) -> witnesses.Witness | None:
         """Return a machine for which something holds; None if there is none.
 
-        :raises: :class:`Unclear` where the solver cannot tell.
+        :raises: :class:`Unclear` where the solver does not know.
         """
         if wanted is logic.FALSE:
             return None
-        self._limit()
+        # Ends here where nothing is left: to simplify a large formula takes
+        # long.
+        self._limit_of_check()
         wanted = logic.simplified(wanted)
         if wanted is logic.FALSE:
             return None
@@ -151,18 +170,20 @@ class MachineSearch:
         return self._find(wanted, labels)
 
     def _add_facts(self, asked: set[str]) -> list[str]:
-        """Give the solver what holds of some names, and of others by these.
+        """Give the solver the facts about some names.
 
-        The other facts are about parts of a machine that do not matter, and
+        A fact relates names to others, so that the facts about these follow.
+        All other facts are about parts of a machine that do not matter, and
         would only cost time.
 
-        :returns: the labels of what may be assumed.
+        :param asked: the names in what is wanted.
+        :returns: the labels of the assumptions among these facts.
         """
         labels: list[str] = []
         seen: set[str] = set()
         added: set[int] = set()
-        # In order: the solver may find another machine, or none in time,
-        # where its formulas come in another one.
+        # Sorted, as a set has no order: where its formulas come in another
+        # order the solver may find another machine, or none in time.
         ahead = sorted(asked)
         while ahead:
             name = ahead.pop()
@@ -184,21 +205,28 @@ class MachineSearch:
 
     def _find(self, wanted: logic.Formula,
               labels: list[str]) -> witnesses.Witness | None:
-        """Return a machine of which as much holds as can be had cheaply.
+        """Return a machine for which most assumptions hold, None for none.
 
-        Each round gives up what the solver names as contradicting, which need
-        not be the least that would do.
+        A round gives up assumptions that the solver names as contradicting.
+        Fewer might do, but to look for them would cost more checks.
 
-        :param labels: of all that is assumed at first.
+        :param labels: of all assumptions.
+        :raises: :class:`Unclear` where the solver does not know.
         """
-        limits = [label for label in labels if label in self._limits]
-        usual = [label for label in labels if label not in self._limits]
+        restrictions = []
+        usual = []
+        for label in labels:
+            if label in self._restrictions:
+                restrictions.append(label)
+            else:
+                usual.append(label)
         reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
-            core = self._check([*usual, *limits])
+            core = self._check([*usual, *restrictions])
             if core is None:
-                # Beyond the limits the engine may still confirm a machine.
-                self._beyond = reasons
+                # Also where restrictions were lifted: the engine may confirm
+                # such a machine. Where it does not, they are the reason.
+                self._lifted = reasons
                 return witnesses.Witness.of(self._machine,
                                             self._solver.model())
             unusual = {label for label in core if label.startswith('usual')}
@@ -210,32 +238,35 @@ class MachineSearch:
                             if _rank_of(label) == rank}
                 usual = [label for label in usual if label not in given_up]
                 continue
-            beyond = []
-            for label in limits:
-                if label in core and not self._is_complete(
-                        self._limits[label], wanted):
-                    beyond.append(label)
-            if not beyond:
-                # What is wanted contradicts itself, or limits that leave out
-                # no machine that matters.
+            in_the_way = []
+            for label in restrictions:
+                restriction = self._restrictions[label]
+                if label in core and not self._is_complete(restriction,
+                                                           wanted):
+                    in_the_way.append(label)
+            if not in_the_way:
+                # What is wanted contradicts itself, or restrictions that leave
+                # out no machine that matters.
                 return None
-            # Where a limit is in the way, there may be machines beyond it.
-            for label in beyond:
-                reasons.append(f'depends on {self._limits[label].reason}')
-            limits = [label for label in limits if label not in beyond]
-            # An unusual machine there is as good as any.
+            for label in in_the_way:
+                reason = self._restrictions[label].reason
+                reasons.append(f'depends on {reason}')
+            restrictions = [label for label in restrictions
+                            if label not in in_the_way]
+            # Without a restriction any machine is good enough, and rounds
+            # that would look for a usual one are saved.
             usual = []
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 
     def _check(self, assumed: list[str]) -> set[str] | None:
         """Return which assumptions contradict, None if none do.
 
-        They contradict what was added to the solver, or one another; an empty
-        set is a contradiction without any of them.
+        They contradict what was added to the solver, or one another; the set
+        is empty where what was added contradicts itself.
 
         :raises: :class:`Unclear` where the solver does not know in time.
         """
-        limit = self._limit()
+        limit = self._limit_of_check()
         labels = map(z3.Bool, assumed)
         steps_before = effort.steps_taken(self._solver)
         can_hold = False
@@ -246,17 +277,20 @@ class MachineSearch:
             given_up = str(exc)
         self._steps_left -= effort.steps_taken(self._solver) - steps_before
         if given_up:
-            # Where nothing is left after the check, that is the reason.
-            self._limit()
+            # Where the check has used up what was left for the question or
+            # the proof, this raises: a better reason than that of the solver.
+            self._limit_of_check()
             raise Unclear(f'{GIVES_UP}: {given_up}')
         if can_hold:
             return None
         return set(map(str, self._solver.unsat_core()))
 
-    def _limit(self) -> effort.Limit:
+    def _limit_of_check(self) -> effort.Limit:
         """Return the limit of the next check.
 
-        :raises: :class:`Exhausted` where nothing is left for it.
+        A check may take no more than is left for the question and the proof.
+
+        :raises: :class:`Exhausted` where no seconds or steps are left.
         """
         seconds = self._deadline.left()
         if self._steps_left <= 0:
@@ -267,29 +301,36 @@ class MachineSearch:
             seconds=min(effort.CHECK.seconds, seconds),
         )
 
-    def _is_complete(self, limit: cells.Limit,
+    def _is_complete(self, restriction: cells.Restriction,
                      wanted: logic.Formula) -> bool:
-        """Return whether a limit excludes no machine that matters.
+        """Return whether a restriction leaves out no machine that matters.
 
-        Where conditions only loop over a list, an item for each of them is
-        enough, beside the first and the last one.
+        It is one of the length of a list, and conditions only loop over the
+        list. Then a list with one item for the decision of each loop, beside
+        the first and the last item, is like any longer one.
         """
-        if limit.cell is None or limit.cell.uses:
+        cell = restriction.cell
+        if cell is None or cell.uses:
             return False
-        loops = self._machine.loops.get(limit.cell.name, set())
-        return len(loops & names(wanted)) + 2 <= cells.LONGEST
+        # A loop has one guess for that it holds, and perhaps one for that it
+        # fails: for each of the two another item may be the reason.
+        guesses = self._machine.loops.get(cell.name, set())
+        return len(guesses & names(wanted)) + 2 <= cells.LONGEST
 
     def reasons(self, wanted: logic.Formula) -> str:
         """Return why the engine may not confirm the machine found last.
 
-        :param wanted: what it was to be like.
+        The reasons are the guesses that the machine depends on, and the
+        restrictions that were lifted to find it.
+
+        :param wanted: the formula that it was searched for.
         """
         known = self._machine.reasons
         reasons = []
         for name in sorted(names(wanted)):
             if name in known and known[name] not in reasons:
                 reasons.append(known[name])
-        reasons += self._beyond
+        reasons += self._lifted
         return '; '.join(reasons) or 'the engine decides otherwise'
 
 
@@ -306,8 +347,9 @@ def names(formula: logic.Formula) -> set[str]:
     """
     found: set[str] = set()
     seen: set[int] = set()
-    # The functions below the classes of z3: an object for each part of a
-    # formula costs ten times as much. The formula keeps its parts.
+    # The C functions below the classes of z3: an object of Python for every
+    # part of a formula would cost ten times as much. They count no
+    # references, which is safe here, as the formula keeps its parts.
     context = formula.ctx_ref()
     ahead = [formula.as_ast()]
     while ahead:
