@@ -12,6 +12,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language.secrecy import masking
 
 WITHHELD = 'withheld'
@@ -92,15 +93,24 @@ def operation(written: Operation) -> Operation:
 
 def has_secrets(written: Operation) -> bool:
     """Return whether a condition or an action has secrets written out."""
+    return any(masking.secret_arguments(_arguments_of(written)))
+
+
+def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
+    """Return the arguments of a condition or an action, by name."""
     arguments = written.get('args')
-    if isinstance(arguments, list):
-        # The value is the last argument of an action, after its path. Ports
-        # have another one before these.
-        names = ('value', 'path')
-        arguments = dict(zip(names, reversed(arguments), strict=False))
-    if not isinstance(arguments, dict):
-        return False
-    return any(masking.secret_arguments(arguments))
+    if isinstance(arguments, dict):
+        return arguments
+    if not isinstance(arguments, list):
+        return {}
+    name = written['op'].strip()
+    action = registry.installed().actions.get(name)
+    if action is not None:
+        return action.signature.bind(arguments).values
+    # A condition, or an op that is not installed here. Where a path or a
+    # field is compared with a value, the value comes last.
+    names = ('value', 'path')
+    return dict(zip(names, reversed(arguments), strict=False))
 
 
 def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:

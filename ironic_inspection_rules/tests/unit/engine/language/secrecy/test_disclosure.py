@@ -77,3 +77,27 @@ class DataTestCase(base.TestCase):
                              disclosure.operation({'op': 'o', 'args': args}))
         written = {'op': 'o', 'args': ['/extra/a', 'x'], 'loop': [1]}
         self.assertIs(written, disclosure.operation(written))
+
+    def test_an_action_with_a_list_of_arguments_shows_no_secret(self):
+        for op, args in (
+                ('set-attribute', ['/driver_info/password', 'x']),
+                ('set-attribute', ['/driver_info/password', 'x', 'y']),
+                ('set-attribute', ['/driver_info/password', '{item}', 'y']),
+                ('set-port-attribute', ['m', '/extra/password', 'x', 'y']),
+                ('extend-plugin-data', ['/token/a', 'x', True]),
+                ('inspector-set-attribute', ['driver_info/password', 'x', 1]),
+                ('api-call', ['https://me:x@there']),
+                ('api-call', ['https://there', {'Authorization': 'x'}, None]),
+        ):
+            with self.subTest(op=op, args=args):
+                written = {'op': op, 'args': args}
+                self.assertTrue(disclosure.has_secrets(written))
+                self.assertEqual({'op': op, 'args': '******'},
+                                 disclosure.operation(written))
+        for op, args in (
+                ('set-attribute', ['/extra/a', 'x', 'y']),
+                ('set-attribute', ['/driver_info/password', '{item}']),
+                ('api-call', ['https://there']),
+        ):
+            self.assertFalse(
+                disclosure.has_secrets({'op': op, 'args': args}), args)
