@@ -133,7 +133,8 @@ class LeasedLock:
     """
 
     def __init__(self, url: str, member: str, name: str, lease: float) -> None:
-        # All three times: the URL may have any of them, with other values.
+        # An argument replaces only the option of the same name in the URL,
+        # which may set any of these three to another time.
         self._coordinator: typing.Any = coordination.get_coordinator(
             url, member.encode(), timeout=lease, lock_timeout=lease,
             membership_timeout=lease)
@@ -177,7 +178,8 @@ class LeasedLock:
         :raises: LockLost, or any error of the driver or of the file system.
             The connection must not be used any more then.
         """
-        # This renews the locks of the connection as well.
+        # It renews the locks of the connection, but some drivers raise no
+        # error for a lock that had expired: so the owner is asked for below.
         self._coordinator.heartbeat()
         if self._lock is None:
             return self._acquire()
@@ -196,6 +198,7 @@ class LeasedLock:
         return True
 
     def _is_ours(self, lock: typing.Any) -> bool:
+        """Return whether this process still holds a lock that it acquired."""
         if self._file is not None:
             # The kernel locks a file, not a name. Once another file has the
             # name, another process can lock that one.
@@ -206,16 +209,18 @@ class LeasedLock:
             return lock.is_still_owner()
         except tooz.NotImplemented:
             if self._file is not None:
-                # Earlier releases of tooz cannot say it of a file. But the
-                # kernel releases its lock only with the process.
+                # Earlier releases of tooz do not have it for files. But the
+                # kernel keeps the lock of a file for as long as the process
+                # lives, and the name is that of the same file.
                 return True
+            # Of the other drivers, only that of etcd does not have it.
             return self._is_ours_in_etcd(lock)
 
     def _is_ours_in_etcd(self, lock: typing.Any) -> bool:
         """Return whether the key of a lock has the value of this process.
 
-        The driver cannot say it: it ignores that etcd answers a heartbeat
-        with an expired lease.
+        Neither method of the driver says it: it has no ``is_still_owner``,
+        and its ``heartbeat`` ignores the answer that the lease has expired.
         """
         # The driver keeps its own value encoded, and decodes what it reads.
         values = self._coordinator.client.get(lock._key)

@@ -3,7 +3,7 @@
 """Election of one leader among the members of a cluster.
 
 Election uses the *locks* of tooz, not ``run_elect_coordinator``. Of the four
-supported drivers only redis and zookeeper have the latter, neither tells a
+supported drivers only redis and zookeeper have the latter, neither informs a
 leader that it has lost leadership, and groups of the file driver keep killed
 members. All four drivers have locks:
 
@@ -66,6 +66,9 @@ class _LeaseExpired(Exception):
 class Leadership:
     """When a holder of the lock is the leader, in ``time.monotonic`` seconds.
 
+    ``until`` comes before ``since`` while the leadership of an earlier leader
+    may last. Renewals move ``until``, so that it is later from then on.
+
     :param since: the time at which leadership of any earlier leader is over.
     :param until: the time from which another member may hold the lock.
     """
@@ -80,11 +83,19 @@ class Leadership:
         return max(self.until - now, 0.0)
 
 
+def _end_without_error(_retry_state: tenacity.RetryCallState) -> None:
+    """End retries; tenacity would raise RetryError, but to leave is none."""
+
+
+def _notify_nobody() -> None:
+    """Do nothing when leadership begins or ends."""
+
+
 class Candidacy:
     """Acquires and renews the lock of an election, in a thread of its own.
 
-    For a single use: a thread that hangs when it is told to leave cannot
-    change the next candidacy.
+    For a single use: a thread that still hangs in the coordinator's library
+    after :meth:`leave` changes its own candidacy only, not the next one.
 
     :param make_lock: builds the lock for the next connection.
     :param lease: seconds that a confirmation is valid.
@@ -122,8 +133,7 @@ class Candidacy:
             stop=tenacity.stop_when_event_set(self._leave),
             wait=tenacity.wait_fixed(self._retry_interval),
             sleep=tenacity.sleep_using_event(self._leave),
-            # tenacity would raise RetryError; but to leave is no error.
-            retry_error_callback=lambda state: None)
+            retry_error_callback=_end_without_error)
         retrying(self._hold_lock)
 
     def _hold_lock(self) -> None:
@@ -148,28 +158,54 @@ class Candidacy:
             raise
 
     def _acquire_or_renew(self, lock: coordinator.LeasedLock) -> None:
-        """Acquire or renew the lock, and publish what follows from that."""
+        """Ask once for the lock, and publish the leadership that follows.
+
+        :raises: _LeaseExpired if the answer came too late, or any error of
+            :meth:`.LeasedLock.hold`.
+        """
         asked_at = time.monotonic()
         is_held = lock.hold()
         answered_at = time.monotonic()
         if not is_held:
             self._publish(None)
-            return
-        # The lease runs from the question: nobody knows how long before its
-        # answer the coordinator has renewed the lock.
-        until = asked_at + self._lease
-        leadership = self.leadership
-        if leadership is None:
-            # The coordinator may have lost the lock of an earlier leader. Its
-            # last confirmation came before this answer, so its leadership is
-            # over a lease later.
-            since = answered_at + self._lease
-            self._publish(Leadership(since=since, until=until))
-        elif answered_at < leadership.until:
-            self._publish(dataclasses.replace(leadership, until=until))
+        elif self.leadership is None:
+            self._publish(self._first_leadership(asked_at, answered_at))
         else:
-            # Another member may have led since, although the lock is ours.
-            silence = answered_at - leadership.until + self._lease
+            self._refuse_late_answer(self.leadership, answered_at)
+            self._publish(dataclasses.replace(
+                self.leadership, until=self._lease_end(asked_at)))
+
+    def _lease_end(self, asked_at: float) -> float:
+        """Return the time at which the lease of a confirmation ends.
+
+        It runs from the question, not from the answer: nobody knows how long
+        before its answer the coordinator has renewed the lock.
+        """
+        return asked_at + self._lease
+
+    def _first_leadership(self, asked_at: float,
+                          answered_at: float) -> Leadership:
+        """Return the leadership of a member that has acquired the lock now.
+
+        An earlier leader may not know that the coordinator has lost its lock.
+        But the last confirmation that it got came before this answer, so its
+        leadership ends within a lease. This one begins only then.
+        """
+        return Leadership(since=answered_at + self._lease,
+                          until=self._lease_end(asked_at))
+
+    def _refuse_late_answer(self, leadership: Leadership,
+                            answered_at: float) -> None:
+        """Check that a renewal was confirmed while leadership lasted.
+
+        Otherwise another member may have led in the meantime, although this
+        one holds the lock. It has to begin anew.
+
+        :raises: _LeaseExpired if the lease was over before the answer.
+        """
+        if answered_at >= leadership.until:
+            confirmed_at = leadership.until - self._lease
+            silence = answered_at - confirmed_at
             raise _LeaseExpired(_('no answer for %.1f seconds') % silence)
 
     def _publish(self, leadership: Leadership | None) -> None:
@@ -203,8 +239,8 @@ class Election:
     """
 
     def __init__(self, name: str, backend_url: str, member: str, *,
-                 on_gained: Callback = lambda: None,
-                 on_lost: Callback = lambda: None,
+                 on_gained: Callback = _notify_nobody,
+                 on_lost: Callback = _notify_nobody,
                  connection_retries: int = 10,
                  connection_retry_interval: float = 1.0,
                  lease: float = LEASE, heartbeat: float = HEARTBEAT) -> None:
@@ -290,9 +326,10 @@ class Election:
                 self._call_back(False)
 
     def _seconds_to_wait(self, leadership: Leadership | None) -> float:
-        """Return the seconds in which leadership cannot begin or end.
+        """Return the seconds until leadership begins or ends by the clock.
 
-        Not more than a heartbeat, so that ``stop`` is noticed.
+        Not more than a heartbeat, so that ``stop`` is noticed. What the
+        coordinator answers meanwhile sets ``changed``.
         """
         if leadership is None:
             return self._heartbeat
@@ -301,7 +338,7 @@ class Election:
             change_at = leadership.since
         else:
             change_at = leadership.until
-        # What is over already must not become a negative time.
+        # A change that is due already would give a negative time.
         seconds = max(change_at - now, 0.0)
         return min(seconds, self._heartbeat)
 

@@ -26,7 +26,7 @@ _MOST_CALLS = 12
 
 
 def _lose_nothing() -> None:
-    """Do nothing for a round that hangs: it has nothing to give up."""
+    """Do nothing when a round hangs which holds nothing for its work."""
 
 
 class WatchedLoop:
@@ -38,7 +38,8 @@ class WatchedLoop:
     :param work: one round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
-    :ivar generation: number of threads that were replaced.
+    :ivar generation: number of threads that were replaced. A thread that
+        finds another number than at its start has been replaced.
     """
 
     def __init__(self, name: str, work: Callable[[], None],
@@ -84,7 +85,9 @@ class WatchedLoop:
                   'seconds and is started anew; it is at %(place)s',
                   {'name': self._name, 'seconds': seconds,
                    'place': place(self._thread)})
-        # This comes first: the old thread ends if it wakes up in between.
+        # This comes first: if the old thread wakes up from here on, it finds
+        # that it was replaced, and leaves to give_up() what it has taken. In
+        # the other order it could go on with what was given up.
         self.generation += 1
         self._give_up()
         try:
@@ -135,8 +138,9 @@ def place(thread: threading.Thread) -> str:
 class Outage:
     """Logs the beginning and the end of an outage, not every failure.
 
-    The first failure of every kind is logged as a warning, the one after
-    ``retries`` as an error, and the first success afterwards as info.
+    The first failure of every class is logged as a warning, the failure after
+    ``retries`` others as an error, and the first success afterwards as info.
+    May be used from several threads.
 
     :param what: what fails, for the log, with the option that names it.
     :param retries: number of failures in a row before the error.
@@ -191,7 +195,9 @@ class Outage:
 def reason(failure: BaseException) -> str:
     """Return the message of an error in one line.
 
-    It is the message of the cause, unless the error is one of this project.
+    It is the message of the cause, as libraries may put less into the error
+    that they make of it: that of tooz for a missing file is "error opening
+    file". An error of this project says enough itself.
     """
     cause = failure
     if not isinstance(failure, exceptions.InspectionRulesError):
