@@ -14,7 +14,12 @@ Target = plugin.Target
 _NAME = {'$ref': '#/definitions/trait'}
 
 
-def _set(target: Target, names: list[str]) -> None:
+def _replace_all(target: Target, names: list[str]) -> None:
+    """Replace all traits of the node.
+
+    :raises: :class:`.exceptions.OperationError` if a node cannot have so
+        many.
+    """
     try:
         trait_names.validate_count(names)
     except exceptions.Invalid as exc:
@@ -22,7 +27,11 @@ def _set(target: Target, names: list[str]) -> None:
     target.set_traits(names)
 
 
-def _check(names: typing.Iterable[typing.Any]) -> None:
+def _check_names(names: typing.Iterable[typing.Any]) -> None:
+    """Check that all names are those of traits.
+
+    :raises: :class:`.exceptions.OperationError` if one is not.
+    """
     try:
         trait_names.validate(names)
     except exceptions.Invalid as exc:
@@ -44,12 +53,13 @@ class AddTrait(plugin.Action):
                 yield 'name', problem
 
     def __call__(self, target: Target, name: str) -> None:
-        _check([name])
+        _check_names([name])
         traits = target.traits
         if name in traits:
+            # A run names this rule as well for a trait that it did not add.
             target.confirm_traits([name])
         else:
-            _set(target, [*traits, name])
+            _replace_all(target, [*traits, name])
 
     def revert(self, target: Target, name: str) -> None:
         """Remove the trait."""
@@ -81,39 +91,46 @@ class SetTraits(plugin.Action):
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         names = arguments.get('names', [])
+        prefix = arguments.get('prefix', '')
         if not isinstance(names, list):
             yield 'names', _('must be a list')
             return
         for name in names:
             problem = trait_names.problem(name)
-            if problem:
+            if problem is not None:
                 yield 'names', problem
-        yield from self._outside(names, arguments.get('prefix', ''))
+        for name in names:
+            problem = _prefix_problem(name, prefix)
+            if problem is not None:
+                yield 'names', problem
 
     def __call__(self, target: Target, names: typing.Any,
                  prefix: str = '') -> None:
         if not isinstance(names, list):
             raise exceptions.OperationError(_('names must be a list'))
-        _check(names)
-        first = next(self._outside(names, prefix), None)
-        if first is not None:
-            _argument, message = first
-            raise exceptions.OperationError(message)
-        # A run also names the rule that set what was there already.
+        _check_names(names)
+        for name in names:
+            problem = _prefix_problem(name, prefix)
+            if problem is not None:
+                raise exceptions.OperationError(problem)
+        # First, as afterwards the node has all of them: a run names this rule
+        # as well for the traits that the node had before.
         target.confirm_traits(names)
-        kept = [name for name in target.traits if not name.startswith(prefix)]
-        _set(target, [*kept, *names])
+        # Every name begins with the empty prefix: without one, none is left.
+        other_traits = [trait for trait in target.traits
+                        if not trait.startswith(prefix)]
+        _replace_all(target, [*other_traits, *names])
 
     def revert(self, target: Target, names: typing.Any,
                prefix: str = '') -> None:
         """Remove these traits."""
-        target.set_traits(name for name in target.traits if name not in names)
+        target.set_traits(trait for trait in target.traits
+                          if trait not in names)
 
-    @staticmethod
-    def _outside(names: list[typing.Any], prefix: str) -> plugin.Problems:
-        """Yield a problem for each name without the prefix."""
-        for name in names:
-            if not str(name).startswith(prefix):
-                yield 'names', _('"%(name)s" does not begin with the prefix '
-                                 '"%(prefix)s"') % {'name': name,
-                                                    'prefix': prefix}
+
+def _prefix_problem(name: typing.Any, prefix: str) -> str | None:
+    """Return the message for a name without the prefix, None if it has it."""
+    if str(name).startswith(prefix):
+        return None
+    return _('"%(name)s" does not begin with the prefix "%(prefix)s"') % {
+        'name': name, 'prefix': prefix}

@@ -21,7 +21,7 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
-_LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.
+_LONGEST_CACHED = 64  # Maximum length of a machine's text in the cache.
 # Numbers as text; machines send it, so that there is an end to the digits.
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
@@ -39,7 +39,7 @@ _DIGITS = 4
 VersionKey = tuple[tuple[typing.Any, ...], ...]
 
 
-@text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
+@text_cache.for_short(maxsize=1024, longest=_LONGEST_CACHED)
 def as_number(text: str) -> int | float | None:
     """Read a string as a number, or return None if it is not one."""
     if _INTEGER.fullmatch(text):
@@ -49,7 +49,7 @@ def as_number(text: str) -> int | float | None:
     return None
 
 
-@text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
+@text_cache.for_short(maxsize=1024, longest=_LONGEST_CACHED)
 def version_key(version: str) -> VersionKey:
     """Return a sort key of a version, with a tuple for each part.
 
@@ -73,7 +73,10 @@ def version_key(version: str) -> VersionKey:
 
 def _comparable(one: typing.Any, other: typing.Any
                 ) -> tuple[typing.Any, typing.Any]:
-    """Convert a string that is compared with a number to a number."""
+    """Convert a string that is compared with a number to a number.
+
+    :returns: both values, in their order.
+    """
     # Text that does not read as a number stays text, and equals no number.
     if isinstance(one, str) and _is_number(other):
         number = as_number(one)
@@ -128,7 +131,7 @@ class ValueComparison(plugin.Relation):
         for one, other in itertools.pairwise(values):
             yield plugin.Fact(one, relation, other, unordered)
 
-    # What pays is given the budget first.
+    # Calls of a plugin that pays begin with the budget.
     def __call__(  # type: ignore[override]
             self, allowance: budget.Budget, *values: typing.Any,
             force_strings: bool = False) -> bool:

@@ -19,7 +19,7 @@ from ironic_inspection_rules.i18n import _
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.
+_LONGEST_CACHED = 64  # Maximum length of a machine's text in the cache.
 
 # How a regular expression is written that is a list of words, such as
 # "^(Dell|HPE)$": see _words().
@@ -33,8 +33,12 @@ _V6 = r'[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%[^/\s]+)?'
 _SUBNET = (rf'\s*(?:{_V4}(?:/(?:0*(?:3[0-2]|[12]?[0-9])|{_V4}))?|'
            rf'{_V6}(?:/0*(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?)\s*')
 
-_SHOWN_AS = frozenset(('True', 'False', 'None'))
-"""Texts that values of other types have: these match, but are not equal."""
+_TEXT_OF_OTHER_TYPES = frozenset(('True', 'False', 'None'))
+"""What values that are no text read as to a regular expression.
+
+So true matches "True", but does not equal it: "one of these words" would be
+a false statement. A number does equal its text.
+"""
 
 
 def _in_any_case(word: str) -> list[str]:
@@ -47,12 +51,13 @@ def _in_any_case(word: str) -> list[str]:
 _FALSE = [None, False, *_in_any_case('no'), *_in_any_case('false')]
 
 
-class _Listed(plugin.Condition):
+class _FewValues(plugin.Condition):
     """A condition that holds for a few values and no others."""
 
     ACCEPTS_MISSING = True
 
     VALUES: typing.ClassVar[list[typing.Any]]
+    """All values for which it holds, compared as ``eq`` compares them."""
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
@@ -67,6 +72,7 @@ class IsTrue(plugin.Condition):
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
+        # Inverted it states nothing: it is false for any other text as well.
         if not inverted:
             yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
 
@@ -76,7 +82,7 @@ class IsTrue(plugin.Condition):
         return isinstance(value, int | float) and bool(value)
 
 
-class IsFalse(_Listed):
+class IsFalse(_FewValues):
     """``is-false``: false, zero, null, "no" or "false"."""
 
     VALUES = _FALSE
@@ -89,7 +95,7 @@ class IsFalse(_Listed):
         return isinstance(value, int | float) and not value
 
 
-class IsNone(_Listed):
+class IsNone(_FewValues):
     """``is-none``: null, or no such field."""
 
     VALUES = [None]
@@ -107,7 +113,7 @@ class Exists(plugin.Condition):
         return value is not data_path.ABSENT
 
 
-class IsEmpty(_Listed):
+class IsEmpty(_FewValues):
     """``is-empty``: null, no such field, or empty text, list or mapping."""
 
     VALUES = [None, '', [], {}]
@@ -129,6 +135,7 @@ class InNet(plugin.Condition):
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
+        # Inverted it also holds for what is no address.
         if not inverted:
             yield plugin.Fact(arguments['address'], plugin.IN_NET,
                               arguments['subnet'])
@@ -142,14 +149,20 @@ class InNet(plugin.Condition):
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:
-        if 'subnet' in arguments:
-            # Read once for all machines.
-            network = _read_network(arguments['subnet'])
-            arguments = {**arguments, 'subnet': network}
-        return super().bind(arguments)
+        if 'subnet' not in arguments:
+            # It has a field, so every machine may have another subnet.
+            return super().bind(arguments)
+        network = _read_network(arguments['subnet'])
+        return super().bind({**arguments, 'subnet': network})
 
     def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
-        network = _read_network(subnet)
+        """Return whether the address is in the subnet.
+
+        :param subnet: its text, or the network that :meth:`bind` made of it.
+        """
+        network = subnet
+        if not isinstance(subnet, _Network):
+            network = _read_network(subnet)
         try:
             ip_address = read_address(str(address))
         except ValueError:
@@ -157,7 +170,7 @@ class InNet(plugin.Condition):
         return ip_address in network
 
 
-@text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
+@text_cache.for_short(maxsize=1024, longest=_LONGEST_CACHED)
 def read_address(text: str) -> _Address:
     """Return the IP address in a text, which may have a prefix behind it.
 
@@ -177,8 +190,10 @@ def read_address(text: str) -> _Address:
 
 
 def _read_network(subnet: typing.Any) -> _Network:
-    if isinstance(subnet, _Network):
-        return subnet
+    """Return the network that a subnet is.
+
+    :raises: :class:`.exceptions.OperationError` if it is none.
+    """
     try:
         return ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError as exc:
@@ -192,17 +207,18 @@ class RegexCondition(plugin.Condition):
     # A short text can make an expression take long.
     PAYS = True
     METHOD: typing.ClassVar[str]
-    """The method of a compiled pattern that is called."""
+    """The method of a compiled expression that is called."""
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
         words = _words(arguments['regex'], self.METHOD == 'search')
-        if words and _SHOWN_AS.isdisjoint(words):
+        if words and _TEXT_OF_OTHER_TYPES.isdisjoint(words):
             yield plugin.Fact(arguments['value'], _membership(inverted), words)
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:
         if 'regex' not in arguments:
+            # It holds {item…}, so every item has an expression of its own.
             return super().bind(arguments)
         matches: typing.Callable[..., bool]
         matches = arguments['regex'].matcher(self.METHOD)
@@ -243,6 +259,7 @@ def _words(regex: str, searches: bool) -> list[str]:
 
     :param searches: whether it matches anywhere in a text unless it has
         anchors.
+    :returns: nothing for any other expression.
     """
     expected = _PERHAPS_ANCHORED
     if searches:
