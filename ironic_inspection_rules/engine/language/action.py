@@ -26,7 +26,7 @@ from ironic_inspection_rules.i18n import _
 Operation = typing.Mapping[str, typing.Any]
 Target = plugin.Target
 
-Asked = typing.Callable[[int, bool, budget.View], None]
+Note = typing.Callable[[int, bool, budget.View], None]
 """Takes the number of a condition of an action, its result, and the data."""
 
 CLEANUP = 'cleanup'
@@ -60,7 +60,7 @@ class CompiledAction:
     """
 
     __slots__ = ('_call', '_carry_out', '_items', '_masked', '_operation',
-                 '_own_vars', '_take_back', '_undo', 'name', 'reverts',
+                 '_own_vars', '_revert_call', '_undo', 'name', 'reverts',
                  'when')
 
     def __init__(self, operation: Operation, ops: registry.Registry,
@@ -74,28 +74,29 @@ class CompiledAction:
         self._masked: dict[bool, masked_field.MaskedFields] | None = None
         op = ops.action(self.name.strip())
         self.reverts = reverts(operation, op)
-        self._carry_out = op.run(op.plugin)
+        self._carry_out = op.for_machines(op.plugin)
         loop = engine_loop.Loop.of(operation.get('loop'))
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
-        self._undo = self._call
+        self._revert_call = self._call
         if self.reverts:
-            self._undo = _undo(op, operation.get('args'), loop)
-            self._take_back = op.run(op.plugin.revert, 'revert')
+            self._revert_call = _call_of_revert(op, operation.get('args'),
+                                                loop)
+            self._undo = op.for_machines(op.plugin.revert, 'revert')
         self._items: engine_loop.Items | None = None
         if loop is not None:
             self._items = engine_loop.compile_items(operation['loop'])
 
     def apply(self, target: Target, roots: budget.View,
-              asked: Asked = _note_nothing) -> reasons.Idle | None:
+              note: Note = _note_nothing) -> reasons.Idle | None:
         """Carry the action out on the target where its conditions hold.
 
-        :param asked: called for each of its conditions that is checked.
+        :param note: called for each of its conditions that is checked.
         :returns: why it was carried out for no item, None if it was for one.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
         step: _Step = self._apply_once
         if self.when:
-            step = functools.partial(self._apply_if_matching, asked=asked)
+            step = functools.partial(self._apply_if_matching, note=note)
         if self._items is None:
             return step(target, roots)
         items = self._items(roots)
@@ -121,10 +122,10 @@ class CompiledAction:
         return _for_each(items, self._revert_once, target, roots)
 
     def _apply_if_matching(self, target: Target, roots: budget.View,
-                           asked: Asked) -> reasons.Idle | None:
+                           note: Note) -> reasons.Idle | None:
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
-            asked(number, holds, roots)
+            note(number, holds, roots)
             if not holds:
                 if self._items is None:
                     return _NO_MATCH
@@ -147,12 +148,12 @@ class CompiledAction:
                      roots: budget.View) -> reasons.Idle | None:
         # Rendered before secrets are refused: what lacks a field is not
         # undone, and that is no error, whatever its other fields hold.
-        rendered = self._undo.render(roots)
+        rendered = self._revert_call.render(roots)
         if isinstance(rendered, rendering.Missing):
             return _idle_without(rendered)
         self._refuse_masked(target, roots, undoes=True)
-        self._take_back(target, *self._call.op.context(roots),
-                        **self._undo.literals, **rendered)
+        self._undo(target, *self._call.op.context(roots),
+                   **self._revert_call.literals, **rendered)
         return None
 
     def _refuse_masked(self, target: Target, roots: budget.View,
@@ -166,7 +167,7 @@ class CompiledAction:
         if roots is target.roots and not masked_field.hides_columns(roots):
             # The rule sees all secrets.
             return
-        # Found when first needed: most rules of a set never act on a machine.
+        # Here, not when compiled: most rules of a set act on no machine.
         if self._masked is None:
             self._masked = {}
         if undoes not in self._masked:
@@ -185,7 +186,7 @@ class CompiledAction:
         for name, value in bound.values.items():
             if name in left_out:
                 continue
-            if undoes and name not in self._undo.varying:
+            if undoes and name not in self._revert_call.varying:
                 continue
             written[name] = value
         return masked_field.MaskedFields(written, self._own_vars,
@@ -243,8 +244,8 @@ def has_cleanup(operation: Operation, op: registry.Op) -> bool:
     return bound.values.get(CLEANUP) is not None
 
 
-def _undo(op: registry.Op, args: typing.Any,
-          loop: engine_loop.Loop | None) -> engine_call.Call:
+def _call_of_revert(op: registry.Op, args: typing.Any,
+                    loop: engine_loop.Loop | None) -> engine_call.Call:
     """Build the call that undoes an action.
 
     It has those of the arguments that the method ``revert`` takes.

@@ -21,7 +21,10 @@ from ironic_inspection_rules.engine.run.secrecy import (
 )
 
 _PAID_AT_ONCE = 16
-"""Rules that are paid for together; one by one is slow."""
+"""Rules that are paid for together, one operation each; one by one is slow.
+
+The last rules of a phase may be fewer, and are paid for as if they were not.
+"""
 
 Why = tuple[reasons.ConditionResult, ...]
 """What the conditions of a rule decided, with reasons."""
@@ -137,8 +140,9 @@ class _Phase:
         # for all, an inspection would fail because somebody asked why, or
         # because a rule is being tried. With the budget of all that decides
         # the outcome, a phase takes at most three times its limits.
-        self._explaining = budget.Budget(limits)
-        self._auditing = budget.Budget(limits)
+        self._for_reasons = budget.Budget(limits)
+        self._for_audit = budget.Budget(limits)
+        # By whether they are masked: False is 0, True is 1.
         self._views = (target.view(masked=False), target.view(masked=True))
         self._decided: dict[compiler.CompiledRule, bool] = {}
         self._why: dict[compiler.CompiledRule, Why] = {}
@@ -176,6 +180,10 @@ class _Phase:
 
     def _decide_explained(self, plan: compiler.CompiledRule,
                           view: budget.View) -> bool:
+        """Return whether a rule matches, and keep why.
+
+        :raises: :class:`.exceptions.RuleError` unless the rule is audited.
+        """
         traces: list[reasons.ConditionResult] = []
         try:
             if plan.audited:
@@ -189,11 +197,14 @@ class _Phase:
             if explanation.is_complete(plan, traces):
                 self._why[plan] = tuple(traces)
             else:
-                with self._target.paid_by(self._explaining):
+                with self._target.paid_by(self._for_reasons):
                     self._why[plan] = explanation.explain(plan, view, traces)
 
     def revert(self, plan: compiler.CompiledRule) -> None:
-        """Undo what a rule that does not match did earlier."""
+        """Undo what a rule did in earlier inspections, if it does not match.
+
+        It was decided before.
+        """
         if not self._decided[plan]:
             self._carry_out(plan, step.revert, None)
 
@@ -202,29 +213,30 @@ class _Phase:
         if self._keep:
             self._keep_why(plan)
             self._started = time.perf_counter()
-        explaining = None
+        for_reasons = None
         if self._explain or (self._keep and plan.masked):
             # Of a rule that sees secrets, a kept run must have no reasons.
-            explaining = self._explaining
-        self._carry_out(plan, step.act, explaining)
+            for_reasons = self._for_reasons
+        self._carry_out(plan, step.act, for_reasons)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
         """Explain why a rule matches, before the data change."""
         if plan.unexplained or plan in self._why:
             return
         view = self._views[plan.masked]
-        shown = self._views[True]
-        step.give_tables(plan, shown)
+        masked_view = self._views[True]
+        step.give_tables(plan, masked_view)
         step.give_tables(plan, view)
-        with (self._target.paid_by(self._explaining),
+        with (self._target.paid_by(self._for_reasons),
               self._vars.given(plan, self._target)):
             if plan.vars and not plan.masked:
                 # The vars that the rule has computed may have secrets.
                 with contextlib.suppress(exceptions.RuleError):
-                    step.compute(plan, shown)
-            self._why[plan] = explanation.explain_match(plan, view, shown)
+                    step.compute(plan, masked_view)
+            self._why[plan] = explanation.explain_match(plan, view,
+                                                        masked_view)
         # These were computed for the reasons alone.
-        shown.pop(model.VARS, None)
+        masked_view.pop(model.VARS, None)
 
     def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
                 error: exceptions.RuleError | None) -> PhaseOutcome:
@@ -251,7 +263,7 @@ class _Phase:
                     no_match = trace.RuleTrace(plan.rule, False)
                     traces.append(no_match.disclosed(self._why[plan]))
         return PhaseOutcome(tuple(traces), error, tuple(audited.values()),
-                       self._timings, self._target.journal)
+                            self._timings, self._target.journal)
 
     def _disclosed(self, traces: _Traces) -> _Traces:
         """Return traces as everybody may see them, with their reasons."""
@@ -266,16 +278,21 @@ class _Phase:
         self._started = now
 
     def _carry_out(self, plan: compiler.CompiledRule, carry_out: step.Step,
-                   explaining: budget.Budget | None) -> None:
+                   for_reasons: budget.Budget | None) -> None:
+        """Act or undo, and keep the trace.
+
+        :param carry_out: :func:`.step.act` or :func:`.step.revert`.
+        :raises: :class:`.exceptions.RuleError` unless the rule is audited.
+        """
         if plan.audited:
-            self._carry_out_apart(plan, carry_out, explaining)
+            self._carry_out_apart(plan, carry_out, for_reasons)
         else:
             # Most rules have no vars: they are spared a context.
             if plan.vars:
                 with self._vars.given(plan, self._target):
-                    done, error = carry_out(plan, self._target, explaining)
+                    done, error = carry_out(plan, self._target, for_reasons)
             else:
-                done, error = carry_out(plan, self._target, explaining)
+                done, error = carry_out(plan, self._target, for_reasons)
             if done is not None:
                 self._traces[plan] = done
             if error is not None:
@@ -285,13 +302,14 @@ class _Phase:
 
     def _carry_out_apart(self, plan: compiler.CompiledRule,
                          carry_out: step.Step,
-                         explaining: budget.Budget | None) -> None:
+                         for_reasons: budget.Budget | None) -> None:
         """Carry out an audited rule on a copy of the data."""
         target = self._target.fork()
-        with (target.paid_by(self._auditing),
+        with (target.paid_by(self._for_audit),
               self._vars.given(plan, target)):
-            done, error = carry_out(plan, target, explaining)
+            done, error = carry_out(plan, target, for_reasons)
         if done is None:
+            # Nothing was undone. If that is due to an error, it is reported.
             if error is None:
                 return
             done = trace.RuleTrace(plan.rule, False)
@@ -301,8 +319,9 @@ class _Phase:
 
     def _audit_conditions(self, plan: compiler.CompiledRule,
                           view: budget.View) -> bool:
+        """Return whether an audited rule matches; false after an error."""
         try:
-            with self._target.paid_by(self._auditing):
+            with self._target.paid_by(self._for_audit):
                 return step.matches(plan, view)
         except exceptions.RuleError as exc:
             self._audited[plan] = trace.RuleTrace(plan.rule, False,

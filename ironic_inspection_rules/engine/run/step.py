@@ -31,7 +31,8 @@ Step = collections.abc.Callable[
 def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
     """Put the tables of a rule set into the data as a rule sees them.
 
-    They stay there until the next rule that reads any.
+    They stay there until the next rule that reads any: a rule that reads none
+    has no field that leads there.
     """
     if plan.tables is not None:
         view[interpolation.TABLES] = plan.tables
@@ -124,11 +125,11 @@ def pay(plan: compiler.CompiledRule, count: int,
 
 
 def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
-        explaining: budget.Budget | None) -> Done:
+        for_reasons: budget.Budget | None) -> Done:
     """Carry out the actions of a rule that matches.
 
-    :param explaining: pays for the reasons of their conditions; None for no
-        reasons.
+    :param for_reasons: the budget of the reasons of their conditions; None
+        for no reasons.
     """
     done: list[trace.ActionTrace] = []
     error = None
@@ -136,12 +137,13 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     give_tables(plan, view)
     try:
         for action in plan.actions:
-            asked = None
+            condition_traces = None
             apply = action.apply
             if action.when:
-                asked = _ConditionTraces(plan, action, explaining)
-                apply = functools.partial(apply, asked=asked.note)
-            _carry_out(plan, action, apply, target, view, done, asked)
+                condition_traces = _ConditionTraces(plan, action, for_reasons)
+                apply = functools.partial(apply, note=condition_traces.note)
+            _carry_out(plan, action, apply, target, view, done,
+                       condition_traces)
     except exceptions.RuleError as exc:
         error = exc
     return trace.RuleTrace(plan.rule, True, (), tuple(done)), error
@@ -152,12 +154,12 @@ class _ConditionTraces:
 
     def __init__(self, plan: compiler.CompiledRule,
                  action: engine_action.CompiledAction,
-                 explaining: budget.Budget | None) -> None:
+                 for_reasons: budget.Budget | None) -> None:
         self._conditions = action.when
-        self._explaining = explaining
+        self._for_reasons = for_reasons
         if plan.unexplained:
-            self._explaining = None
-        self._traces = [trace.AskedTrace(condition.written_op)
+            self._for_reasons = None
+        self._traces = [trace.WhenTrace(condition.written_op)
                         for condition in action.when]
 
     def note(self, number: int, holds: bool,
@@ -171,9 +173,9 @@ class _ConditionTraces:
         # In a loop, the reason for an item that is left out says more than
         # that for one that is not.
         is_first_false = not holds and trace_before.false == 0
-        if self._explaining is not None and (
+        if self._for_reasons is not None and (
                 reason is None or is_first_false):
-            with roots.paid_by(self._explaining):
+            with roots.paid_by(self._for_reasons):
                 reason = explanation.reason(self._conditions[number],
                                             roots, roots)
         if holds:
@@ -183,14 +185,17 @@ class _ConditionTraces:
         self._traces[number] = counted._replace(reason=reason)
 
     @property
-    def traces(self) -> tuple[trace.AskedTrace, ...]:
+    def traces(self) -> tuple[trace.WhenTrace, ...]:
         """The traces so far."""
         return tuple(self._traces)
 
 
 def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
-           _explaining: budget.Budget | None) -> Done:
-    """Undo what a rule that does not match did in earlier inspections."""
+           _for_reasons: budget.Budget | None) -> Done:
+    """Undo what a rule that does not match did in earlier inspections.
+
+    :returns: no trace if nothing had to be undone.
+    """
     done: list[trace.ActionTrace] = []
     error = None
     changes_before = target.journal.length
@@ -203,6 +208,7 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
                            reverted=True)
     except exceptions.RuleError as exc:
         error = exc
+    # Most machines never matched the rule: there is nothing to report then.
     if target.journal.length == changes_before:
         return None, error
     return trace.RuleTrace(plan.rule, False, actions=tuple(done),
@@ -214,13 +220,15 @@ def _carry_out(plan: compiler.CompiledRule,
                step: collections.abc.Callable[..., reasons.Idle | None],
                target: working_copy.WorkingCopy, view: budget.View,
                done: list[trace.ActionTrace],
-               asked: _ConditionTraces | None = None,
+               condition_traces: _ConditionTraces | None = None,
                reverted: bool = False) -> None:
     """Take a step of an action, and append its trace.
 
     :param step: carries the action out, or undoes it.
     :param view: the data by root name as the rule sees them.
     :param done: gets the trace, also after an error.
+    :param condition_traces: those of the conditions of the action; None
+        without conditions.
     :raises: :class:`.exceptions.RuleError` if it fails.
     """
     journal = target.journal
@@ -239,16 +247,16 @@ def _carry_out(plan: compiler.CompiledRule,
             idle = reasons.Idle(reasons.ERROR, error.reason)
         raise error from error.__cause__
     finally:
-        traces_of_conditions: tuple[trace.AskedTrace, ...] = ()
-        if asked is not None:
-            traces_of_conditions = asked.traces
+        when: tuple[trace.WhenTrace, ...] = ()
+        if condition_traces is not None:
+            when = condition_traces.traces
         done.append(trace.ActionTrace(
             op=action.name,
             changes=tuple(journal.changes[changes_before:]),
             notes=tuple(journal.notes[notes_before:]),
             reverted=reverted,
             confirmed=tuple(journal.confirmed[confirmed_before:]),
-            when=traces_of_conditions,
+            when=when,
             idle=idle,
             earlier=changes_before))
 
@@ -258,15 +266,18 @@ class RuleVars:
 
     def __init__(self, target: working_copy.WorkingCopy) -> None:
         self._target = target
-        self._of: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
+        self._values: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
 
     def take(self, plan: compiler.CompiledRule,
              view: budget.View) -> None:
-        """Move the vars of a rule out of the data."""
+        """Move the vars of a rule out of the data, where the next rule looks.
+
+        They are kept for its actions.
+        """
         values = view.pop(model.VARS, {})
         # Later writes must not change them.
         self._target.release(values)
-        self._of[plan] = values
+        self._values[plan] = values
 
     @contextlib.contextmanager
     def given(self, plan: compiler.CompiledRule,
@@ -276,7 +287,7 @@ class RuleVars:
             yield
             return
         view = target.view(plan.masked)
-        view[model.VARS] = self._of[plan]
+        view[model.VARS] = self._values[plan]
         try:
             yield
         finally:

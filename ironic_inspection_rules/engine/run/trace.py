@@ -14,7 +14,7 @@ Described = dict[str, typing.Any]
 KEY = model.TRACE_KEY
 
 
-class AskedTrace(typing.NamedTuple):
+class WhenTrace(typing.NamedTuple):
     """The trace of a condition of an action, over the items of its loop.
 
     ``true`` and ``false`` count the results. ``reason`` is that of the first
@@ -43,7 +43,7 @@ class ActionTrace(typing.NamedTuple):
     notes: tuple[str, ...] = ()
     reverted: bool = False
     confirmed: tuple[engine_change.Change, ...] = ()
-    when: tuple[AskedTrace, ...] = ()
+    when: tuple[WhenTrace, ...] = ()
     idle: reasons.Idle | None = None
     earlier: int = 0
 

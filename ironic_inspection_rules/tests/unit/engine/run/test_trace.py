@@ -16,7 +16,7 @@ class RuleTraceTestCase(base.TestCase):
     def trace(self, **fields):
         rule = model.Rule(uuid='u', description='d', actions=(), **fields)
         idle = reasons.Idle(reasons.WHEN, 'why')
-        asked = trace.AskedTrace('eq', 0, 2)
+        asked = trace.WhenTrace('eq', 0, 2)
         return trace.RuleTrace(rule, True, (), (
             trace.ActionTrace('a', (CHANGE,)),
             trace.ActionTrace('b', reverted=True),
