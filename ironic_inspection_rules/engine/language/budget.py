@@ -12,6 +12,10 @@ them is charged here, by who calls, whatever is called:
   and ``vars``, ``loop`` for items, ``working_copy`` for what actions write;
 * ``masking`` and ``pattern`` for their own walks and matches.
 
+One operation pays for a condition, for 64 characters or items that are read,
+for 256 characters of text that is made, or for 4 items of a container that is
+walked: hence the shifts by 6, 8 and 2.
+
 Plugins need not know of it. Only one of which a single call can make
 something huge, or take long, before it returns charges that itself.
 
@@ -84,6 +88,7 @@ class Budget:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._left = limits.operations
+        # Not below zero: that too few are left is seen at once.
         self._look_below = max(self._left - _LOOK_EVERY, 0)
         self._room = limits.size
         self._deadline = time.monotonic() + limits.time
@@ -100,6 +105,7 @@ class Budget:
             self._look()
 
     def _look(self) -> None:
+        """Check what is left and the time, and say when to look again."""
         if self._left < 0:
             raise exceptions.BudgetExceeded(
                 _('the phase does more than %d operations')
@@ -122,8 +128,8 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
         self.check_time()
-        # The deadline may have come since, and no time limit is a limit of
-        # zero or less.
+        # The deadline may have come since. To "regex" a limit below zero is
+        # none, and "requests" refuses zero.
         return max(self._deadline - time.monotonic(), 0.001)
 
     def enter_loop(self, items: int) -> None:
@@ -200,6 +206,7 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
             if all that the phase has written is too large.
         """
+        # Each write is recorded with its path.
         size = self.measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in _SIZED:
             # What is replaced gives its room back.

@@ -107,7 +107,10 @@ def _needs_conversion(argument: arguments.Argument,
 
 
 class _Converted(rendering.Made):
-    """A value read as the type its argument declares."""
+    """A value read as the type its argument declares.
+
+    A class of its own, so that :func:`is_as_written` knows it.
+    """
 
     __slots__ = ()
 
@@ -117,7 +120,10 @@ def _convert(argument: arguments.Argument, value: typing.Any) -> typing.Any:
 
 
 def is_as_written(value: rendering.Template) -> bool:
-    """Return whether an argument is rendered without a conversion."""
+    """Return whether an argument has the value that its field has.
+
+    It has not if it is converted, or has a default for a missing field.
+    """
     return not isinstance(value, _Converted | rendering.OrElse)
 
 
@@ -177,11 +183,16 @@ def _patterns(pieces: list[Piece], items: list[typing.Any]
 
 
 def _pattern_with_data(texts: list[str]) -> pattern.Pattern:
+    """Compile an expression of literal pieces and escaped texts, in turn."""
     return pattern.Pattern(''.join(texts), from_data=True)
 
 
 class _Pattern(rendering.Made):
-    """An expression with a machine's text in it, shown as one value."""
+    """An expression with a machine's text in it.
+
+    Reasons show it as one value. Without parts, they do not show what filters
+    of ``{item…}`` did.
+    """
 
     __slots__ = ()
 
@@ -276,7 +287,8 @@ def compile_path(text: typing.Any,
             return loop.for_each(compile_path(path) for path in paths)
     tokens = []
     for pieces in split(interpolation.parse(text)):
-        # Between a field and a separator there is an empty text.
+        # Between a field and a separator there is an empty text. Joined to
+        # it, a list would become text, which no token may hold.
         pieces_to_join = [piece for piece in pieces if piece]
         tokens.append(template.join(pieces_to_join))
     data_path.check(tokens, text)
@@ -326,6 +338,7 @@ def _unescape(token: list[Piece]) -> list[Piece]:
 
 
 def _token_or_template(token: typing.Any) -> typing.Any:
+    """Return a literal token, or a template whose values are tokens."""
     if isinstance(token, rendering.Template):
         return rendering.Made(token, _read_token)
     return token
@@ -348,7 +361,8 @@ def _read_token(value: typing.Any) -> str:
             _('%s cannot be part of a path') % suggestion.kind_of(value))
     text = str(value)
     if text == data_path.APPEND:
-        # A machine has an attribute of that name: it means no end of a list.
+        # A machine's "-" is the name of an attribute. Only that of the rule
+        # itself means the end of a list.
         return data_path.Key(text)
     return text
 

@@ -51,7 +51,8 @@ class CompiledCondition(abc.ABC):
     def decide(self, roots: budget.View) -> reasons.ConditionResult:
         """Return whether it holds, and why.
 
-        :returns: without a reason if that takes a second look at the data.
+        :returns: without a reason if that takes a second look at the data,
+            which :meth:`reason` takes.
         """
         return reasons.ConditionResult(self.written_op, self.check(roots))
 
@@ -72,7 +73,7 @@ class CompoundCondition(CompiledCondition):
     def __init__(self, op: registry.Op, operation: Operation, inverted: bool,
                  parts: tuple[CompiledCondition, ...]) -> None:
         super().__init__(op, operation)
-        self._decide = op.run(op.plugin)
+        self._decide = op.for_machines(op.plugin)
         self._inverted = inverted
         self.parts = parts
         self.needs_view = any(part.needs_view for part in parts)
@@ -99,8 +100,8 @@ class CompoundCondition(CompiledCondition):
 
         self._decide(results_in_turn())
         if len(results) == len(self.parts):
-            # The last part decides alone if it ended the questions, and all
-            # of them do if the plugin would have asked for one more.
+            # The plugin asked for all results. If it would have asked for
+            # one more, all parts decide; if not, the last one does alone.
             one_more = iter([*results, False])
             self._decide(one_more)
             asked_for_more = next(one_more, None) is None
@@ -166,9 +167,9 @@ class Looped(CompiledCondition):
         self.decides_first = condition.decides_first
 
     def check(self, roots: budget.View) -> bool:
-        return self.find(roots).result
+        return self.check_items(roots).result
 
-    def find(self, roots: budget.View) -> 'LoopResult':
+    def check_items(self, roots: budget.View) -> 'LoopResult':
         """Check the items until one decides.
 
         A loop without items, or over a missing field, does not hold.
@@ -190,11 +191,12 @@ class Looped(CompiledCondition):
                 if self.condition.check(roots) is decisive:
                     return LoopResult(decisive, items, number)
         if len(checked) < len(items):
+            # "first" or "last": one item decides, however it is.
             return LoopResult(not decisive, items, first)
         return LoopResult(not decisive, items)
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
-        loop = self.find(view)
+        loop = self.check_items(view)
         if isinstance(loop.items, Missing):
             return _('field {%s} does not exist') % loop.items.field
         if not loop.items:

@@ -91,11 +91,15 @@ class Op(typing.NamedTuple):
                 raise exceptions.PluginFailed(self.name, code, exc) from exc
         return call
 
-    def run(self, function: Function, method: str = _CALL) -> Function:
-        """Return what is called for each machine.
+    def for_machines(self, function: Function,
+                     method: str = _CALL) -> Function:
+        """Return a function of the plugin as it is called for each machine.
 
-        The ops of this package are called as they are: guarded, a condition
-        takes half as long again.
+        That of a stranger is guarded, and its errors are logged. Those of
+        this package are called as they are: guarded, a condition takes half
+        as long again.
+
+        :param method: what is called, for the error.
         """
         if self.is_ours:
             return function
@@ -107,8 +111,8 @@ class Op(typing.NamedTuple):
             except exceptions.PluginFailed as exc:
                 # Nobody sees the error of a sensitive rule. The place in the
                 # code of the plugin shows nothing of the rule.
-                _log(self.name, self.code, type(exc.__cause__).__name__,
-                     _place(exc.__cause__ or exc))
+                _log_once(self.name, self.code, type(exc.__cause__).__name__,
+                          _place(exc.__cause__ or exc))
                 raise
         return call
 
@@ -117,12 +121,13 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.OperationError` if it cannot be called.
         """
-        return self.run(self.guarded(self.plugin.bind, 'bind')(arguments))
+        bind = self.guarded(self.plugin.bind, 'bind')
+        return self.for_machines(bind(arguments))
 
     def relation(self) -> Function | None:
         """Return what checks two values, None unless the op is a relation."""
         if isinstance(self.plugin, plugin.Relation):
-            return self.run(self.plugin.holds, 'holds')
+            return self.for_machines(self.plugin.holds, 'holds')
         return None
 
     def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
@@ -159,7 +164,7 @@ class Op(typing.NamedTuple):
         :raises: :class:`.exceptions.PluginFailed`.
         """
         def facts() -> list[Fact]:
-            # A plugin may yield plain tuples.
+            # A plugin may yield tuples in place of facts.
             return [Fact(*fact)
                     for fact in self.plugin.facts(arguments, inverted)]
 
@@ -194,8 +199,8 @@ class Op(typing.NamedTuple):
 
         return self.guarded(cases, 'cases')()
 
-    def refused(self, literals: plugin.Arguments,
-                varying: plugin.Arguments) -> plugin.Problems:
+    def problems_of_filter(self, literals: plugin.Arguments,
+                           varying: plugin.Arguments) -> plugin.Problems:
         """Yield the problems of the arguments of a filter.
 
         :param literals: arguments without replacement fields, by name.
@@ -222,7 +227,8 @@ def _place(error: BaseException) -> str:
 
 # Once for each line of code: each machine may come to it.
 @functools.lru_cache(maxsize=256)
-def _log(op: str, code: str, kind: str, place: str) -> None:
+def _log_once(op: str, code: str, kind: str, place: str) -> None:
+    """Log an error of a plugin, unless it was logged before."""
     LOG.error('The code of the op or filter "%(op)s" (%(code)s) failed: '
               '%(kind)s at %(place)s',
               {'op': op, 'code': code, 'kind': kind, 'place': place})
@@ -292,7 +298,7 @@ def _load(group: str) -> dict[str, typing.Any]:
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
     # stevedore itself logs an error and goes on without the plugin.
-    def failed(manager: typing.Any, entry_point: importlib.metadata.EntryPoint,
+    def refuse(manager: typing.Any, entry_point: importlib.metadata.EntryPoint,
                error: BaseException) -> None:
         raise exceptions.PluginError(
             _('Inspection rule plugin "%(name)s" (%(value)s) cannot be '
@@ -302,7 +308,7 @@ def _load(group: str) -> dict[str, typing.Any]:
 
     plugins: dict[str, typing.Any] = {}
     manager: stevedore.ExtensionManager[typing.Any] = (
-        stevedore.ExtensionManager(group, on_load_failure_callback=failed))
+        stevedore.ExtensionManager(group, on_load_failure_callback=refuse))
     for extension in manager:
         if extension.name in plugins:
             raise exceptions.PluginError(

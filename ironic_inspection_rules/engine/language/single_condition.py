@@ -25,11 +25,11 @@ from ironic_inspection_rules.i18n import _
 
 _FREE = budget.SHORT
 
-_KEPT = 64
+_LONGEST_REMEMBERED = 64
 """Maximum length of a machine's text that is kept for the next machine."""
 
 _SHORT = 20
-"""Maximum length of text that is shown without a call."""
+"""Maximum length of text that needs no call to be quoted in a reason."""
 
 Missing = rendering.Missing
 DescribeValue = typing.Callable[[budget.View, typing.Any], str]
@@ -78,7 +78,8 @@ class Single(condition.CompiledCondition):
         self._describes_value = False
         if self._first is not None:
             self._describes_value = engine_call.is_as_written(self._first)
-        # The last value, the same before filters, and what was decided.
+        # The last value, the same before filters, and what was decided. The
+        # next machine often has the same, so its reason is not built again.
         # Threads share a plan: with three attributes one could read the value
         # of its own machine and the decision of another. So it is one tuple
         # in one attribute, read once and replaced as a whole.
@@ -130,8 +131,8 @@ class Single(condition.CompiledCondition):
         sentence = self._sentence or self.sentence
         describe = sentence.describe_value
         source = sentence.source
-        if describe is None or self._first is None or (
-                not self._describes_value):
+        if (describe is None or self._first is None
+                or not self._describes_value):
             return super().decide(roots)
         value = self._first.render(roots)
         # With a missing field it does not hold, inverted or not.
@@ -144,17 +145,19 @@ class Single(condition.CompiledCondition):
         is_text = value.__class__ is unfiltered.__class__ is str
         if is_text:
             # Machines of one kind have the same values.
-            last, last_unfiltered, known = self._last
-            if (value == last and unfiltered == last_unfiltered
-                    and known.result is holds):
-                return known
+            last_value, last_unfiltered, last_decision = self._last
+            if (value == last_value and unfiltered == last_unfiltered
+                    and last_decision.result is holds):
+                return last_decision
         decision = reasons.ConditionResult(self.written_op, holds,
                                            describe(roots, value))
-        if is_text and len(value) <= _KEPT and len(unfiltered) <= _KEPT:
+        if (is_text and len(value) <= _LONGEST_REMEMBERED
+                and len(unfiltered) <= _LONGEST_REMEMBERED):
             self._last = (value, unfiltered, decision)
         return decision
 
     def _holds_for(self, value: typing.Any, roots: budget.View) -> bool:
+        """Return what the op says of the first value, which is paid for."""
         if value.__class__ is not str or len(value) > _FREE:
             roots.budget.give(value)
         if self._is_pair:
@@ -209,7 +212,8 @@ def _pair(call: engine_call.Call
           ) -> tuple[rendering.Template, typing.Any] | None:
     """Return both values of a call if it has no others and the first varies.
 
-    :returns: None if the second varies too.
+    :returns: the template of the first, and the second as it is; None if the
+        second varies too.
     """
     first = _first(call)
     if first is None or not first.variadic or call.literals:
@@ -255,7 +259,7 @@ class Sentence:
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.filtered(value)
-        # Each with the literal text before it.
+        # Templates of values, each with the literal text before it.
         self._gaps: list[tuple[str, rendering.Template]] = []
         self._after = ''
         separator = ''
@@ -287,7 +291,10 @@ class Sentence:
             self._after += reasons.show(value)
 
     def _of_value(self, before: str, gap: rendering.Template) -> None:
-        """Prepare for the only gap, which nearly every condition has."""
+        """Prepare the text of a single gap, as nearly every condition has.
+
+        :param before: the literal text before the gap.
+        """
         after = self._after
         render = gap.render
 
@@ -307,9 +314,9 @@ class Sentence:
             self.describe = describe
             return
         filtered = self._filtered[0]
-        if self._filtered != [gap] or (
-                not isinstance(filtered.source, rendering.Path)):
-            # Anything else may cost budget, or fail.
+        is_of_path = isinstance(filtered.source, rendering.Path)
+        if self._filtered != [gap] or not is_of_path:
+            # To read the value before the filters may cost budget, or fail.
             return
         describe_filters = _filter_description(filtered)
 
@@ -382,6 +389,7 @@ def _filter_description(field: template.Filtered) -> DescribeValue:
 
 
 def _show_or_nothing(view: budget.View, value: typing.Any) -> str:
+    """Return the text of a value; "nothing" stands for a missing field."""
     if isinstance(value, Missing):
         return _('nothing')
     return _show(view, value)

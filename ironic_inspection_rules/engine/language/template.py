@@ -208,7 +208,7 @@ def _compile_filter(call: filter_syntax.FilterCall,
         if _is_literal(op, name):
             raise _error(op, _('%s must be written out in the rule') % name)
         varying[name] = compiled
-    for name, problem in op.refused(literals, varying):
+    for name, problem in op.problems_of_filter(literals, varying):
         raise _error(op, f'{name} {problem}')
     return _Step(
         op=op,
@@ -264,7 +264,8 @@ def _prepare(op: registry.Op, literals: dict[str, typing.Any],
     """
     try:
         if varying:
-            return functools.partial(op.run(op.plugin), **literals)
+            return functools.partial(op.for_machines(op.plugin),
+                                     **literals)
         return op.bind(literals)
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc

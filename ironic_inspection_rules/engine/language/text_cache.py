@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Caches of functions of a text, for short texts only; equal texts.
+"""Less memory and time for texts that come again.
 
 Machines and users choose the texts, so a cache needs a limit in bytes, not
 only in entries.
@@ -35,10 +35,11 @@ def for_short(maxsize: int, longest: int
 
 
 class EqualTexts:
-    """Finds texts that are equal, of which one is kept instead of many.
+    """Replaces equal texts by one object, so that a table takes less memory.
 
-    In a table many values, such as racks and models, are in thousands of rows.
-    Of each of some hash values it knows the text that had it last.
+    Many of its values, such as racks and models, are in thousands of rows.
+    A text is remembered at the place that its hash chooses, until another text
+    with that place comes: there is no list of all texts, which could grow.
     """
 
     _PLACES = 4096
@@ -48,19 +49,19 @@ class EqualTexts:
 
     def mapping(self, items: typing.Iterable[tuple[str, typing.Any]]
                 ) -> dict[str, typing.Any]:
-        """Return a mapping in which known texts take the place of equal ones.
+        """Build a mapping whose texts are those remembered, where equal.
 
         :param items: the names and values; only values are replaced.
         """
         texts = self._texts
-        made = {}
+        mapping = {}
         for name, value in items:
-            # Without a call for each of a million values.
+            # Here, not in a function: a table may have a million values.
             if value.__class__ is str:
                 place = hash(value) % self._PLACES
                 if texts[place] == value:
                     value = texts[place]
                 else:
                     texts[place] = value
-            made[name] = value
-        return made
+            mapping[name] = value
+        return mapping

@@ -25,7 +25,7 @@ class ForeignTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
         # Each line is logged once a process.
-        registry._log.cache_clear()
+        registry._log_once.cache_clear()
         self.log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
 
     def assert_named(self, text, op, method=''):
