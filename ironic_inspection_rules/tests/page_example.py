@@ -8,10 +8,10 @@ from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 
 _COLUMNS = (
-    page.Column('Machine'),
-    page.Column('Rack', width='6rem'),
-    page.Column('Memory', width='8rem', wide=True, number=True),
-    page.Column('Result', width='8rem'),
+    page.PageColumn('Machine'),
+    page.PageColumn('Rack', width='6rem'),
+    page.PageColumn('Memory', width='8rem', wide=True, number=True),
+    page.PageColumn('Result', width='8rem'),
 )
 
 
@@ -31,10 +31,10 @@ def render(machines: Sequence[Mapping[str, str]]) -> str:
         words = page.count(len(positions), 'machine', 'machines')
         items.append(page.Item(
             (f'Rack {rack}', page.Link(words, 'rack', rack)), ()))
-    table = page.Table('machines', ('machine', 'machines'), _COLUMNS,
-                       tuple(rows), choices)
+    table = page.PageTable('machines', ('machine', 'machines'), _COLUMNS,
+                           tuple(rows), choices)
     machines_differ = page.count(len(wrong), 'machine is', 'machines are')
-    return page.render(page.Page(
+    return page.render(page.HtmlPage(
         title='Machines beside the order',
         headline=f'{machines_differ} not as ordered.',
         about=f'order.csv, {shell.now()}',
@@ -42,7 +42,7 @@ def render(machines: Sequence[Mapping[str, str]]) -> str:
             page.Tiles((page.Tile(len(wrong), ('differs', 'differ'), 'bad',
                                   ('show', 'wrong')),)),
             page.Card('racks', 'Racks', 'Racks', 'The largest first.',
-                      (page.Items(tuple(items)),)),
+                      (page.ItemList(tuple(items)),)),
             page.Card('machines', 'Machines', 'Machines', '', (table,)),
         )))
 
@@ -51,15 +51,15 @@ def _is_wrong(machine: Mapping[str, str]) -> bool:
     return machine['has'] != machine['expected']
 
 
-def _row(machine: Mapping[str, str]) -> page.Row:
+def _row(machine: Mapping[str, str]) -> page.PageRow:
     marks = [f"rack={machine['rack']}"]
     tag = page.Tag('as ordered', 'good')
     if _is_wrong(machine):
         marks.append('show=wrong')
         tag = page.Tag('differs', 'bad')
     lines = (f"- {machine['expected']}", f"+ {machine['has']}")
-    return page.Row((machine['name'], machine['rack'], machine['has'], tag),
-                    tuple(marks), (page.Lines(lines),))
+    cells = (machine['name'], machine['rack'], machine['has'], tag)
+    return page.PageRow(cells, tuple(marks), (page.Lines(lines),))
 
 
 def sample(count: int = 40) -> str:

@@ -15,9 +15,9 @@ from ironic_inspection_rules.kit.trial import machine_test
 
 _ASSETS = ('source.css', 'source.js')
 _COLUMNS = (
-    page.Column('Rule'),
-    page.Column('Not reached', width='38%', wide=True, descending=True),
-    page.Column('Covered', width='min(38%, 13rem)'),
+    page.PageColumn('Rule'),
+    page.PageColumn('Not reached', width='38%', wide=True, descending=True),
+    page.PageColumn('Covered', width='min(38%, 13rem)'),
 )
 _CHOICES = {
     'show=whole': 'that machines reach completely',
@@ -59,9 +59,9 @@ def render(covered: coverage.Coverage, machines: int,
     names = shell.names(files)
     made = shell.now()
     rows = [_row(covered, rule) for rule in covered.rules]
-    table = page.Table('rules', ('rule', 'rules'), _COLUMNS, tuple(rows),
-                       _CHOICES, below=True)
-    return page.render(page.Page(
+    table = page.PageTable('rules', ('rule', 'rules'), _COLUMNS, tuple(rows),
+                           _CHOICES, below=True)
+    return page.render(page.HtmlPage(
         title=f'Coverage of {names}, {made}',
         headline=f'{_percent(covered.percent)} of the rules is covered.',
         about=f"{names} on {page.count(machines, 'machine', 'machines')}, "
@@ -74,7 +74,7 @@ def render(covered: coverage.Coverage, machines: int,
         )), _ASSETS)
 
 
-def _tiles(rows: Sequence[page.Row]) -> page.Tiles:
+def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
     """Return how many rules are reached, partly reached and never reached."""
     marks = [mark for row in rows for mark in row.marks]
     return page.Tiles((
@@ -95,7 +95,7 @@ def _percent(percent: float) -> str:
     return f'{math.floor(percent)} %'
 
 
-def _row(covered: coverage.Coverage, rule: model.Rule) -> page.Row:
+def _row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     """Return the row of a rule, which opens to its text in colours."""
     parts = covered.reached(rule)
     missed = list(covered.missed(rule))
@@ -115,7 +115,7 @@ def _row(covered: coverage.Coverage, rule: model.Rule) -> page.Row:
         opened.append(page.Block('Not reached', tuple(missed)))
     meter = page.Meter(sum(parts), len(parts),
                        _percent(covered.percent_of(rule)), look)
-    return page.Row(
+    return page.PageRow(
         (machine_test.title(rule), _missed_words(missed), meter),
         tuple(marks), tuple(opened))
 

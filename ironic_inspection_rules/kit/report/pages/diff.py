@@ -20,9 +20,9 @@ _CHANGES: dict[str, page.Tag] = {
 }
 _SAME_MEANING = ('renamed', 'rewritten')
 _COLUMNS = (
-    page.Column('Machine'),
-    page.Column('Result', width='9rem'),
-    page.Column('Treated', width='8rem', wide=True, descending=True),
+    page.PageColumn('Machine'),
+    page.PageColumn('Result', width='9rem'),
+    page.PageColumn('Treated', width='8rem', wide=True, descending=True),
 )
 _CHOICES = {
     'show=differing': 'treated differently',
@@ -49,7 +49,7 @@ def render(difference: Plain) -> str:
     machines = list(difference['machines'])
     differing = [machine for machine in machines if machine['differs']]
     groups = page.alike([_result(machine) for machine in differing])
-    description = page.Page(
+    description = page.HtmlPage(
         title=f'{files}, {made}',
         headline=_headline(rules, machines, differing),
         about=f'{files}, {made}',
@@ -143,7 +143,7 @@ def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
         heading = (_CHANGES[rule['change']], rule['title'])
         items.append(page.Item(heading, (part,)))
     return page.Card('rules', 'Rules', 'Rules', 'From old to new.',
-                     (page.Items(tuple(items), first=50),))
+                     (page.ItemList(tuple(items), first=50),))
 
 
 def _result_tag(machine: Plain) -> page.Tag:
@@ -185,7 +185,7 @@ def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
         ))
     return page.Card(
         'differences', 'Differences', 'What machines get otherwise',
-        'Equal differences are one.', (page.Items(tuple(items)),))
+        'Equal differences are one.', (page.ItemList(tuple(items)),))
 
 
 def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],
@@ -216,7 +216,7 @@ def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],
         if _is_worse(machine):
             marks.append('show=worse')
         cells = (machine['name'], _result_tag(machine), treated)
-        rows.append(page.Row(cells, tuple(marks), (opened,)))
-    table = page.Table('machines', ('machine', 'machines'), _COLUMNS,
-                       tuple(rows), choices)
+        rows.append(page.PageRow(cells, tuple(marks), (opened,)))
+    table = page.PageTable('machines', ('machine', 'machines'), _COLUMNS,
+                           tuple(rows), choices)
     return page.Card('machines', 'Machines', 'Machines', '', (table,))

@@ -14,11 +14,11 @@ from ironic_inspection_rules.kit.report.pages import shell
 
 _ASSETS = ('crowd.css', 'crowd.js')
 _COLUMNS = (
-    page.Column('Machine', width='9rem'),
-    page.Column('Part', width='12rem', wide=True),
-    page.Column('What is odd'),
-    page.Column('How odd', width='6rem', wide=True, number=True,
-                descending=True),
+    page.PageColumn('Machine', width='9rem'),
+    page.PageColumn('Part', width='12rem', wide=True),
+    page.PageColumn('What is odd'),
+    page.PageColumn('How odd', width='6rem', wide=True, number=True,
+                    descending=True),
 )
 
 
@@ -44,7 +44,7 @@ class Crowd:
 def render(result: peers.Result) -> str:
     """Return the page."""
     made = shell.now()
-    description = page.Page(
+    description = page.HtmlPage(
         title=f'Odd machines, {made}',
         headline=_headline(result),
         about=made,
@@ -141,7 +141,7 @@ def _groups_card(result: peers.Result) -> page.Card | None:
         items.append(_group(group, findings_of(group)))
     return page.Card('groups', 'Groups', 'Groups of peers',
                      'Each square is a machine.',
-                     (page.Items(tuple(items)),))
+                     (page.ItemList(tuple(items)),))
 
 
 def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]
@@ -241,9 +241,9 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
         if odd.machine != _name(odd.machine):
             opened.append(page.Block('File', (page.Code(odd.machine),)))
         cells = (_name(odd.machine), _part(odd), odd.text, round(odd.odd, 1))
-        rows.append(page.Row(cells, marks, tuple(opened)))
-    table = page.Table('findings', ('finding', 'findings'), _COLUMNS,
-                       tuple(rows), choices)
+        rows.append(page.PageRow(cells, marks, tuple(opened)))
+    table = page.PageTable('findings', ('finding', 'findings'), _COLUMNS,
+                           tuple(rows), choices)
     return page.Card('findings', 'Findings', 'Findings',
                      'The oddest first.', (table,))
 

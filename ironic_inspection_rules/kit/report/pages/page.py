@@ -2,7 +2,7 @@
 
 """The description of a page: its words, numbers and tables, without markup.
 
-A writer of a page builds a :class:`Page` from the classes below, and
+A writer of a page builds an :class:`HtmlPage` from the classes below, and
 ``assets/page.js`` draws it: search, sorting, links, keyboard, colours and
 paper are the same on all pages. Whatever a machine sends becomes text there,
 never HTML.
@@ -101,7 +101,7 @@ class Item:
 
 
 @dataclasses.dataclass(frozen=True)
-class Items:
+class ItemList:
     """Several things of a kind; a button shows more than the first."""
 
     items: tuple[Item, ...]
@@ -172,7 +172,7 @@ class Card:
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
+class PageColumn:
     """A column of a table.
 
     :param width: in CSS; what is left where it is empty.
@@ -190,7 +190,7 @@ class Column:
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class PageRow:
     """A row of a table.
 
     :param cells: one for each column; the first is the name of the row.
@@ -204,7 +204,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table to search and to sort, of any length.
 
     :param id: where links lead to.
@@ -217,14 +217,14 @@ class Table:
 
     id: str
     noun: tuple[str, str]
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[PageColumn, ...]
+    rows: tuple[PageRow, ...]
     choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
     below: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
-class Page:
+class HtmlPage:
     """A page.
 
     :param title: of the document.
@@ -238,7 +238,7 @@ class Page:
     parts: tuple[Part, ...]
 
 
-def render(page: Page, assets: Iterable[str] = ()) -> str:
+def render(page: HtmlPage, assets: Iterable[str] = ()) -> str:
     """Return a page as HTML.
 
     :param assets: the scripts and styles of pictures of its own.
@@ -273,7 +273,7 @@ def alike(keys: Sequence[Hashable]) -> list[list[int]]:
 
 def _plain(value: typing.Any) -> typing.Any:
     """Return a description as JSON data, each object with its kind."""
-    if isinstance(value, Table):
+    if isinstance(value, PageTable):
         return _plain_table(value)
     if dataclasses.is_dataclass(value):
         plain = {'kind': type(value).__name__.lower()}
@@ -285,14 +285,14 @@ def _plain(value: typing.Any) -> typing.Any:
     return value
 
 
-def _plain_table(table: Table) -> dict[str, typing.Any]:
+def _plain_table(table: PageTable) -> dict[str, typing.Any]:
     """Return a table column by column, so that little is there twice."""
     cells = []
     for position, _column in enumerate(table.columns):
         cells.append(_plain_values([row.cells[position]
                                     for row in table.rows]))
     return {
-        'kind': 'table',
+        'kind': 'pagetable',
         'id': table.id,
         'noun': table.noun,
         'columns': _plain(table.columns),

@@ -12,9 +12,9 @@ from ironic_inspection_rules.kit.trial import machine_diff
 Plain = Mapping[str, typing.Any]
 
 _COLUMNS = (
-    page.Column('Machine'),
-    page.Column('Inspected', width='14rem', wide=True),
-    page.Column('Then → now', width='9rem'),
+    page.PageColumn('Machine'),
+    page.PageColumn('Inspected', width='14rem', wide=True),
+    page.PageColumn('Then → now', width='9rem'),
 )
 _CHOICES = {
     'show=different': 'that would have ended otherwise',
@@ -46,7 +46,7 @@ def render(title: str, replayed: Plain, names: Mapping[str, str | None]
 
     # What has become worse is what somebody has to look at: it comes first.
     groups.sort(key=is_no_worse)
-    description = page.Page(
+    description = page.HtmlPage(
         title=f'{title}, {made}',
         headline=_headline(replayed),
         about=f'{title}, {made}',
@@ -200,7 +200,7 @@ def _groups_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
         ))
     return page.Card(
         'differences', 'Differences', 'What ends otherwise',
-        'Equal differences are one.', (page.Items(tuple(items)),))
+        'Equal differences are one.', (page.ItemList(tuple(items)),))
 
 
 def _runs_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
@@ -218,9 +218,9 @@ def _runs_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
     for place, run in enumerate(runs):
         cells = (run.name, run.when, run.tag)
         marks = (*run.marks, f'difference={number_of[place]}')
-        rows.append(page.Row(cells, marks, run.opened))
-    table = page.Table('inspections', ('inspection', 'inspections'),
-                       _COLUMNS, tuple(rows), choices)
+        rows.append(page.PageRow(cells, marks, run.opened))
+    table = page.PageTable('inspections', ('inspection', 'inspections'),
+                           _COLUMNS, tuple(rows), choices)
     return page.Card(
         'inspections', 'Inspections', 'Inspections',
         'Those that end as they did are only counted.', (table,))

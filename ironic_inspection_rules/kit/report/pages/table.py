@@ -49,7 +49,7 @@ def render(expected: table.Table,
     if by is not None:
         groups = _groups(entries)
     made = shell.now()
-    return page.render(page.Page(
+    return page.render(page.HtmlPage(
         title=f'Table {name}, {made}',
         headline=_headline(entries),
         about=f'Table {name}, {made}',
@@ -190,7 +190,7 @@ def _groups_card(by: str | None, groups: Sequence[_Group]
     return page.Card(
         'groups', f'By {by}', f'By {by}',
         'Those in which most is not as expected come first.',
-        (page.Items(items),))
+        (page.ItemList(items),))
 
 
 def _entries_card(by: str | None, entries: Sequence[_Entry],
@@ -198,14 +198,14 @@ def _entries_card(by: str | None, entries: Sequence[_Entry],
     if not entries:
         return None
     columns = [
-        page.Column('Key'),
-        page.Column('Machine', width='14rem', wide=True),
-        page.Column('State', width='9rem'),
+        page.PageColumn('Key'),
+        page.PageColumn('Machine', width='14rem', wide=True),
+        page.PageColumn('State', width='9rem'),
     ]
     choices = dict(_CHOICES)
     mark_of = {}
     if by is not None:
-        columns.insert(2, page.Column(by, width='9rem', wide=True))
+        columns.insert(2, page.PageColumn(by, width='9rem', wide=True))
         for group in groups:
             choices[f'group={group.mark}'] = f'of {by} {group.title(by)}'
             mark_of[group.name] = f'group={group.mark}'
@@ -216,10 +216,10 @@ def _entries_card(by: str | None, entries: Sequence[_Entry],
         if by is not None:
             marks.append(mark_of[entry.group])
             cells.append(entry.group)
-        rows.append(page.Row((*cells, entry.tag), tuple(marks),
-                             entry.opened))
-    listed = page.Table('machines', ('entry', 'entries'), tuple(columns),
-                        tuple(rows), choices)
+        rows.append(page.PageRow((*cells, entry.tag), tuple(marks),
+                                 entry.opened))
+    listed = page.PageTable('machines', ('entry', 'entries'), tuple(columns),
+                            tuple(rows), choices)
     return page.Card(
         'machines', 'Machines', 'Rows and machines',
         'What is not as expected comes first.', (listed,))

@@ -12,7 +12,7 @@ const drawers = {
   lines: ({lines}) => diffOf(lines),
   block: ({title, parts}) => block(title, ...parts.map(drawPart)),
   item: drawItem,
-  items: ({items, first}) => some(items, first, drawItem,
+  itemlist: ({items, first}) => some(items, first, drawItem,
     make('div', {className: 'items'})),
   grid: drawGrid,
   legend: drawLegend,
@@ -26,7 +26,7 @@ const drawers = {
     ...parts.map(drawPart)),
   pair: ({look, parts}) => make('div', {className: `pair ${look}`},
     parts.map(drawPart)),
-  table: drawTable,
+  pagetable: drawTable,
 };
 
 // A part on its own.
@@ -211,5 +211,5 @@ function drawPage({headline, about, parts}) {
 
 // The scripts of pictures come after this one.
 addEventListener('DOMContentLoaded', () => {
-  if (data.kind === 'page') { drawPage(data); }
+  if (data.kind === 'htmlpage') { drawPage(data); }
 });

@@ -37,8 +37,8 @@ def tiles(described: typing.Any) -> dict[str, int]:
 
 
 def rows(described: typing.Any) -> list[dict[str, typing.Any]]:
-    """Return the rows of the first table, as :class:`.page.Row` has them."""
-    table = next(parts(described, 'table'))
+    """Return the rows of the first table, with the fields of a ``PageRow``."""
+    table = next(parts(described, 'pagetable'))
     columns = [_unpacked(column) for column in table['cells']]
     marks = _unpacked(table['marks'])
     opened = _unpacked(table['opened'])

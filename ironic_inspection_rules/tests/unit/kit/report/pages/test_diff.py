@@ -47,7 +47,7 @@ class DiffPageTestCase(base.TestCase):
     def test_equal_differences_are_there_once(self):
         data = page_data.read(diff.render({
             **SAMPLE, 'machines': [machine(f'm{at}') for at in range(9)]}))
-        table, = page_data.parts(data, 'table')
+        table, = page_data.parts(data, 'pagetable')
         self.assertEqual([0] * 9, table['opened']['places'])
         card, = (card for card in page_data.parts(data, 'card')
                  if card['id'] == 'differences')

@@ -11,14 +11,14 @@ HOSTILE = '</script><img src=x onerror=alert(1)>'
 
 
 def described(*parts):
-    text = page.render(page.Page('Title', 'Headline', 'About', parts))
+    text = page.render(page.HtmlPage('Title', 'Headline', 'About', parts))
     return page_data.read(text)
 
 
 def table(rows):
-    return page.Table('machines', ('machine', 'machines'),
-                      (page.Column('Machine'), page.Column('Result')),
-                      tuple(rows))
+    columns = (page.PageColumn('Machine'), page.PageColumn('Result'))
+    return page.PageTable('machines', ('machine', 'machines'), columns,
+                          tuple(rows))
 
 
 class PageTestCase(base.TestCase):
@@ -32,17 +32,17 @@ class PageTestCase(base.TestCase):
                       ('one', page.Words('two')), None)['parts'])
 
     def test_what_machines_send_ends_no_script(self):
-        rows = [page.Row((HOSTILE, page.Tag(HOSTILE)), (HOSTILE,),
-                         (page.Lines((HOSTILE,)),))]
-        text = page.render(page.Page(HOSTILE, HOSTILE, HOSTILE,
-                                     (table(rows),)))
+        rows = [page.PageRow((HOSTILE, page.Tag(HOSTILE)), (HOSTILE,),
+                             (page.Lines((HOSTILE,)),))]
+        text = page.render(page.HtmlPage(HOSTILE, HOSTILE, HOSTILE,
+                                         (table(rows),)))
         self.assertNotIn('<img', text)
         self.assertEqual(2, text.count('</script>'))
         self.assertEqual([HOSTILE, HOSTILE], page_data.words(
             page_data.rows(page_data.read(text))[0]['cells']))
 
     def test_equal_values_of_a_column_are_there_once(self):
-        rows = [page.Row((f'm{number}', page.Tag('ok', 'good')), ('a=b',))
+        rows = [page.PageRow((f'm{number}', page.Tag('ok', 'good')), ('a=b',))
                 for number in range(100)]
         data = described(table(rows))
         [name, result] = data['parts'][0]['cells']

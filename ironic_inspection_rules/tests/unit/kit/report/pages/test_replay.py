@@ -60,5 +60,5 @@ class ReplayTestCase(base.TestCase):
         self.assertNotIn(['5 inspections', 'ok → failed'], headings[3:])
 
     def test_equal_details_are_kept_once(self):
-        table, = page_data.parts(self.data, 'table')
+        table, = page_data.parts(self.data, 'pagetable')
         self.assertLess(len(table['opened']['values']), 10)
