@@ -22,7 +22,7 @@ EXIT_ERROR = 1
 EXIT_NOT_RIGHT = 2
 
 
-class Table(arguments.FileCommand):
+class TableCommand(arguments.FileCommand):
     """Show machines beside the rows of a table: who is missing, or wrong.
 
     Needs neither Ironic nor a database. Returns 0 when all that is listed is
