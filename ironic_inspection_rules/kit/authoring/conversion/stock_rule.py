@@ -3,7 +3,6 @@
 """Rules of stock Ironic as rules that do the same here."""
 
 from collections.abc import Iterable, Iterator
-import json
 import typing
 import uuid
 
@@ -364,24 +363,30 @@ def _forced(op: str, args: Operation, always: bool = False) -> Operation:
         return args
     texts = []
     for value in values:
-        if isinstance(value, list | dict) and _has_fields(value):
-            raise rule.Inconvertible(
-                _('a list or mapping with fields cannot be compared as text'))
-        if not isinstance(value, str | stock_text.StockText):
+        if isinstance(value, list | dict):
+            if _may_have_fields(value):
+                raise rule.Inconvertible(
+                    _('a list or mapping with fields cannot be compared as '
+                      'text'))
+            text = str(stock_text.plain(value))
+            # Read here already: braces of a mapping begin no field.
+            value = stock_text.StockText(rule.escape(text), text)
+        elif not isinstance(value, str | stock_text.StockText):
             value = str(value)
         texts.append(value)
     return {**args, 'values': texts}
 
 
-def _has_fields(value: list[typing.Any] | dict[typing.Any, typing.Any]
-                ) -> bool:
-    """Return whether there may be a field in the first item or the keys."""
-    looked_at = list(value)
+def _may_have_fields(value: typing.Any) -> bool:
+    """Return whether any text in a value has a field.
+
+    :param value: with :class:`.stock_text.StockText` for texts that are read;
+        in other text any brace counts as the beginning of a field.
+    """
     if isinstance(value, list):
-        looked_at = value[:1]
-    return '{' in json.dumps(looked_at, default=_as_field)
-
-
-def _as_field(_text: stock_text.StockText) -> str:
-    """Return what stands in JSON for a text, which may have fields."""
-    return '{'
+        return any(map(_may_have_fields, value))
+    if isinstance(value, dict):
+        return any(map(_may_have_fields, [*value.keys(), *value.values()]))
+    if isinstance(value, stock_text.StockText):
+        return bool(value.fields)
+    return isinstance(value, str) and '{' in value

@@ -87,6 +87,27 @@ class ConditionTestCase(StockTestCase):
                                              'a{{b}}-c']}},
             'eq', values=['{node.name}-{node.uuid}', 'a{{b}}-c'])
 
+    def test_lists_and_mappings_are_compared_as_text(self):
+        for value, text in (([1, 'b'], "[1, 'b']"),
+                            ({'a': 1}, "{'a': 1}")):
+            self.check_condition(
+                [], 'eq', hints=['always holds'], values=[value, text],
+                force_strings=True)
+            self.check_condition(
+                [], 'eq', loop=['x'], hints=['always holds'],
+                values=[value, text])
+        self.check_condition(
+            [], 'eq', loop=['b'], hints=['always holds'],
+            values=[[1, '{item}'], "[1, 'b']"])
+
+    def test_lists_with_a_field_are_not_compared_as_text(self):
+        for value in ([1, CPU], [CPU], {'a': CPU}, {CPU: 1}, [[CPU]]):
+            for loop in (None, ['x']):
+                made = convert([{'op': 'eq', 'loop': loop, 'args': {
+                    'values': [value, 'x'], 'force_strings': True}}])
+                self.check(made, [('/conditions/0',
+                                   'cannot be compared as text')])
+
     def test_text_stays_where_a_field_is_missing(self):
         self.check_condition(
             {'op': 'gt', 'args': {'values': [OURS, '9']}},
