@@ -27,7 +27,7 @@ _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
 # between two characters that no text has, and an anchor is one of them.
 _BEGIN = '\x02'
 _END = '\x03'
-_MOST = 0x2ffff  # The last character of the solver.
+_LAST_CODE = 0x2ffff  # Of the characters that the solver has.
 
 _ANCHORS = ('AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END', 'AT_END_STRING')
 """The anchors that hold at one of the marks, in the words of the parser."""
@@ -64,8 +64,8 @@ class Alphabet:
         # Rules ask for the same expressions again and again, and the solver
         # takes long for a language. The caches go with the alphabet.
         self.language = functools.lru_cache(None)(self._language)
-        self._held = functools.lru_cache(None)(self._find_held)
-        self._held_below = functools.lru_cache(None)(self._find_held_below)
+        self._all_match = functools.lru_cache(None)(self._decide_match)
+        self._all_below = functools.lru_cache(None)(self._decide_below)
 
     def cleaned(self, text: str) -> str:
         """Replace what is no character of it by one that is like it."""
@@ -131,41 +131,48 @@ class Alphabet:
             return parts[0]
         return z3.Union(*parts)
 
-    def held_below(self, text: str, among: str) -> bool | None:
-        """Return whether all texts of a language come before one, or none.
+    def all_below(self, text: str, among: str) -> bool | None:
+        """Return whether all texts of a language come before a text.
 
-        :param among: a regular expression of these texts.
-        :returns: None where some may, and others not.
+        :param among: a regular expression of the language.
+        :returns: False where none of them does, None where some may do so and
+            others not.
         """
-        return self._held_below(text, among)
+        return self._all_below(text, among)
 
-    def _find_held_below(self, text: str, among: str) -> bool | None:
+    def _decide_below(self, text: str, among: str) -> bool | None:
         term = z3.String('text')
         is_before = z3.InRe(term, self.below(text))
         return self._decide(term, is_before, among)
 
-    def held(self, pattern: str, searches: bool, among: str) -> bool | None:
-        """Return whether all texts of a language match, or none does.
+    def all_match(self, pattern: str, searches: bool,
+                  among: str) -> bool | None:
+        """Return whether all texts of a language match a pattern.
 
-        :param among: a regular expression of these texts.
-        :returns: None where some may, and others not.
+        :param searches: whether a match of a part of the text is enough.
+        :param among: a regular expression of the language.
+        :returns: False where none of them matches, None where some may match
+            and others not.
         :raises: :class:`.logic.Untranslatable` where the solver has no
             language for the pattern.
         """
-        return self._held(pattern, searches, among)
+        return self._all_match(pattern, searches, among)
 
-    def _find_held(self, pattern: str, searches: bool,
-                   among: str) -> bool | None:
-        # No text of such a language has a mark in it.
+    def _decide_match(self, pattern: str, searches: bool,
+                      among: str) -> bool | None:
+        # The languages that callers ask about have no text with a mark in it,
+        # which the marks around the text could be taken for.
         language = self.matching(pattern, searches)
         term = z3.String('text')
         matches = z3.InRe(marked(term), language)
         return self._decide(term, matches, among)
 
     def example(self, pattern: str, searches: bool, among: str) -> str:
-        """Return a text of a language that matches, empty if none is found.
+        """Return a text of a language that matches a pattern.
 
-        :param among: a regular expression of these texts.
+        :param searches: whether a match of a part of the text is enough.
+        :param among: a regular expression of the language.
+        :returns: an empty text where the solver finds none in time.
         """
         text = z3.String('text')
         solver = z3.Solver()
@@ -180,9 +187,12 @@ class Alphabet:
 
     def _decide(self, text: logic.Term, matches: logic.Formula,
                 among: str) -> bool | None:
-        """Return what holds of all texts of a language, None if neither.
+        """Return whether a formula holds for all texts of a language.
 
-        :param matches: when it holds of the text.
+        :param text: the text of the solver that the formula is about.
+        :param matches: the formula.
+        :param among: a regular expression of the language.
+        :returns: False where it holds for none, None where neither is known.
         """
         if self._has_none(text, matches, among):
             return False
@@ -192,9 +202,9 @@ class Alphabet:
 
     def _has_none(self, text: logic.Term, wanted: logic.Formula,
                   among: str) -> bool:
-        """Return whether no text of a language fulfils a formula.
+        """Return whether surely no text of a language fulfils a formula.
 
-        If the solver does not know in time, there may be one.
+        Where the solver does not know in time this is False: there may be one.
 
         :param text: the text of the solver that the formula is about.
         :param among: a regular expression of the texts.
@@ -210,7 +220,7 @@ class Alphabet:
 
 def _is_usable(character: str) -> bool:
     """Return whether texts of the solver may have a character."""
-    if ord(character) > _MOST or character in (_BEGIN, _END):
+    if ord(character) > _LAST_CODE or character in (_BEGIN, _END):
         return False
     # A surrogate is half of a character, and none to the solver.
     return not '\ud800' <= character <= '\udfff'
@@ -233,29 +243,30 @@ def marked(text: logic.Term) -> logic.Term:
 def without_marks() -> logic.Language:
     """Return the language of texts that :func:`marked` may take."""
     below = (0, ord(_BEGIN) - 1)
-    above = (ord(_END) + 1, _MOST)
+    above = (ord(_END) + 1, _LAST_CODE)
     return z3.Star(_union([below, above]))
 
 
 def _named(text: str) -> set[str]:
     """Return the characters that a text names, perhaps by escapes.
 
-    Any text may be a regular expression; one that is none names only what is
-    in it.
+    Where a rule has its regular expressions is not looked at: every text is
+    read as one. A text that is none names only the characters in it.
     """
-    found = {character for character in text if not character.isascii()}
+    characters = {character for character in text if not character.isascii()}
     try:
         ahead: list[typing.Any] = list(_parser.parse(text))
     except (re.error, OverflowError, RecursionError):
-        return found
+        return characters
     while ahead:
         part = ahead.pop()
         if isinstance(part, tuple):
-            found |= {chr(code) for code in _codes(part) if code > 126}
+            # Every alphabet has the printable ASCII up to 126.
+            characters |= {chr(code) for code in _codes(part) if code > 126}
             ahead += part
         elif isinstance(part, list | _parser.SubPattern):
             ahead += list(part)
-    return found
+    return characters
 
 
 def _codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
@@ -269,12 +280,17 @@ def _codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
 
 
 def _anchors(parts: list[typing.Any], kind: str) -> int:
-    """Return how many anchors of a kind a text may have to meet."""
+    """Return how many anchors of a kind one text may have to meet.
+
+    :param parts: of a parsed expression.
+    :param kind: ``BEGIN`` or ``END``, as in the names of the parser.
+    """
     count = 0
     for name, value in parts:
         if str(name) == 'AT':
             count += str(value).startswith(f'AT_{kind}')
         elif str(name) == 'BRANCH':
+            # A text meets one of the branches.
             count += max(_anchors(list(branch), kind) for branch in value[1])
         elif str(name) == 'SUBPATTERN' or str(name).endswith('_REPEAT'):
             count += _anchors(list(value[-1]), kind)
@@ -320,7 +336,7 @@ class _Reader:
             text around it, such as a reference to a group.
         """
         if kind in ('LITERAL', 'NOT_LITERAL', 'IN'):
-            return self._language(self._meeting(kind, value, flags))
+            return self._language(self._characters(kind, value, flags))
         if kind == 'ANY':
             if flags & re.DOTALL:
                 return self._language(self._all)
@@ -372,10 +388,14 @@ class _Reader:
             return z3.Concat(z3.Option(z3.Re('\n')), z3.Re(_END))
         return z3.Re(_END)
 
-    def _meeting(self, kind: str, value: typing.Any, flags: int) -> set[str]:
-        """Return the characters that meet a part, as Python has it."""
-        # Compiled as an expression of its own: the cases of letters and the
-        # classes of characters are Python's.
+    def _characters(self, kind: str, value: typing.Any,
+                    flags: int) -> set[str]:
+        """Return the characters of the alphabet that match a part.
+
+        :param kind: of a part that matches a single character.
+        """
+        # Python compiles the part and matches it itself: so cases of letters
+        # and classes such as "\w" are the same as where the rule runs.
         part = (getattr(_constants, kind), value)
         pattern = _parser.SubPattern(_state(flags), [part])
         compiled = _compiled(pattern, flags)
@@ -383,11 +403,12 @@ class _Reader:
                 if compiled.match(character)}
 
     def _language(self, characters: Iterable[str]) -> logic.Language:
-        """Return the language of characters, as ranges.
+        """Return the language of some characters of the alphabet.
 
-        Those that are not in the alphabet are like the sign that stands for
-        them. So where the sign is among them, the ranges are all that is
-        between those that are not: they are long, and there are few.
+        The sign stands for all characters that are not in the alphabet. Where
+        it is among them, the language has these, too: the ranges are then
+        what is left between the characters that are not in the language.
+        Those ranges are long, and there are few.
         """
         codes = set(map(ord, characters))
         if ord(_SIGN) not in codes:
@@ -396,7 +417,7 @@ class _Reader:
         others |= {ord(_BEGIN), ord(_END)}
         ranges = []
         first = 0
-        for code in (*sorted(others), _MOST + 1):
+        for code in (*sorted(others), _LAST_CODE + 1):
             if code > first:
                 ranges.append((first, code - 1))
             first = code + 1
@@ -404,7 +425,10 @@ class _Reader:
 
 
 def _state(flags: int) -> typing.Any:
-    """Return what the parser keeps of an expression with some flags."""
+    """Return the state of the parser that :func:`_compiled` needs.
+
+    :param flags: of the expression that the part was in.
+    """
     state = _parser.State()
     state.flags = flags
     state.str = ''
@@ -418,7 +442,7 @@ def _compiled(pattern: typing.Any, flags: int) -> re.Pattern[str]:
 
 
 def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the first and the last of codes that follow one another."""
+    """Return ranges of codes without a gap, as their first and last code."""
     ranges: list[tuple[int, int]] = []
     for code in sorted(codes):
         if ranges and ranges[-1][1] == code - 1:

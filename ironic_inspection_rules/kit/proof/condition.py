@@ -62,7 +62,10 @@ ERROR = Truth(logic.FALSE, logic.TRUE)
 
 
 def _joined(parts: Sequence[Truth]) -> Truth:
-    """Return the truth of parts of which one guard holds."""
+    """Return the truth of which one part is that of any machine.
+
+    The guards of the parts, which are in them, exclude one another.
+    """
     holds = logic.disj(*(part.holds for part in parts))
     fails = logic.disj(*(part.fails for part in parts))
     return Truth(holds, fails)
@@ -75,7 +78,8 @@ def all_hold(conditions: Iterable[Written], scope: Scope,
     As in the engine, a condition is asked only where all before it hold: an
     error of one that is not asked is none.
 
-    :param result: False for when none of them does.
+    :param result: False to return when none of them holds instead: a
+        condition is then asked only where none before it holds.
     """
     going = logic.TRUE
     fails = logic.FALSE
@@ -112,9 +116,10 @@ def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
     """
     truth = all_hold(parts, scope, op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
-        # It holds where not none of them does.
+        # all_hold() has returned when none of them holds.
         return truth.inverted()
     if op.plugin.HOLDS:
+        # "all", or "none".
         return truth
     # A group of another package that decides by itself.
     holds = scope.machine.guess(f'{op.name} has no translation', op.name,
@@ -123,6 +128,7 @@ def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
 
 
 def _looped(written: Written, scope: Scope) -> Truth:
+    """Return when a condition with a loop holds."""
     parts = []
     for guard, alternative in looped_over(written['loop'], scope):
         truth = _looped_over(written, alternative, scope)
@@ -155,10 +161,10 @@ def _looped_over(written: Written, alternative: values.Alternative,
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
-    """Return what a loop goes through.
+    """Return the value that a loop goes over.
 
-    What a rule writes out is filled before the first item is looked at, so
-    that an error in any part of it is one of the whole loop.
+    Where a rule writes the list or mapping itself, the engine fills all its
+    fields before the first item: an error in any of them is one of the loop.
     """
     if not isinstance(loop, list | dict):
         return expression.evaluate(loop, scope)
@@ -175,7 +181,7 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
 
 
 def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
-    """Return when a part of what a rule writes out is an error."""
+    """Return when some field in a list or mapping of a rule is an error."""
     if isinstance(written, dict):
         parts = [*written, *written.values()]
     elif isinstance(written, list):
@@ -188,7 +194,11 @@ def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
 
 
 def _leniently(item: typing.Any, scope: Scope) -> values.Value:
-    """Return an item, which exists even where a field in it is missing."""
+    """Return an item that a rule writes, without asking for all its fields.
+
+    A mapping exists even where a field in it is missing: only a condition or
+    an action that reads the field has no value.
+    """
     if isinstance(item, dict) and not interpolation.fields(list(item)):
         parts = {}
         for name, part in item.items():
@@ -199,7 +209,7 @@ def _leniently(item: typing.Any, scope: Scope) -> values.Value:
 
 @dataclasses.dataclass(frozen=True)
 class _Item:
-    """An item of a loop: when there is one, and the condition for it."""
+    """An item of a loop: when it exists, and the truth of the condition."""
 
     exists: logic.Formula
     truth: Truth
@@ -208,6 +218,7 @@ class _Item:
 def _over(written: Written, alternative: values.Alternative,
           scope: Scope) -> Truth:
     """Return when a condition holds over the items of a list."""
+    # The condition without its loop, which is asked for every item.
     once = {name: part for name, part in written.items() if name != 'loop'}
     items = []
     for exists, item in alternative.items_of_loop():
@@ -228,11 +239,15 @@ def _over(written: Written, alternative: values.Alternative,
 
 def _rest(once: Written, multiple: str, alternative: values.Alternative,
           items: Sequence[_Item], scope: Scope) -> _Item:
-    """Return the items of a list that are not looked at, as one.
+    """Return the items of a list that are not looked at, as one item.
 
-    Nobody knows what the condition says of them. The search only needs to
-    look at them if there may be machines on which they matter, and counts the
-    loops over a list for that; see :meth:`.search.MachineSearch.find`.
+    Whether the condition holds for them is a guess. The machine keeps these
+    guesses by the list: by their number the search knows whether lists that
+    are so long matter at all; see :class:`.search.MachineSearch`.
+
+    :param once: the condition without its loop.
+    :param items: those that are looked at.
+    :returns: an item that never exists where there are no more items.
     """
     if not isinstance(alternative, values.ItemList):
         return _Item(logic.FALSE, NEVER)
@@ -246,7 +261,8 @@ def _rest(once: Written, multiple: str, alternative: values.Alternative,
     holds = machine.guess(reason, 'holds', *about)
     loops.add(str(holds))
     if all(item.truth.fails is logic.FALSE for item in items):
-        # It is no error for any item, whatever that is.
+        # The same condition, which is an error for none of these items, is
+        # none for the others either.
         return _Item(exists, Truth(holds))
     fails = machine.guess(reason, 'fails', *about)
     loops.add(str(fails))
@@ -254,6 +270,11 @@ def _rest(once: Written, multiple: str, alternative: values.Alternative,
 
 
 def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
+    """Return when the condition holds for the last item.
+
+    :param rest: the items that are not looked at, see :func:`_rest`.
+    """
+    # An item is the last one where the one after it does not exist.
     following = [*(item.exists for item in items[1:]), rest.exists]
     parts = []
     for item, follows in zip(items, following, strict=True):
@@ -265,24 +286,34 @@ def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
 
 
 def _any_holds(items: Sequence[_Item], rest: _Item) -> Truth:
+    """Return when the condition holds for any item."""
     none_holds, fails = _until_first(items, rest, holding=True)
     beyond = logic.conj(rest.exists, rest.truth.holds)
     return Truth(logic.disj(logic.negated(none_holds), beyond), fails)
 
 
 def _all_hold(items: Sequence[_Item], rest: _Item) -> Truth:
+    """Return when the condition holds for all items, of which there are any.
+
+    As in the engine, it does not hold for a list without items.
+    """
     all_held, fails = _until_first(items, rest, holding=False)
     beyond = logic.disj(logic.negated(rest.exists), rest.truth.holds)
-    # For a list without items nothing holds.
+    # There are items where there is a first one.
     return Truth(logic.conj(items[0].exists, all_held, beyond), fails)
 
 
 def _until_first(items: Sequence[_Item], rest: _Item, holding: bool
                  ) -> tuple[logic.Formula, logic.Formula]:
-    """Return when the loop goes on to its end, and when it fails.
+    """Return when the loop looks at all of some items, and when it fails.
 
-    An item that decides ends the loop: one for which the condition holds, or
-    does not. An error of those after it is none.
+    The first item that decides ends the loop, so that the condition is never
+    asked for those after it, and is no error there.
+
+    :param items: those in question.
+    :param rest: the items after them, see :func:`_rest`.
+    :param holding: whether an item decides for which the condition holds;
+        else one for which it does not.
     """
     going = logic.TRUE
     fails = logic.FALSE
@@ -300,9 +331,9 @@ def _until_first(items: Sequence[_Item], rest: _Item, holding: bool
 
 @dataclasses.dataclass(frozen=True)
 class _Argument:
-    """An argument of a condition, its values for all machines.
+    """An argument of a condition, with its value for all machines.
 
-    ``name`` is empty for one of any number of values.
+    :ivar name: empty for a value of an op that takes any number of them.
     """
 
     name: str
@@ -313,8 +344,8 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
             scope: Scope) -> Truth:
     """Return when a condition holds that is one call of an op.
 
-    Each combination of the alternatives of its arguments is decided by
-    itself. On a machine there is exactly one of them.
+    The arguments of a machine are one combination of their alternatives. Every
+    combination is decided by itself.
     """
     bound, _problems = op.signature.bind(args)
     arguments = _arguments(op, bound, scope)
@@ -342,7 +373,7 @@ def _arguments(op: registry.Op, bound: dict[str, typing.Any],
         elif declared.variadic and isinstance(written, list):
             several = written
             if len(written) == 1 and isinstance(written[0], list):
-                # One list is the values themselves.
+                # A list as the only value is all the values.
                 several = written[0]
             fill = functools.partial(_part_of_list, op)
             for part in several:
@@ -360,23 +391,33 @@ def _arguments(op: registry.Op, bound: dict[str, typing.Any],
 
 def _instead_of_missing(op: registry.Op, declared: engine_arguments.Argument,
                         alternative: values.Alternative) -> values.Value:
-    """Return what an op is given, before that is read as another type."""
+    """Return what an op gets in place of a missing value.
+
+    :returns: null for an op that takes it, an error where the type of the
+        argument does not let it, else the value as it is.
+    """
     if not alternative.is_missing:
         return values.only(alternative)
     if op.plugin.SEES_MISSING and declared.type in engine_arguments.TYPES:
-        # What stands for "missing" is of none of these types.
+        # The engine gives the op a marker for "missing". Reading that as a
+        # text, a number and so on is an error.
         return values.FAILED
     if op.plugin.ACCEPTS_MISSING and not op.plugin.SEES_MISSING:
-        # Null is no value of most types, and stands for a default.
+        # A missing value counts as null, for which an argument that is not
+        # required has a default.
         return values.const(None)
     return values.only(alternative)
 
 
 def _part_of_list(op: registry.Op,
                   alternative: values.Alternative) -> values.Value:
-    """Return one of any number of values that an op is given."""
+    """Return a value of an op that takes any number of them.
+
+    A missing one is an error if the op asks for missing values.
+    """
     if alternative.is_missing and _asks_missing(op):
-        # The whole list is missing then, and has no items to be given.
+        # The values are one argument, which is missing as a whole if one of
+        # them is: the engine cannot take a missing list apart.
         return values.FAILED
     return values.only(alternative)
 
@@ -388,15 +429,20 @@ def _asks_missing(op: registry.Op) -> bool:
 
 def _guess(op: registry.Op, bound: dict[str, typing.Any], inverted: bool,
            chosen: Alternatives, scope: Scope, cause: str) -> Truth:
-    """Return the truth of a condition that cannot be translated.
+    """Return a guess for a condition that cannot be translated.
 
-    It is the same wherever the same op is asked of the same values.
+    The guess is the same wherever the same op is asked about the same values.
+
+    :param bound: its arguments as the rule has them.
+    :param chosen: an alternative of every argument.
+    :param cause: why it cannot be translated.
     """
     machine = scope.machine
     written = json.dumps(bound, sort_keys=True, default=str)
     about = [op.name, inverted, chosen, written]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
-        # It reads the data itself, and not only what its arguments say.
+        # It reads more of the data than its arguments: the guess depends on
+        # all of them.
         about.append(scope)
     reason = f'{op.name}: {cause}'
     fails = machine.may_fail([(logic.TRUE, alternative)
@@ -436,28 +482,31 @@ def _decide(op: registry.Op, names: Sequence[str], chosen: Alternatives,
 
 def _operands(op: registry.Op, names: Sequence[str], chosen: Alternatives,
               machine: machines.SymbolicMachine) -> operators.Operands:
-    """Return the arguments as the op takes them: by name, and the others."""
-    given: dict[str, values.Alternative] = {}
-    several: list[values.Alternative] = []
+    """Return the arguments as an op takes them, by name and without one."""
+    named: dict[str, values.Alternative] = {}
+    unnamed: list[values.Alternative] = []
     for name, alternative in zip(names, chosen, strict=True):
         if not name:
-            several.append(alternative)
+            unnamed.append(alternative)
         elif not op.signature.by_name[name].variadic:
-            given[name] = alternative
+            named[name] = alternative
         elif isinstance(alternative, values.Const):
-            several += map(values.Const, alternative.value)
+            # A known list: its items are the values.
+            unnamed += map(values.Const, alternative.value)
         else:
             raise logic.Untranslatable('a list of values')
-    return operators.Operands(machine, op.name, given, several)
+    return operators.Operands(machine, op.name, named, unnamed)
 
 
 def _ended(chosen: Alternatives, asks_missing: bool,
            machine: machines.SymbolicMachine) -> Truth | None:
-    """Return the truth where an argument has no value, None where all have.
+    """Return the truth where an argument surely has no value.
 
-    Arguments are read in order: the first that has none decides.
+    Arguments are read in order: the first that has none decides, and the op
+    is not asked.
 
     :param asks_missing: whether the op asks about a value that is missing.
+    :returns: None where all arguments have a value, or may have one.
     """
     fails = logic.FALSE
     unknown: list[values.Alternative] = []
@@ -469,7 +518,8 @@ def _ended(chosen: Alternatives, asks_missing: bool,
         elif isinstance(alternative, values.Failed):
             if not unknown or asks_missing:
                 return ERROR
-            # An unknown value may be missing, and the error is not reached.
+            # The unknown value before may be missing. Then it decides, and
+            # the error is not reached.
             fails = machine.guess('a value before an error', *unknown)
             return Truth(logic.FALSE, fails)
         elif alternative.is_missing and not asks_missing:
@@ -480,19 +530,20 @@ def _ended(chosen: Alternatives, asks_missing: bool,
 def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
     """Decide by the op itself, since all values are known."""
     args = {name: _known_value(alternative)
-            for name, alternative in operands.given.items()}
-    several = [_known_value(alternative) for alternative in operands.several]
+            for name, alternative in operands.named.items()}
+    unnamed = [_known_value(alternative) for alternative in operands.unnamed]
     try:
         if 'regex' in args:
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
         if op.plugin.PAYS:
             # Such an op takes the budget of a phase before its values. Proofs
             # have no budget: a machine is not too large for a rule.
-            several.insert(0, budget.UNLIMITED)
+            unnamed.insert(0, budget.UNLIMITED)
         decide = op.bind(args)
-        holds = bool(decide(*several))
+        holds = bool(decide(*unnamed))
     except (exceptions.InspectionRulesError, TypeError, ValueError):
-        # Those of an op of another package are errors of the rule as well.
+        # As in the engine, these are errors of the rule also where an op of
+        # another package raises them.
         return ERROR
     return Truth(logic.known(holds))
 

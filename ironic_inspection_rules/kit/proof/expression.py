@@ -297,11 +297,11 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
         traits = values.step(value, cells.TRAITS[1])
         value = values.only(values.TraitNames(traits))
         steps = steps[1:]
-    is_own = root in secret.OWN
-    value = secret.step(scope.machine, value, *steps, own=is_own)
-    if not is_own:
-        value = values.transform(
-            value, functools.partial(secret.whole, scope.machine))
+    is_by_rule = root in secret.MADE_BY_RULES
+    value = secret.step(scope.machine, value, *steps, by_rule=is_by_rule)
+    if not is_by_rule:
+        hide = functools.partial(secret.without_secrets, scope.machine)
+        value = values.transform(value, hide)
     if root == interpolation.ITEM:
         value = values.transform(value, _exacting)
     if root == 'plugin_data' and steps:

@@ -119,7 +119,7 @@ class FilterTranslation:
             return None
         names = str(self._given.get('path', '')).split('.')
         found = secret.step(self._machine, values.only(mapping), *names,
-                            own=True)
+                            by_rule=True)
         if 'default' in self._given:
             # The default also stands for null, and whether a machine has null
             # in the field is not known.

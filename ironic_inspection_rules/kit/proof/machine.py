@@ -23,7 +23,8 @@ LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
 """How lists and mappings are shown as text."""
 
-# Of a number that is tried: rules hardly compare with a longer one.
+# Of a number that is tried, and its sign: rules hardly compare with a longer
+# one.
 _MOST_DIGITS = 18
 
 
@@ -89,14 +90,20 @@ class SymbolicMachine:
         return self.cells[key]
 
     def text(self, name: str, derived: bool = False) -> logic.Term:
-        """Return a new text."""
+        """Return a new text.
+
+        :param derived: whether a filter makes it of another text.
+        """
         term = z3.String(name)
         self.texts[term.get_id()] = texts.TextVariable(
             term, name, self.alphabet, derived)
         return term
 
-    def has_no_marks(self, text: logic.Term) -> None:
-        """Keep the marks of a regular expression out of a text.
+    def keep_marks_out(self, text: logic.Term) -> None:
+        """Add to the domain that a text has no marks in it.
+
+        The marks stand for anchors of regular expressions, see
+        :func:`.alphabet.marked`; one in the text would be taken for an anchor.
 
         :param text: a text of the solver, or several in a row.
         """
@@ -108,7 +115,7 @@ class SymbolicMachine:
             self.domain.append(z3.InRe(text, alphabets.without_marks()))
         for part in text.children():
             if z3.is_string(part):
-                self.has_no_marks(part)
+                self.keep_marks_out(part)
 
     def text_of(self, alternative: values.Alternative) -> logic.Term:
         """Return the text that a plain value is shown as, as a term.
@@ -152,18 +159,21 @@ class SymbolicMachine:
         """Return when something holds of the text of a number.
 
         The solver hardly finds a machine where it has to look into such a
-        text: so what holds is known for a few numbers.
+        text. So the answer is computed for a few numbers that are tried.
 
         :param number: a term.
-        :param question: tells what holds from other things.
-        :param near: a text for which the answer may be of interest.
+        :param question: a name for what is asked: questions with one name
+            have one formula.
+        :param compute: answers the question for the text of a known number.
+        :param near: a text for which the answer may be another one than for
+            most numbers. Where it is the text of an integer, that is tried.
         """
         if re.fullmatch(texts.INTEGER, near) and len(near) < _MOST_DIGITS:
             self.note_number(number, int(near))
         return self._number(number).asks(question, compute)
 
     def note_number(self, number: logic.Term, value: float) -> None:
-        """Store a number that another one is compared with."""
+        """Store a value that a number is compared with, to be tried."""
         self._number(number).near.add(int(value))
 
     def _number(self, term: logic.Term) -> texts.NumberVariable:
@@ -217,9 +227,13 @@ class SymbolicMachine:
     def facet(self, term: logic.Term, key: typing.Any,
               make: Callable[[str], tuple[logic.Term, ...]],
               compute: texts.Compute) -> texts.Facet | None:
-        """Return values computed from a text, None if it is no whole field.
+        """Return values that are computed from a text outside the solver.
 
+        :param key: a name for them: one key of a text has one facet.
         :param make: makes their terms, given a name for them.
+        :param compute: computes them for a known text.
+        :returns: None for a text that is no whole field but made of several:
+            no texts are tried of it.
         """
         text = self.texts.get(term.get_id())
         if text is None:
@@ -247,14 +261,22 @@ class SymbolicMachine:
         return self._ranks[known]
 
     def note(self, term: logic.Term, text: str) -> None:
-        """Store a text that another one is compared with."""
+        """Store a text that a term is compared with, to be tried.
+
+        Only whole fields have texts that are tried, and not texts made of
+        several.
+        """
         known = self.texts.get(term.get_id())
         if known is not None:
             known.near.add(text)
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The number of questions about machines, of each kind."""
+        """Counts of all that :meth:`settle` and the search depend on.
+
+        They only grow: a search collects the facts again where the counts are
+        others than before.
+        """
         of_texts = 0
         for text in self.texts.values():
             of_texts += len(text.near) + len(text.languages)
@@ -295,9 +317,10 @@ class SymbolicMachine:
 
     def _try_texts(self, text: texts.TextVariable
                    ) -> tuple[list[logic.Formula], logic.Formula]:
-        """Return what is computed of texts that are tried, if it is one.
+        """Return what the engine computes for the texts that are tried.
 
-        :returns: formulas, and when the text is one of those.
+        :returns: formulas that say what holds if the text is one of them, and
+            the formula that it is one of them.
         """
         equations = []
         is_tried = []

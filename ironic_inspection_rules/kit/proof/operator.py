@@ -31,24 +31,28 @@ _NO = '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]'
 
 @dataclasses.dataclass(frozen=True)
 class Operands:
-    """An op with one alternative of each of its arguments.
+    """An op of a condition with one alternative of each of its arguments.
 
-    ``given`` are the arguments by name, ``several`` those of an op that takes
-    any number of values. Not all of them are known, and of each something is.
+    None of them is an error or an unknown value. A translation is asked where
+    at least one is no constant, else the op itself decides.
+
+    :ivar named: the arguments by name.
+    :ivar unnamed: the values of an op that takes any number of them.
     """
 
     machine: Machine
     op: str
-    given: dict[str, values.Alternative]
-    several: Sequence[values.Alternative]
+    named: dict[str, values.Alternative]
+    unnamed: Sequence[values.Alternative]
 
 
 Translation = Callable[[Operands], logic.Formula]
 
 
 def _compare(operands: Operands) -> logic.Formula:
-    several = operands.several
-    forced = operands.given.get('force_strings', values.Const(False))
+    """Return when every value has the relation of the op to the next one."""
+    several = operands.unnamed
+    forced = operands.named.get('force_strings', values.Const(False))
     if not isinstance(forced, values.Const):
         raise logic.Untranslatable('force_strings out of the data')
     if forced.value:
@@ -58,7 +62,10 @@ def _compare(operands: Operands) -> logic.Formula:
 
 def _as_texts(machine: Machine, several: Sequence[values.Alternative]
               ) -> list[values.Alternative]:
-    """Return values as the texts that they are shown as."""
+    """Return the texts of values, as the engine writes them.
+
+    :raises: :class:`.logic.Untranslatable` for a list or a mapping.
+    """
     made: list[values.Alternative] = []
     for alternative in several:
         text = machine.text_of(alternative)
@@ -74,7 +81,7 @@ def _as_texts(machine: Machine, several: Sequence[values.Alternative]
 def _compare_versions(operands: Operands) -> logic.Formula:
     return relations.versions(operands.machine,
                               operands.op.removeprefix('version-'),
-                              operands.several)
+                              operands.unnamed)
 
 
 def _matches(operands: Operands) -> logic.Formula:
@@ -85,9 +92,10 @@ def _matches(operands: Operands) -> logic.Formula:
     mappings match, or none does, and no text is needed.
     """
     machine = operands.machine
-    value = operands.given['value']
-    regex = typing.cast(values.Const, operands.given['regex']).value
-    # In other regular expressions braces count repetitions.
+    value = operands.named['value']
+    regex = typing.cast(values.Const, operands.named['regex']).value
+    # The engine puts the item of a loop into a regular expression. All other
+    # braces in it are no fields: they count repetitions.
     if any(field.root == interpolation.ITEM
            for field in interpolation.fields(regex)):
         raise logic.Untranslatable('an item in a regular expression')
@@ -104,17 +112,22 @@ def _matches(operands: Operands) -> logic.Formula:
     among = machines.LIST
     if isinstance(value, values.Mapping):
         among = machines.MAPPING
-    held = machine.alphabet.held(regex, searches, among)
-    if held is None:
+    all_match = machine.alphabet.all_match(regex, searches, among)
+    if all_match is None:
         raise logic.Untranslatable('a list or mapping as text')
-    return logic.known(held)
+    return logic.known(all_match)
 
 
 def _text_matches(machine: Machine, text: logic.Term, regex: str,
                   searches: bool) -> logic.Formula:
+    """Return when a regular expression matches a text of the solver.
+
+    The formula is noted at a whole field: where its filters are asked about
+    as well, a text that matches is among those that are tried.
+    """
     language = machine.alphabet.matching(regex, searches)
     holds = z3.InRe(alphabets.marked(text), language)
-    machine.has_no_marks(text)
+    machine.keep_marks_out(text)
     variable = machine.texts.get(text.get_id())
     if variable is not None:
         variable.languages[holds.get_id()] = holds
@@ -123,9 +136,9 @@ def _text_matches(machine: Machine, text: logic.Term, regex: str,
 
 def _boolean_matches(machine: Machine, value: values.SolverTerm, regex: str,
                      searches: bool) -> logic.Formula:
-    """Return when the text of a truth value matches."""
-    of_true = machine.alphabet.held(regex, searches, 'True')
-    of_false = machine.alphabet.held(regex, searches, 'False')
+    """Return when the text of a truth value, True or False, matches."""
+    of_true = machine.alphabet.all_match(regex, searches, 'True')
+    of_false = machine.alphabet.all_match(regex, searches, 'False')
     if of_true is None or of_false is None:
         return _text_matches(machine, machine.text_of(value), regex, searches)
     return logic.disj(
@@ -141,9 +154,9 @@ def _number_matches(machine: Machine, value: values.SolverTerm, regex: str,
     about them: most match all numbers or none.
     """
     among = texts.pattern_of(value.term)
-    held = machine.alphabet.held(regex, searches, among)
-    if held is not None:
-        return logic.known(held)
+    all_match = machine.alphabet.all_match(regex, searches, among)
+    if all_match is not None:
+        return logic.known(all_match)
     find = re.fullmatch
     if searches:
         find = re.search
@@ -151,14 +164,15 @@ def _number_matches(machine: Machine, value: values.SolverTerm, regex: str,
     def compute_match(known: str) -> bool:
         return find(regex, known) is not None
 
+    # A text that matches, so that a number that matches is tried.
     example = machine.alphabet.example(regex, searches, among)
     return machine.asks_text(value.term, f'{find.__name__} {regex!r}',
                              compute_match, example)
 
 
 def _one_of(operands: Operands) -> logic.Formula:
-    value = operands.given['value']
-    among = operands.given['values']
+    value = operands.named['value']
+    among = operands.named['values']
     if isinstance(among, values.TraitNames):
         return _is_trait_there(value, among)
     if isinstance(among, values.ItemList):
@@ -195,7 +209,8 @@ def _is_item(machine: Machine, value: values.Alternative,
     parts = []
     for exists, item in among.items_of_loop():
         for guard, alternative in item:
-            # There is no list where an item has no value.
+            # A list in which an item has no value has none itself: the op is
+            # not asked about such a list.
             if alternative.is_missing or isinstance(
                     alternative, values.UnknownValue | values.Failed):
                 continue
@@ -208,7 +223,7 @@ def _is_item(machine: Machine, value: values.Alternative,
 
 
 def _is_true(operands: Operands) -> logic.Formula:
-    value = operands.given['value']
+    value = operands.named['value']
     if value.kind == 'text':
         return _is_word(operands.machine, value, _YES)
     if value.kind in ('boolean', 'number'):
@@ -217,7 +232,7 @@ def _is_true(operands: Operands) -> logic.Formula:
 
 
 def _is_false(operands: Operands) -> logic.Formula:
-    value = operands.given['value']
+    value = operands.named['value']
     if value.kind == 'text':
         return _is_word(operands.machine, value, _NO)
     if value.kind in ('boolean', 'number'):
@@ -229,13 +244,13 @@ def _is_word(machine: Machine, value: values.Alternative,
              word: str) -> logic.Formula:
     """Return when a text is a word, in capitals or not."""
     text = value.as_term()
-    machine.has_no_marks(text)
+    machine.keep_marks_out(text)
     return z3.InRe(alphabets.marked(text),
                    machine.alphabet.matching(word, False))
 
 
 def _is_empty(operands: Operands) -> logic.Formula:
-    value = operands.given['value']
+    value = operands.named['value']
     if isinstance(value, values.ItemList):
         return value.length == 0
     if isinstance(value, values.Mapping):
@@ -248,20 +263,21 @@ def _is_empty(operands: Operands) -> logic.Formula:
 
 
 def _is_none(operands: Operands) -> logic.Formula:
-    # Null is an alternative that is known, and the op itself decides.
+    # Null is a constant, about which the op itself is asked: what gets here
+    # is another value.
     return logic.FALSE
 
 
 def _exists(operands: Operands) -> logic.Formula:
-    # So is a value that is missing.
+    # A missing value is a constant as well, see above.
     return logic.TRUE
 
 
 def _in_net(operands: Operands) -> logic.Formula:
     """Return when a text is an address in a subnet that the rule names."""
     machine = operands.machine
-    address = operands.given['address']
-    subnet = operands.given['subnet']
+    address = operands.named['address']
+    subnet = operands.named['subnet']
     if not isinstance(subnet, values.Const):
         raise logic.Untranslatable('a subnet of the machine')
     if address.kind != 'text':
@@ -283,7 +299,8 @@ def _in_net(operands: Operands) -> logic.Formula:
         raise logic.Untranslatable('text made of others as an address')
     version, number = facet.terms
     facet.near |= _addresses_around(network)
-    # Also of a text that is not tried these are an address, or none.
+    # Where the text is none of those, the solver chooses the integers. They
+    # are still to be those of some address, or version 0 for none.
     machine.domain += [
         z3.Or(version == 0, version == 4, version == 6),
         number >= 0,
@@ -326,7 +343,7 @@ _VERSIONS = tuple(f'version-{name}' for name in relations.COMPARE)
 NEVER_FAIL = frozenset((
     *relations.COMPARE, *_VERSIONS, 'contains', 'matches', 'is-true',
     'is-false', 'is-none', 'is-empty', 'exists'))
-"""Ops that hold or do not hold, whatever their values are."""
+"""Ops that are no error for any values that they get."""
 
 TRANSLATIONS: dict[str, Translation] = {
     **dict.fromkeys(relations.COMPARE, _compare),

@@ -36,9 +36,11 @@ COMPARE: dict[str, Callable[..., typing.Any]] = {
 """What compares two terms, by the op of a condition."""
 
 _REVERSED = {'lt': 'gt', 'le': 'ge', 'gt': 'lt', 'ge': 'le'}
-"""What holds of the second value and the first one."""
+"""The relation of the second value to the first one, by that of the first
+to the second."""
 
 _OPPOSITE = {'gt': 'le', 'ge': 'lt'}
+"""What holds exactly where a relation of two texts does not."""
 
 
 def chain(machine: Machine, relation: str,
@@ -93,16 +95,18 @@ def _rank_of_text(machine: Machine, alternative: values.Alternative,
         raise logic.Untranslatable('text made of others as a version')
     for other in others:
         if isinstance(other, values.Const):
-            # The version itself, one after it and one before it.
+            # The version itself, one after it, one before it ("~" comes
+            # before the end), and one before nearly all.
             facet.near |= {other.value, f'{other.value}.1',
                            f'{other.value}~', '0'}
     return facet.terms[0]
 
 
 def is_alone(several: Alternatives) -> bool:
-    """Return whether there is one value, which is compared with none.
+    """Return whether there is a single value, compared with no other.
 
-    :raises: :class:`.logic.Untranslatable` for one list, whose items are.
+    :raises: :class:`.logic.Untranslatable` for a single list: the engine
+        compares its items.
     """
     if len(several) != 1:
         return False
@@ -157,6 +161,7 @@ def _between_mappings(machine: Machine, relation: str,
 def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:
     """Return whether a relation holds between two values that are known."""
     if comparison.equal(one, other):
+        # What holds of two zeros holds of any two equal values.
         return bool(COMPARE[relation](0, 0))
     op = registry.installed().conditions[relation]
     return bool(op.plugin.holds(one, other))
@@ -229,21 +234,23 @@ def _is_before(machine: Machine, term: logic.Term,
     def compute_order(known: str) -> bool:
         return known < text
 
-    # The solver hardly ever finds a number whose text is in a language. Most
-    # texts come before all numbers, or after all.
-    held = machine.alphabet.held_below(text, texts.pattern_of(number))
-    if held is None:
+    # The solver hardly ever finds a number whose text is in a language. But
+    # most texts are before the texts of all numbers, or after all: then there
+    # is nothing to find.
+    all_before = machine.alphabet.all_below(text, texts.pattern_of(number))
+    if all_before is None:
         return machine.asks_text(number, f'before {text!r}', compute_order,
                                  text)
-    return logic.known(held)
+    return logic.known(all_before)
 
 
 def _between_number_and_text(
         machine: Machine, relation: str, one: values.Alternative,
         other: values.Alternative) -> logic.Formula:
-    """Return when a number has a relation to the number in a text, or so.
+    """Return when a number has a relation to a text, or a text to a number.
 
-    A text that reads as no number is not equal to one, and has no order.
+    A text that reads as no number is not
+    equal to one, and has no order.
     """
     if one.kind == 'text':
         is_number, left = _number_in(machine, one, other)
@@ -252,22 +259,22 @@ def _between_number_and_text(
         is_number, right = _number_in(machine, other, one)
         left = one.as_term()
     holds_of_numbers = COMPARE[relation](left, right)
-    holds_otherwise = logic.known(relation == 'ne')
+    holds_of_other_text = logic.known(relation == 'ne')
     return logic.disj(
         logic.conj(is_number, holds_of_numbers),
-        logic.conj(logic.negated(is_number), holds_otherwise))
+        logic.conj(logic.negated(is_number), holds_of_other_text))
 
 
 def _number_in(machine: Machine, text: values.Alternative,
                mate: values.Alternative) -> tuple[logic.Formula, logic.Term]:
-    """Return when a text reads as a number, and which.
+    """Return when a text reads as a number, and a term of that number.
 
-    :param mate: the number that it is compared with.
+    :param mate: the number that the text is compared with.
     """
     if isinstance(text, values.Const):
         number = comparison.as_number(text.value)
         if number is None:
-            # The term is not looked at.
+            # Any term will do: nobody looks at it where there is no number.
             return logic.FALSE, values.Const(0).as_term()
         return logic.TRUE, values.Const(number).as_term()
 
@@ -290,7 +297,11 @@ def _number_in(machine: Machine, text: values.Alternative,
 
 def _note_number(machine: Machine, one: values.Alternative,
                  other: values.Alternative) -> None:
-    """Store a known number that a term is compared with."""
+    """Have a known number tried for the term that it is compared with.
+
+    Only where the first value is a number of the machine and the other one is
+    known.
+    """
     if not isinstance(one, values.SolverTerm) or one.is_boolean:
         return
     if isinstance(other, values.Const):

@@ -27,31 +27,37 @@ from ironic_inspection_rules.kit.proof import value as values
 Value = values.Value
 Machine = machines.SymbolicMachine
 
-OWN = (model.VARS, interpolation.ITEM)
-"""The roots in which rules find what they have read before."""
+MADE_BY_RULES = (model.VARS, interpolation.ITEM)
+"""The roots of values that a rule itself has made.
+
+What is in them was masked when the rule read it from the machine.
+"""
 
 
 def step(machine: Machine, value: Value, *names: str,
-         own: bool = False) -> Value:
+         by_rule: bool = False) -> Value:
     """Follow names and indexes below a value, and mask secrets.
 
-    :param own: whether a rule has made the value: names that it wrote out are
-        of no secrets.
+    :param by_rule: whether a rule has made the value. The names that it wrote
+        there itself are its choice, and hide nothing.
     """
     for name in names:
         if masking.is_secret(name):
-            read_entry = functools.partial(_entry, machine, name, own)
+            read_entry = functools.partial(_entry, machine, name, by_rule)
             value = values.transform(value, read_entry)
         else:
             value = values.step(value, name)
     return value
 
 
-def _entry(machine: Machine, name: str, own: bool,
+def _entry(machine: Machine, name: str, by_rule: bool,
            alternative: values.Alternative) -> Value:
-    """Return an entry whose name is that of a secret."""
+    """Return an entry whose name is that of a secret, masked if it is one.
+
+    :param by_rule: as of :func:`step`.
+    """
     entry = alternative.step(name)
-    if own and _is_written_out(alternative):
+    if by_rule and _is_written_out(alternative):
         return entry
     return _masked_value(machine, entry)
 
@@ -74,6 +80,7 @@ def _masked(machine: Machine, alternative: values.Alternative) -> Value:
         return values.unknown(alternative.reason, 'masked', alternative)
     empty: typing.Any
     if isinstance(alternative, values.Const):
+        # It is masked where it is not empty, and else stays as it is.
         empty = alternative.value
     elif isinstance(alternative, values.SolverTerm):
         empty = ''
@@ -83,18 +90,18 @@ def _masked(machine: Machine, alternative: values.Alternative) -> Value:
         empty = {}
     else:
         return values.only(alternative)
-    is_bare = _is_bare(machine, alternative)
-    return values.choose(is_bare, values.const(empty),
+    is_empty = _is_empty(machine, alternative)
+    return values.choose(is_empty, values.const(empty),
                          values.const(masking.MASK))
 
 
-def _is_bare(machine: Machine, alternative: values.Alternative
+def _is_empty(machine: Machine, alternative: values.Alternative
              ) -> logic.Formula:
     """Return when a value is empty, so that nothing of it is hidden."""
     if isinstance(alternative, values.Const):
-        is_bare = alternative.is_missing or (
+        is_empty = alternative.is_missing or (
             alternative.value in (None, '', [], {}))
-        return logic.known(is_bare)
+        return logic.known(is_empty)
     if isinstance(alternative, values.SolverTerm) and alternative.is_text:
         return alternative.term == ''
     if isinstance(alternative, values.ItemList):
@@ -110,15 +117,18 @@ def _hides(machine: Machine, value: Value) -> logic.Formula:
     """Return when something of a value is hidden because of its name."""
     parts = []
     for guard, alternative in value:
-        is_bare = _is_bare(machine, alternative)
-        parts.append(logic.conj(guard, logic.negated(is_bare)))
+        is_empty = _is_empty(machine, alternative)
+        parts.append(logic.conj(guard, logic.negated(is_empty)))
     return logic.disj(*parts)
 
 
-def whole(machine: Machine, alternative: values.Alternative) -> Value:
-    """Return a value that is read, without the secrets inside of it.
+def without_secrets(machine: Machine, alternative: values.Alternative
+                    ) -> Value:
+    """Return a value that a rule reads, with the secrets inside of it masked.
 
-    Those of a machine's own mappings are masked when a rule reads them.
+    What the machine has in a mapping is not in its entries, and is masked by
+    :func:`step` when a rule reads it. So only what rules have written into
+    the value is masked here.
     """
     if isinstance(alternative, values.Const):
         masked = masking.mask(alternative.value)
@@ -131,16 +141,17 @@ def whole(machine: Machine, alternative: values.Alternative) -> Value:
             and alternative.has_written_items):
         items = [_item_without_secrets(machine, item)
                  for item in alternative.items]
-        shown = dataclasses.replace(alternative, items=tuple(items))
-        return values.only(shown)
+        masked_list = dataclasses.replace(alternative, items=tuple(items))
+        return values.only(masked_list)
     return values.only(alternative)
 
 
 def _without_secrets(machine: Machine, mapping: values.Mapping
                      ) -> values.Mapping:
-    """Return a mapping with what rules wrote there masked.
+    """Return a mapping in which the secrets that rules wrote are masked.
 
-    It is the same object if nothing is, so that it stays known as the same.
+    Where there are none it is the same object: comparisons of mappings then
+    see at once that they are the same.
     """
     changed = {}
     for name, entry in mapping.entries.items():
@@ -157,61 +168,71 @@ def _without_secrets(machine: Machine, mapping: values.Mapping
 
 
 def _item_without_secrets(machine: Machine, item: typing.Any) -> typing.Any:
-    """Return an item of a list; one of the machine has no rule's secrets."""
+    """Return an item of a list with the secrets that rules wrote masked.
+
+    An item of the machine has none of these.
+    """
     if isinstance(item, values.WrittenItem):
         return values.WrittenItem(_whole_value(machine, item.value))
     return item
 
 
 def _whole_value(machine: Machine, value: Value) -> Value:
-    """Return what :func:`whole` makes of the alternatives of a value."""
-    return values.transform(value, functools.partial(whole, machine))
+    """Return a value of which no alternative shows a secret.
+
+    As :func:`without_secrets`, of all alternatives.
+    """
+    return values.transform(value, functools.partial(without_secrets, machine))
 
 
 def read_in(machine: Machine, written: typing.Any,
             roots: typing.Mapping[str, Value], made: origin.Origins
             ) -> logic.Formula:
-    """Return when a field somewhere is, has or is made of a secret.
+    """Return when a field in the arguments of an action shows a secret.
 
-    An action does not write that.
+    That is an error: an action writes no secret, nor what has one in it or is
+    made of one.
 
-    :param written: the arguments of an action.
-    :param made: finds what the values of its rule are made of.
+    :param written: the arguments of the action.
+    :param made: the origins of the values that its rule has made.
     """
     parts = []
     for field in effects.fields(written):
-        if field.root in OWN and field.root in roots:
-            parts.append(_is_made(machine, field, roots, made))
+        if field.root in MADE_BY_RULES and field.root in roots:
+            parts.append(_is_made_of_secret(machine, field, roots, made))
         elif field.root in roots:
             parts.append(_is_at(machine, field, field.steps, roots))
     return logic.disj(*parts)
 
 
-def _is_made(machine: Machine, field: interpolation.Field,
-             roots: typing.Mapping[str, Value], made: origin.Origins
-             ) -> logic.Formula:
-    """Return when a value of the rule has or is made of a secret."""
+def _is_made_of_secret(machine: Machine, field: interpolation.Field,
+                       roots: typing.Mapping[str, Value],
+                       made: origin.Origins) -> logic.Formula:
+    """Return when a value that the rule has made shows a secret."""
     root = field.root or ''
     sources = made.of(root, field.steps)
     if not sources:
-        # It is the rule's own, even if it reads "******".
+        # Nothing of it is read from the machine: "******" is then a text that
+        # the rule has written, and no mask.
         return logic.FALSE
-    own = step(machine, roots[root], *field.steps, own=True)
-    parts = [_any(machine, own, True)]
+    value = step(machine, roots[root], *field.steps, by_rule=True)
+    parts = [_has_secret(machine, value, True)]
     for source in sources:
         if source.root not in roots:
             continue
         there = _is_at(machine, source.field, source.steps, roots)
         if source.is_kept:
-            # A masked text is seen in the value; a filter may take it for a
-            # list of characters.
-            kept = values.step(roots[source.root], *source.steps)
-            there = logic.conj(there, _is_plain(machine, kept))
+            # The value is part of the source as it is. A mask in a part of a
+            # list or a mapping is seen in the value itself, by the test
+            # above. But of a masked text a filter such as "first" takes a
+            # character, in which no mask is seen.
+            source_value = values.step(roots[source.root], *source.steps)
+            there = logic.conj(there, _is_scalar(machine, source_value))
         parts.append(there)
     return logic.disj(*parts)
 
 
-def _is_plain(machine: Machine, value: Value) -> logic.Formula:
+def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
     """Return when a value is neither a mapping nor a list."""
     parts = []
     for guard, alternative in value:
@@ -227,7 +248,11 @@ def _is_plain(machine: Machine, value: Value) -> logic.Formula:
 def _is_at(machine: Machine, field: interpolation.Field,
            steps: data_path.Path, roots: typing.Mapping[str, Value]
            ) -> logic.Formula:
-    """Return when a value of the machine is or has a secret."""
+    """Return when there is a secret at a place of the machine, or in it.
+
+    :param field: which gives the root of the place, and the text of a guess.
+    :param steps: of the place, from the root on.
+    """
     root = field.root or ''
     names_port = root in rendering.PORT_ROOTS and steps and (
         data_path.index(steps[0]) is None)
@@ -243,67 +268,77 @@ def _is_at(machine: Machine, field: interpolation.Field,
         if masking.is_secret(name):
             hidden.append(_hides(machine, place))
     if not hidden:
-        return _any(machine, place, False)
-    # Below a secret there is nothing to see.
+        return _has_secret(machine, place, False)
+    # A rule that reads below a secret reads the mask, so that a place that is
+    # there is hidden where a secret above it is not empty.
     is_hidden = logic.disj(*hidden)
     is_there = logic.negated(values.absent(place))
     return logic.conj(is_hidden, is_there)
 
 
-def _any(machine: Machine, value: Value, own: bool) -> logic.Formula:
+def _has_secret(machine: Machine, value: Value,
+                is_masked: bool) -> logic.Formula:
     """Return when a value has a secret in it.
 
-    :param own: whether it was masked before: a secret is known by its mask.
+    :param is_masked: whether secrets in it are masked already. Then the mask
+        is looked for, and otherwise the names of secrets.
     """
     parts = []
     for guard, alternative in value:
-        has_secret = _has(machine, alternative, own)
+        has_secret = _alternative_has(machine, alternative, is_masked)
         parts.append(logic.conj(guard, has_secret))
     return logic.disj(*parts)
 
 
-def _has(machine: Machine, alternative: values.Alternative, own: bool
-         ) -> logic.Formula:
-    """Return when one alternative has a secret in it; see :func:`_any`."""
+def _alternative_has(machine: Machine, alternative: values.Alternative,
+                     is_masked: bool) -> logic.Formula:
+    """Return when an alternative has a secret in it.
+
+    :param is_masked: as of :func:`_has_secret`.
+    """
     if isinstance(alternative, values.Const):
-        return logic.known(_has_known(alternative, own))
+        return logic.known(_constant_has(alternative, is_masked))
     if isinstance(alternative, values.SolverTerm):
-        if own and alternative.is_text:
+        if is_masked and alternative.is_text:
             mask = logic.constant(masking.MASK)
             return z3.Contains(alternative.term, mask)
         return logic.FALSE
     if isinstance(alternative, values.Mapping):
-        return _has_below(machine, alternative, own)
+        return _mapping_has(machine, alternative, is_masked)
     if isinstance(alternative, values.ItemList):
-        return _has_item(machine, alternative, own)
+        return _list_has(machine, alternative, is_masked)
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'secret', alternative)
     return logic.FALSE
 
 
-def _has_known(alternative: values.Const, own: bool) -> bool:
-    """Return whether a known value has a secret in it; see :func:`_any`."""
+def _constant_has(alternative: values.Const, is_masked: bool) -> bool:
+    """Return whether a constant has a secret in it.
+
+    :param is_masked: as of :func:`_has_secret`.
+    """
     if alternative.is_missing:
         return False
-    if own:
+    if is_masked:
         return _has_mask(alternative.value)
+    # A value without secrets is returned as the same object.
     return masking.mask(alternative.value) is not alternative.value
 
 
-def _has_item(machine: Machine, items: values.ItemList, own: bool
-              ) -> logic.Formula:
+def _list_has(machine: Machine, items: values.ItemList,
+              is_masked: bool) -> logic.Formula:
     """Return when an item of a list has a secret in it."""
     parts = []
     looped = zip(items.items_of_loop(), items.items, strict=True)
     for (exists, value), item in looped:
         if isinstance(item, values.WrittenItem):
-            has_secret = _any(machine, value, own)
+            has_secret = _has_secret(machine, value, is_masked)
             parts.append(logic.conj(exists, has_secret))
     looked_at = [item for item in items.items
                  if not isinstance(item, values.WrittenItem)]
     if looked_at:
-        # What is in an item of the machine, only its fields tell. A machine
-        # that shows it has a secret in the first one.
+        # Whether an item of the machine has a secret that no rule names, is a
+        # guess. Where it is true, a witness gets one in the first item.
         has_items = items.length > 0
         perhaps = machine.guess(f'a secret in {items.name}', 'secret', items)
         looked_at[0].secrets[perhaps.get_id()] = perhaps
@@ -311,21 +346,22 @@ def _has_item(machine: Machine, items: values.ItemList, own: bool
     return logic.disj(*parts)
 
 
-def _has_below(machine: Machine, mapping: values.Mapping, own: bool
-               ) -> logic.Formula:
+def _mapping_has(machine: Machine, mapping: values.Mapping,
+                 is_masked: bool) -> logic.Formula:
     """Return when a mapping has a secret in it.
 
-    What a machine has in it that no rule names may be one: that is a guess.
+    A mapping of a machine has entries that no rule names, and one of them may
+    be a secret: that is a guess.
     """
     parts = []
     for name, entry in mapping.entries.items():
-        # Traits and capabilities are no secrets.
+        # "#" marks traits and capabilities by their names: no secrets.
         if name.startswith('#'):
             continue
-        if not own and masking.is_secret(name):
+        if not is_masked and masking.is_secret(name):
             parts.append(_hides(machine, entry))
         else:
-            parts.append(_any(machine, entry, own))
+            parts.append(_has_secret(machine, entry, is_masked))
     if mapping.cell is not None:
         parts.append(_beside_entries(machine, mapping))
     return logic.disj(*parts)
@@ -339,7 +375,8 @@ def _beside_entries(machine: Machine, mapping: values.Mapping
                              mapping)
     reason = f'a secret in {mapping.cell.name}'
     if len(mapping.cell.kinds) > 1:
-        # Of a field with a plain value on most machines.
+        # On most machines the field is no mapping, and the reason of an
+        # answer says so.
         reason = f'{mapping.cell.name} as a mapping with a secret in it'
     perhaps = machine.guess(reason, 'secret', mapping)
     mapping.cell.secrets[perhaps.get_id()] = perhaps
