@@ -115,12 +115,21 @@ def _case(pattern: str, offered: Iterable[str]) -> str:
 
 
 # Completion of the whole openstack command, which has these commands too, is
-# kept where it is loaded.
+# kept where it is loaded. Global options before "baremetal" are left out of
+# the words that are compared.
 _BASH = """\
-# source <(ironic-inspection-rules completion bash)
+# To be read by ~/.bashrc.
 _{name}() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} offered='' before=''
     before="${{COMP_WORDS[*]:0:COMP_CWORD}}"
+    # bash makes three words of --option=value.
+    before=${{before% =}}
+    if [[ $current == = ]]; then
+        current=''
+    fi
+    if [[ $before == "openstack "*" baremetal"* ]]; then
+        before="openstack baremetal${{before#* baremetal}}"
+    fi
     case "$before" in
 {cases}
     esac
@@ -139,16 +148,30 @@ unset program
 """
 
 _ZSH = """\
-# source <(ironic-inspection-rules completion zsh), after compinit
+# To be read by ~/.zshrc, after compinit.
 _{name}() {{
-    local offered='' before="${{(j: :)words[1,CURRENT-1]}}"
+    local current=$words[CURRENT] offered=''
+    local before="${{(j: :)words[1,CURRENT-1]}}"
+    if [[ $current == --*=* ]]; then
+        before+=" ${{current%%=*}}"
+        current=${{current#*=}}
+        compset -P '*='
+    fi
+    if [[ $before == "openstack "*" baremetal"* ]]; then
+        before="openstack baremetal${{before#* baremetal}}"
+    fi
     case "$before" in
 {cases}
     esac
-    if [[ -n $offered ]]; then
-        compadd -- ${{=offered}}
+    if [[ $current != -* ]]; then
+        offered=" $offered"
+        offered=${{offered%% -*}}
     fi
-    _files
+    if [[ -n ${{offered// }} ]]; then
+        compadd -- ${{=offered}}
+    else
+        _files
+    fi
 }}
 for program in {programs}; do
     (( $+_comps[$program] )) || compdef _{name} $program
@@ -157,14 +180,20 @@ unset program
 """
 
 _FISH = """\
-# ironic-inspection-rules completion fish | source
-function __{name}_before
+# To be read by config.fish.
+function __{name}_words
     set -l words (commandline -opc)
-    test "$words" = "$argv"
+    set -l first (contains --index -- baremetal $words)
+    if test "$words[1]" = {client}; and test -n "$first"
+        set words {client} $words[$first..-1]
+    end
+    string join -- ' ' $words
+end
+function __{name}_before
+    test (__{name}_words) = "$argv"
 end
 function __{name}_within
-    set -l words (commandline -opc)
-    string match -q -- "$argv*" "$words"
+    string match -q -- "$argv*" (__{name}_words)
 end
 """
 
@@ -191,7 +220,7 @@ def zsh(known: list[CommandWords]) -> str:
 def fish(known: list[CommandWords]) -> str:
     """Return a script that completes commands in fish."""
     name = 'ironic_inspection_rules'
-    lines = [_FISH.format(name=name)]
+    lines = [_FISH.format(name=name, client=CLIENT)]
     helps = {(command.program, *command.words): command.help
              for command in known}
     for first, words in _next_words(known).items():

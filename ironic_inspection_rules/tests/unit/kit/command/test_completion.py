@@ -19,7 +19,8 @@ NAME = 'ironic_inspection_rules'
 _ZSH = """\
 compdef() {{ }}
 compadd() {{ shift; print -l -- "$@" }}
-_files() {{ }}
+compset() {{ }}
+_files() {{ print FILES }}
 typeset -A _comps
 source {path}
 words=({words}) CURRENT={count}
@@ -83,6 +84,9 @@ class CompletionTestCase(base.TestCase):
         self.assertIn('--prune', self.offers(shell, *client, 'plan', '--pr'))
         self.assertIn('audit', self.offers(
             shell, *client, 'edit', 'x', '--mode', ''))
+        client = (client[0], '--os-cloud', 'home', *client[1:])
+        self.assertIn('plan', self.offers(shell, *client, 'pl'))
+        self.assertIn('--prune', self.offers(shell, *client, 'plan', '--pr'))
 
     def test_bash(self):
         self.check('bash')
@@ -93,10 +97,24 @@ class CompletionTestCase(base.TestCase):
         self.assertEqual([''], self.offers('bash', PROGRAM, 'lint', ''))
         self.assertIn('--fix', self.offers('bash', PROGRAM, 'lint', '-'))
 
+    def test_bash_completes_a_value_after_an_equals_sign(self):
+        for words in (('=',), ('=', 'jso')):
+            self.assertIn('json', self.offers(
+                'bash', PROGRAM, 'test', 'rules.yaml', '--format', *words))
+
     def test_zsh(self):
         self.check('zsh')
         self.check_files('zsh')
         self.check_client('zsh')
+
+    def test_zsh_completes_files_or_words(self):
+        self.assertEqual(['FILES'], self.offers('zsh', PROGRAM, 'lint', ''))
+        self.assertNotIn('FILES', self.offers('zsh', PROGRAM, ''))
+        self.assertIn('--fix', self.offers('zsh', PROGRAM, 'lint', '-'))
+
+    def test_zsh_completes_a_value_after_an_equals_sign(self):
+        self.assertIn('json', self.offers(
+            'zsh', PROGRAM, 'test', 'rules.yaml', '--format=jso'))
 
     def test_fish(self):
         self.check('fish')
