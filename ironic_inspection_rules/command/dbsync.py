@@ -146,7 +146,7 @@ def _running() -> list[str]:
     names = set()
     if switches.is_configured():
         names.update(db_api.get_instance().get_online_conductors())
-    if models.Request.__tablename__ in migration.table_names():
+    if models.RequestRow.__tablename__ in migration.table_names():
         names.update(leases.list_workers())
     return sorted(names)
 

@@ -56,7 +56,7 @@ def read_unserved(served: sa.ColumnElement[bool],
     :returns: a node of every driver and conductor group, the one that waits
         longest.
     """
-    request: typing.Any = models.Request
+    request: typing.Any = models.RequestRow
     node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
                     sa.column('conductor_group'))
     waits_too_long = request.due_at <= clock.now() - patience
@@ -86,7 +86,7 @@ def _is_held() -> sa.ColumnElement[bool]:
     """Return the condition of requests that a worker is processing."""
     # A lease that has run out is nobody's. Few requests are not due yet: those
     # that workers hold, or have just put off.
-    row: typing.Any = models.Request
+    row: typing.Any = models.RequestRow
     return sa.and_(row.state.in_(_OPEN_STATES), row.due_at > clock.now(),
                    row.worker.is_not(None))
 
@@ -95,7 +95,7 @@ def _first_due() -> list[typing.Any]:
     """Return columns: the time, and the first time due in every open state."""
     # The first entry of each range of the index. One minimum for all open
     # states would read all of their entries.
-    row: typing.Any = models.Request
+    row: typing.Any = models.RequestRow
     columns: list[typing.Any] = [clock.now()]
     for state in _OPEN_STATES:
         first = sa.select(sa.func.min(row.due_at)).where(row.state == state)
@@ -121,7 +121,7 @@ def read() -> Backlog:
     them than there are nodes.
     """
     count = sa.select(sa.func.count())
-    is_open = models.Request.state.in_(_OPEN_STATES)
+    is_open = models.RequestRow.state.in_(_OPEN_STATES)
     # One statement, so that its numbers are those of one moment.
     query = sa.select(
         count.where(is_open).scalar_subquery(),

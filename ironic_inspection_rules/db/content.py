@@ -58,12 +58,12 @@ _BATCH = 200
 _MOST_REMOVED = 500
 """Documents that one sweep removes at the most, and sections likewise."""
 
-_CONTENTS: Any = models.Content.__table__
-_LINKS: Any = models.ContentSection.__table__
-_SECTIONS: Any = models.Section.__table__
-_INVENTORIES: Any = models.KeptInventory.__table__
-_RUNS: Any = models.Run.__table__
-_UNPROCESSED: Any = models.InspectionData.__table__
+_CONTENTS: Any = models.ContentRow.__table__
+_LINKS: Any = models.ContentSectionRow.__table__
+_SECTIONS: Any = models.SectionRow.__table__
+_INVENTORIES: Any = models.KeptInventoryRow.__table__
+_RUNS: Any = models.RunRow.__table__
+_UNPROCESSED: Any = models.InspectionDataRow.__table__
 
 _NAMING_COLUMNS: Any = (_INVENTORIES.c.content, _INVENTORIES.c.parts,
                         _RUNS.c.content, _UNPROCESSED.c.content)

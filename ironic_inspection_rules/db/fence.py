@@ -43,11 +43,11 @@ def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
     """
     # Locked for reading: both rows stay as they are until the commit is done.
     query = sa.select(_NODES.c.uuid).join(
-        models.Request, models.Request.node_uuid == _NODES.c.uuid
+        models.RequestRow, models.RequestRow.node_uuid == _NODES.c.uuid
     ).where(
         _NODES.c.uuid == node_uuid, _NODES.c.reservation == holder,
-        models.Request.uuid == request_uuid,
-        models.Request.token == token).with_for_update(read=True)
+        models.RequestRow.uuid == request_uuid,
+        models.RequestRow.token == token).with_for_update(read=True)
 
     def check(connection: sa.Connection) -> None:
         if connection.execute(query).first() is None:

@@ -21,8 +21,8 @@ _CHUNK = 200
 _MOST_REMOVED = 500
 """Number of removed inventories from which the rest waits for next time."""
 
-_KEPT: Any = models.KeptInventory.__table__
-_STAYS: Any = models.PartStay.__table__
+_KEPT: Any = models.KeptInventoryRow.__table__
+_STAYS: Any = models.PartStayRow.__table__
 _LAST = (sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
          .where(_KEPT.c.node_uuid == sa.bindparam('node_uuid'))
          .order_by(_KEPT.c.id.desc()).limit(1))
@@ -36,8 +36,8 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
     Of an inspection that is tried again, the first attempt that ended counts:
     one that is stored already stays.
 
-    :param values: column values of :class:`.models.KeptInventory`.
-    :param began: column values of :class:`.models.PartStay`, of parts that
+    :param values: column values of :class:`.models.KeptInventoryRow`.
+    :param began: column values of :class:`.models.PartStayRow`, of parts that
         are new.
     :param ended: when parts that are gone were last found, by ``kind`` and
         identity with a space between.
@@ -82,7 +82,7 @@ def list_inventories(node_uuid: str, limit: int | None = None,
     :param changed: whether to read those only that found other parts.
     :param patches: whether to read ``patch`` as well.
     """
-    row: Any = models.KeptInventory
+    row: Any = models.KeptInventoryRow
     query = sa.select(row).where(row.node_uuid == node_uuid)
     if before is not None:
         query = query.where(row.id < before)
@@ -115,7 +115,7 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
 
     :raises: KeptInventoryNotFound if the node has no such inspection.
     """
-    row: Any = models.KeptInventory
+    row: Any = models.KeptInventoryRow
     query = sa.select(row).options(orm.undefer(row.patch))
     query = query.where(row.uuid == uuid, row.node_uuid == node_uuid)
     inventories = transaction.read(query)
@@ -136,7 +136,7 @@ def destroy(node_uuids: Collection[str]) -> None:
 
     What is locked stays.
     """
-    removal.remove_with_nodes([models.KeptInventory, models.PartStay],
+    removal.remove_with_nodes([models.KeptInventoryRow, models.PartStayRow],
                               node_uuids)
 
 
@@ -149,8 +149,8 @@ def expire(before: datetime.datetime) -> int:
 
     :returns: how many rows were removed.
     """
-    kept: Any = models.KeptInventory
-    stay: Any = models.PartStay
+    kept: Any = models.KeptInventoryRow
+    stay: Any = models.PartStayRow
     count = 0
     while count < _MOST_REMOVED:
         removed = _remove_some(kept, kept.created_at < before)

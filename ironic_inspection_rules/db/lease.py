@@ -39,7 +39,7 @@ _REAPPLY = 'reapply'
 _LIMIT = 500
 """How many rows a round of the leader looks at."""
 
-Claimed = tuple[models.Request, models.InspectionData | None]
+Claimed = tuple[models.RequestRow, models.InspectionDataRow | None]
 """A request as a delivery has it, and the data that it needs, if any."""
 
 
@@ -140,7 +140,7 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
     :param lease: seconds that a worker holds a request.
     """
-    row = models.Request
+    row = models.RequestRow
     is_past = row.due_at <= clock.now()
     is_far_off = row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY)
     return is_past, is_far_off
@@ -164,7 +164,7 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     They stay three, as each is read by its own range of the index, see
     :func:`limited`.
     """
-    row = models.Request
+    row = models.RequestRow
     is_past, is_far_off = due(lease)
     was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
     is_reapplication = row.event == _REAPPLY
@@ -191,7 +191,7 @@ def _due_requests(lease: float, states: Collection[str],
     :param since: time after which they are due, 0 for any.
     :param after: the request before the first one, None to begin.
     """
-    row: typing.Any = models.Request
+    row: typing.Any = models.RequestRow
     beyond = []
     if after is not None:
         is_later = row.due_at > after.due_at
@@ -246,8 +246,8 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     :returns: the request and its data; None if it is locked, or has been
         claimed or changed since it was read.
     """
-    row = models.Request
-    data = models.InspectionData
+    row = models.RequestRow
+    data = models.InspectionDataRow
     query = sa.select(row, data).options(orm.undefer(row.checkpoints))
     query = query.outerjoin(data, data.id == row.unprocessed_id)
     query = query.where(row.id == candidate.id)
@@ -264,7 +264,7 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
 
 def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:
     """Change columns of a request that is locked."""
-    row = models.Request
+    row = models.RequestRow
     # No object of the session has the row: there is nothing to synchronize.
     session.execute(
         sa.update(row).where(row.id == id_).values(**values)
@@ -278,8 +278,8 @@ def lock(session: orm.Session, id_: int,
     :param conditions: conditions that the request must still meet.
     :returns: whether the request is locked by this transaction now.
     """
-    query = sa.select(models.Request.id)
-    query = query.where(models.Request.id == id_, *conditions)
+    query = sa.select(models.RequestRow.id)
+    query = query.where(models.RequestRow.id == id_, *conditions)
     query = query.with_for_update(skip_locked=True)
     return session.execute(query).first() is not None
 
@@ -297,7 +297,7 @@ def prolong_requests(deliveries: Iterable[tuple[str, int]],
     :param deliveries: pairs of UUID and token.
     :returns: the pairs whose deliveries are the last ones.
     """
-    row = models.Request
+    row = models.RequestRow
     key = sa.tuple_(row.uuid, row.token)
     query = sa.select(row.id, row.uuid, row.token)
     query = query.where(db_request.OPEN, key.in_(list(deliveries)))
@@ -316,30 +316,32 @@ def prolong_requests(deliveries: Iterable[tuple[str, int]],
     return set(last_deliveries.values())
 
 
-def expire_leases(lease: float, states: Iterable[str]) -> list[models.Request]:
+def expire_leases(lease: float, states: Iterable[str]
+                  ) -> list[models.RequestRow]:
     """Take back requests that workers held beyond the end of their lease.
 
     :param states: states of the requests to take back.
     :returns: the requests as they were, but for the token.
     """
     return _take_lapsed(lease, states, {'worker': None},
-                        db_request.OPEN, models.Request.worker.is_not(None))
+                        db_request.OPEN, models.RequestRow.worker.is_not(None))
 
 
 def claim_unsettled(lease: float, states: Iterable[str]
-                    ) -> list[models.Request]:
+                    ) -> list[models.RequestRow]:
     """Lease the ended requests whose nodes may not be in a final state.
 
     :param states: states of the requests to lease.
     :returns: the requests as they were, but for the token.
     """
     return _take_lapsed(lease, states, {'due_at': clock.now() + lease},
-                        models.Request.open_node_uuid.is_(None))
+                        models.RequestRow.open_node_uuid.is_(None))
 
 
 def _take_lapsed(lease: float, states: Iterable[str],
                  values: Mapping[str, typing.Any],
-                 *conditions: sa.ColumnElement[bool]) -> list[models.Request]:
+                 *conditions: sa.ColumnElement[bool]
+                 ) -> list[models.RequestRow]:
     """Give the requests that are due a new token, and other values.
 
     :param values: column values to change.
@@ -349,9 +351,9 @@ def _take_lapsed(lease: float, states: Iterable[str],
     ranges = []
     for state in states:
         for is_due in due(lease):
-            ranges.append(sa.and_(models.Request.state == state, is_due,
+            ranges.append(sa.and_(models.RequestRow.state == state, is_due,
                                   *conditions))
-    query = limited([models.Request.id], ranges, [models.Request.due_at],
+    query = limited([models.RequestRow.id], ranges, [models.RequestRow.due_at],
                     _LIMIT)
     requests = []
     for id_ in transaction.read(query):
@@ -364,13 +366,13 @@ def _take_lapsed(lease: float, states: Iterable[str],
 
 @transaction.retried
 def _take(id_: int, values: Mapping[str, typing.Any],
-          *conditions: sa.ColumnElement[bool]) -> models.Request | None:
+          *conditions: sa.ColumnElement[bool]) -> models.RequestRow | None:
     """Give a request a new token, and other values.
 
     :returns: the request as it was, but for the token; None if it is locked,
         or does not meet the conditions any more.
     """
-    row = models.Request
+    row = models.RequestRow
     with transaction.writer() as session:
         if not lock(session, id_, *conditions):
             return None
@@ -382,13 +384,13 @@ def _take(id_: int, values: Mapping[str, typing.Any],
         return request
 
 
-def list_held_requests(node_uuid: str) -> list[models.Request]:
+def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """Read the requests of a node that a worker or the leader holds.
 
     An open one is held until it is delivered anew or taken back, even when
     its lease has run out; done ones until their leases end.
     """
-    row = models.Request
+    row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))
     is_done_and_leased = sa.and_(row.open_node_uuid.is_(None),
                                  row.due_at > clock.now())
@@ -400,7 +402,7 @@ def list_held_requests(node_uuid: str) -> list[models.Request]:
 
 def list_workers() -> list[str]:
     """Read the names of the workers that hold a lease."""
-    row = models.Request
+    row = models.RequestRow
     query = sa.select(row.worker).distinct()
     query = query.where(db_request.OPEN, row.worker.is_not(None),
                         row.due_at > clock.now())

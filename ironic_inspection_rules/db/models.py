@@ -96,7 +96,7 @@ def _columns_of_fields() -> Any:
 _RuleFields: Any = _columns_of_fields()
 
 
-class Rule(models.TimestampMixin, _RuleFields, Base):
+class RuleRow(models.TimestampMixin, _RuleFields, Base):
     """One inspection rule (spec 003 "Data model impact").
 
     ``version`` is that of the versioned object the row was saved from,
@@ -120,7 +120,7 @@ class Rule(models.TimestampMixin, _RuleFields, Base):
     position = sa.Column(sa.Double, nullable=False)
 
 
-class RuleVersion(Base):
+class RuleVersionRow(Base):
     """A rule as it was from one revision of the rule set to another.
 
     The rules of revision *n* are those with ``first_revision`` <= *n* <
@@ -142,10 +142,10 @@ class RuleVersion(Base):
     fields = sa.Column(_DICT, nullable=False)
 
 
-class TableVersion(Base):
+class TableVersionRow(Base):
     """A table as it was from one revision of the rule set to another.
 
-    Revisions are as in :class:`RuleVersion`. ``table_revision`` is the one
+    Revisions are as in :class:`RuleVersionRow`. ``table_revision`` is the one
     that last changed the table, ``size`` the number of its rows.
     ``definition`` is all of the table but its rows, which are in chunks.
     """
@@ -161,7 +161,7 @@ class TableVersion(Base):
     definition = sa.Column(_DICT, nullable=False)
 
 
-class TableChunk(Base):
+class TableChunkRow(Base):
     """Some neighbouring rows of a table, from one revision to another.
 
     A change of one row makes one new chunk, whatever the size of the table.
@@ -180,7 +180,7 @@ class TableChunk(Base):
     data = orm.deferred(sa.Column(_LONG_BINARY, nullable=False))
 
 
-class Revision(Base):
+class RevisionRow(Base):
     """One change of the rule set: when, who, why, and what of which rules.
 
     ``changes`` is a list of ``{'uuid', 'description', 'outcome'}`` of rules
@@ -197,7 +197,7 @@ class Revision(Base):
     changes = sa.Column(_LIST, nullable=False)
 
 
-class RulesRevision(Base):
+class RulesRevisionRow(Base):
     """The one row that counts the changes of the rule set.
 
     Every change of ``ir_rules`` adds one to it in the same transaction. So a
@@ -211,7 +211,7 @@ class RulesRevision(Base):
     revision = sa.Column(sa.Integer, nullable=False)
 
 
-class Request(models.TimestampMixin, Base):
+class RequestRow(models.TimestampMixin, Base):
     """One request for an inspection (spec 001 "Data model impact").
 
     ``open_node_uuid`` is the node's UUID until the request is done, then
@@ -250,7 +250,7 @@ class Request(models.TimestampMixin, Base):
                                          default=dict))
 
 
-class InspectionData(models.TimestampMixin, Base):
+class InspectionDataRow(models.TimestampMixin, Base):
     """Inspection data as they came, before any hook or rule has seen them.
 
     ``posted`` is true where the ramdisk posted them; others are for a single
@@ -271,7 +271,7 @@ class InspectionData(models.TimestampMixin, Base):
     content = sa.Column(DIGEST, nullable=True, index=True)
 
 
-class Run(models.TimestampMixin, Base):
+class RunRow(models.TimestampMixin, Base):
     """One run: what the rules did in one inspection of a node.
 
     ``created_at`` is when it ended, ``revision`` that of the rules it ran,
@@ -297,7 +297,7 @@ class Run(models.TimestampMixin, Base):
     places = orm.deferred(sa.Column(_DICT, nullable=True))
 
 
-class EarlyPhase(Base):
+class EarlyPhaseRow(Base):
     """What early rules did, from the API's request to the inspection.
 
     ``request_id`` is that of the request, ``stored_at`` when it was stored, in
@@ -314,7 +314,7 @@ class EarlyPhase(Base):
     kept = sa.Column(_COMPACT_DICT, nullable=False)
 
 
-class RuleStatistics(Base):
+class RuleStatisticsRow(Base):
     """Counters of one rule, built-in or stored.
 
     ``runs`` is how often the rule was decided, ``audited`` how many of
@@ -334,7 +334,7 @@ class RuleStatistics(Base):
     last_matched_node = sa.Column(sa.String(36), nullable=True)
 
 
-class Content(Base):
+class ContentRow(Base):
     """A JSON document, stored once however many rows name its digest.
 
     ``frame`` is the document without its sections, compressed, ``size`` the
@@ -351,7 +351,7 @@ class Content(Base):
     frame = sa.Column(_LONG_BINARY, nullable=False)
 
 
-class ContentSection(Base):
+class ContentSectionRow(Base):
     """Which sections a document has, in the order of their places."""
 
     __tablename__ = 'ir_content_sections'
@@ -361,7 +361,7 @@ class ContentSection(Base):
     section = sa.Column(DIGEST, nullable=False, index=True)
 
 
-class Section(Base):
+class SectionRow(Base):
     """A part of documents: ``data`` is its JSON text, compressed."""
 
     __tablename__ = 'ir_sections'
@@ -371,7 +371,7 @@ class Section(Base):
     data = sa.Column(_LONG_BINARY, nullable=False)
 
 
-class KeptInventory(Base):
+class KeptInventoryRow(Base):
     """The data of one inspection, and what the rules made of them.
 
     ``content`` is the digest of a document, and ``patch`` the small difference
@@ -393,7 +393,7 @@ class KeptInventory(Base):
     patch = orm.deferred(sa.Column(_LONG_BINARY, nullable=True))
 
 
-class PartStay(Base):
+class PartStayRow(Base):
     """That a part was in a machine: from when, and until when.
 
     A part has a row for each of its identities. ``ended_at`` is when it was

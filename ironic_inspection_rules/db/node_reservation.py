@@ -137,7 +137,7 @@ def served_by(drivers: Collection[str], conductor_groups: Collection[str]
         unreachable.append(node.conductor_group.not_in(groups))
     # The request of a deleted node has no node that is out of reach.
     return ~sa.exists().where(
-        node.uuid == own_models.Request.node_uuid, sa.or_(*unreachable))
+        node.uuid == own_models.RequestRow.node_uuid, sa.or_(*unreachable))
 
 
 def _hold_row(session: orm.Session, node_uuid: str) -> bool:

@@ -22,7 +22,7 @@ from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 
-OPEN: sa.ColumnElement[bool] = models.Request.open_node_uuid.is_not(None)
+OPEN: sa.ColumnElement[bool] = models.RequestRow.open_node_uuid.is_not(None)
 """Holds for a request that is not done."""
 
 
@@ -30,9 +30,9 @@ OPEN: sa.ColumnElement[bool] = models.Request.open_node_uuid.is_not(None)
 def find_or_create_request(
         values: Mapping[str, Any], data: Mapping[str, Any] | None,
         accept: Callable[[orm.Session], datetime.datetime | None],
-        why_over: Callable[[models.Request, datetime.datetime | None],
+        why_over: Callable[[models.RequestRow, datetime.datetime | None],
                            str | None], over: str, precedence: float = 0.0
-) -> tuple[models.Request, bool]:
+) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless an open one of the node goes on.
 
     The new request may be delivered at once, or after the precedence.
@@ -65,7 +65,7 @@ def find_or_create_request(
                 _supersede(session, present.id, over, reason)
                 # The clock of the node stopped when the other one was put.
                 began = began or present.inspection_began_at
-            row = models.Request(
+            row = models.RequestRow(
                 **values, open_node_uuid=node_uuid,
                 inspection_began_at=began, due_at=clock.now() + precedence,
                 unprocessed_id=unprocessed.put(session, node_uuid, data))
@@ -83,10 +83,10 @@ def _supersede(session: orm.Session, id_: Any, state: str,
     It has the token of a delivery that is not the last one now.
     """
     session.execute(
-        sa.update(models.Request).where(models.Request.id == id_)
+        sa.update(models.RequestRow).where(models.RequestRow.id == id_)
         .values(state=state, last_error=reason, open_node_uuid=None,
                 checkpoints={}, due_at=None, finished_at=timeutils.utcnow(),
-                token=models.Request.token + 1)
+                token=models.RequestRow.token + 1)
         .execution_options(synchronize_session=False))
 
 
@@ -112,17 +112,17 @@ def uncount_attempt(uuid: str, attempts: int) -> None:
     """
     with transaction.writer() as session:
         session.execute(
-            sa.update(models.Request)
-            .where(models.Request.uuid == uuid, OPEN,
-                   models.Request.attempts > attempts)
-            .values(attempts=models.Request.attempts - 1)
+            sa.update(models.RequestRow)
+            .where(models.RequestRow.uuid == uuid, OPEN,
+                   models.RequestRow.attempts > attempts)
+            .values(attempts=models.RequestRow.attempts - 1)
             .execution_options(synchronize_session=False))
 
 
 @transaction.retried
 def renew_request(uuid: str, token: int, present_state: str,
                   values: Mapping[str, Any], data: Mapping[str, Any] | None
-                  ) -> models.Request | None:
+                  ) -> models.RequestRow | None:
     """Give an open request other data; it is due at once, to any worker.
 
     :param present_state: the state that the request has to be in.
@@ -137,8 +137,8 @@ def renew_request(uuid: str, token: int, present_state: str,
                                     session=session)
         if not is_changed:
             return None
-        row: Any = session.execute(sa.select(models.Request).where(
-            models.Request.uuid == uuid)).scalar_one()
+        row: Any = session.execute(sa.select(models.RequestRow).where(
+            models.RequestRow.uuid == uuid)).scalar_one()
         row.unprocessed_id = unprocessed.put(session, row.node_uuid, data)
         session.flush()
         return row
@@ -161,12 +161,13 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
     if due_in is not None:
         values = {**values, 'due_at': clock.now() + due_in}
     statement = (
-        sa.update(models.Request)
-        .where(models.Request.uuid == uuid, models.Request.token == token,
+        sa.update(models.RequestRow)
+        .where(models.RequestRow.uuid == uuid,
+               models.RequestRow.token == token,
                OPEN)
         .values(**values))
     if present_state is not None:
-        statement = statement.where(models.Request.state == present_state)
+        statement = statement.where(models.RequestRow.state == present_state)
 
     def change(connection: sa.Connection) -> bool:
         return connection.execute(statement).rowcount == 1
@@ -210,9 +211,10 @@ def settle_request(uuid: str, token: int,
     :param session: a transaction to be part of, None for one of its own.
     """
     statement = (
-        sa.update(models.Request)
-        .where(models.Request.uuid == uuid, models.Request.token == token,
-               models.Request.open_node_uuid.is_(None))
+        sa.update(models.RequestRow)
+        .where(models.RequestRow.uuid == uuid,
+               models.RequestRow.token == token,
+               models.RequestRow.open_node_uuid.is_(None))
         .values(due_at=None))
 
     def settle(connection: sa.Connection) -> None:
@@ -230,30 +232,30 @@ def get_request_by_uuid(uuid: str) -> Any:
     :raises: RequestNotFound if there is no such request.
     """
     requests = transaction.read(
-        sa.select(models.Request).where(models.Request.uuid == uuid))
+        sa.select(models.RequestRow).where(models.RequestRow.uuid == uuid))
     if not requests:
         raise exceptions.RequestNotFound(uuid)
     return requests[0]
 
 
 @transaction.retried
-def get_open_request(node_uuid: str) -> models.Request | None:
+def get_open_request(node_uuid: str) -> models.RequestRow | None:
     """Read the request of a node that is not done, if there is one."""
     with transaction.reader() as session:
         return _open_request(session, node_uuid)
 
 
 def list_requests(filters: Mapping[str, Any], limit: int | None = None,
-                  after: int | None = None) -> list[models.Request]:
+                  after: int | None = None) -> list[models.RequestRow]:
     """Read requests in the order in which they were put.
 
     :param filters: column to the value it must have.
     :param after: ``id`` of the request before the first one.
     """
-    query = sa.select(models.Request).filter_by(**filters)
+    query = sa.select(models.RequestRow).filter_by(**filters)
     if after is not None:
-        query = query.where(models.Request.id > after)
-    return transaction.read(query.order_by(models.Request.id).limit(limit))
+        query = query.where(models.RequestRow.id > after)
+    return transaction.read(query.order_by(models.RequestRow.id).limit(limit))
 
 
 def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
@@ -264,7 +266,7 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
 
     :returns: how many requests were removed.
     """
-    row = models.Request
+    row = models.RequestRow
     condition = sa.and_(row.finished_at < before, row.due_at.is_(None))
     query = sa.select(row.id).where(condition).order_by(row.finished_at)
     destroyed = 0
@@ -280,8 +282,8 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
 
 
 def _open_request(session: orm.Session,
-                  node_uuid: str) -> models.Request | None:
+                  node_uuid: str) -> models.RequestRow | None:
     return session.execute(
-        sa.select(models.Request)
-        .where(models.Request.open_node_uuid == node_uuid)
+        sa.select(models.RequestRow)
+        .where(models.RequestRow.open_node_uuid == node_uuid)
     ).scalar_one_or_none()

@@ -18,7 +18,7 @@ from ironic_inspection_rules.i18n import _
 @transaction.retried
 def create_rule(values: Mapping[str, Any],
                 origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
-                base: int | None = None) -> models.Rule:
+                base: int | None = None) -> models.RuleRow:
     """Store a new rule; one that was just removed is put back.
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
@@ -39,7 +39,7 @@ def create_rule(values: Mapping[str, Any],
 @transaction.retried
 def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
                 origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
-                base: int | None = None) -> models.Rule:
+                base: int | None = None) -> models.RuleRow:
     """Change a rule, unless somebody else has changed it meanwhile.
 
     :param revision: the row's revision that the change was decided on.
@@ -78,7 +78,8 @@ def destroy_all_rules(
         origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
     """Remove all rules."""
     with rule_set.change(origin) as change:
-        uuids = change.session.execute(sa.select(models.Rule.uuid)).scalars()
+        query = sa.select(models.RuleRow.uuid)
+        uuids = change.session.execute(query).scalars()
         change.delete(list(uuids))
 
 
@@ -128,7 +129,7 @@ def _require_base(change: rule_set.RuleSetChange, base: int | None) -> None:
 
 
 @transaction.retried
-def get_rule_by_uuid(uuid: str) -> models.Rule:
+def get_rule_by_uuid(uuid: str) -> models.RuleRow:
     """Read one rule.
 
     :raises: RuleNotFound if there is no such rule.
@@ -137,13 +138,14 @@ def get_rule_by_uuid(uuid: str) -> models.Rule:
         return _get(session, uuid)
 
 
-def list_rules(filters: Mapping[str, Any] | None = None) -> list[models.Rule]:
+def list_rules(filters: Mapping[str, Any] | None = None
+               ) -> list[models.RuleRow]:
     """Read rules in their order.
 
     :param filters: column to the value it must have, or to a list of such
         values.
     """
-    return transaction.read(_filtered(sa.select(models.Rule), filters))
+    return transaction.read(_filtered(sa.select(models.RuleRow), filters))
 
 
 def list_values(column: str, filters: Mapping[str, Any] | None = None
@@ -156,8 +158,8 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
     :returns: pairs of UUID and value.
     """
     # Under a name of its own: the column asked for may be the UUID.
-    value = getattr(models.Rule, column).label('value')
-    query = sa.select(models.Rule.uuid, value)
+    value = getattr(models.RuleRow, column).label('value')
+    query = sa.select(models.RuleRow.uuid, value)
     rows = transaction.read_rows(_filtered(query, filters))
     return [(row['uuid'], row['value']) for row in rows]
 
@@ -169,7 +171,7 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
     :returns: the revision and the rows. The rows may be newer; then a change
         that is based on this revision is refused.
     """
-    query = rule_set.in_order(sa.select(models.Rule.__table__))
+    query = rule_set.in_order(sa.select(models.RuleRow.__table__))
     with transaction.reader() as session:
         # The revision first: read last, it could be newer than the rows, and
         # a change based on it would undo what was changed in between.
@@ -179,18 +181,18 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
 
 
 def list_revisions(limit: int, before: int | None = None
-                   ) -> list[models.Revision]:
+                   ) -> list[models.RevisionRow]:
     """Read revisions, the newest first."""
-    newest_first = models.Revision.revision.desc()
-    query = sa.select(models.Revision).order_by(newest_first).limit(limit)
+    newest_first = models.RevisionRow.revision.desc()
+    query = sa.select(models.RevisionRow).order_by(newest_first).limit(limit)
     if before is not None:
-        query = query.where(models.Revision.revision < before)
+        query = query.where(models.RevisionRow.revision < before)
     return transaction.read(query)
 
 
 @transaction.retried
 def get_rules_of_revision(revision: int) -> tuple[
-        models.Revision, list[models.RuleVersion]]:
+        models.RevisionRow, list[models.RuleVersionRow]]:
     """Read the rules of a revision, in their order.
 
     Revision 0 is the rule set before the first change: it has no rules, and
@@ -199,18 +201,18 @@ def get_rules_of_revision(revision: int) -> tuple[
 
     :raises: NotFound if there is none, or it is not kept any more.
     """
-    version = models.RuleVersion
+    version = models.RuleVersionRow
     columns = version.__table__.c
     if revision == 0:
-        return models.Revision(revision=0, changes=[]), []
+        return models.RevisionRow(revision=0, changes=[]), []
     has_begun = columns.first_revision <= revision
     has_not_ended = sa.or_(version.end_revision.is_(None),
                            columns.end_revision > revision)
     # The last change up to it: numbers between two changes are its own.
-    last_change = sa.select(models.Revision)
+    last_change = sa.select(models.RevisionRow)
     last_change = last_change.where(
-        models.Revision.__table__.c.revision <= revision)
-    last_change = last_change.order_by(models.Revision.revision.desc())
+        models.RevisionRow.__table__.c.revision <= revision)
+    last_change = last_change.order_by(models.RevisionRow.revision.desc())
     in_force = sa.select(version).where(has_begun, has_not_ended)
     in_force = in_force.order_by(version.position, version.id)
     with transaction.reader() as session:
@@ -224,8 +226,8 @@ def get_rules_of_revision(revision: int) -> tuple[
 
 def closed_rules() -> set[str]:
     """Return the UUIDs of rules that are sensitive in any revision kept."""
-    query = sa.select(models.RuleVersion.uuid).distinct()
-    query = query.where(models.RuleVersion.sensitive.is_(True))
+    query = sa.select(models.RuleVersionRow.uuid).distinct()
+    query = query.where(models.RuleVersionRow.sensitive.is_(True))
     return set(transaction.read(query))
 
 
@@ -234,7 +236,8 @@ def open_rules() -> set[str]:
 
     A rule of which no revision is kept is not among them.
     """
-    query = sa.select(models.RuleVersion.uuid, models.RuleVersion.sensitive)
+    query = sa.select(models.RuleVersionRow.uuid,
+                      models.RuleVersionRow.sensitive)
     rows = transaction.read_rows(query.distinct())
     # A rule that was sensitive in some revisions only has two rows.
     uuids = {row['uuid'] for row in rows}
@@ -242,7 +245,7 @@ def open_rules() -> set[str]:
     return uuids - secret
 
 
-def describe_revision(row: models.Revision) -> dict[str, Any]:
+def describe_revision(row: models.RevisionRow) -> dict[str, Any]:
     """Return a revision as plain data; its time as ISO 8601 text, if any."""
     created_at = None
     if row.created_at:
@@ -257,8 +260,8 @@ def describe_revision(row: models.Revision) -> dict[str, Any]:
     }
 
 
-def _get(session: orm.Session, uuid: str) -> models.Rule:
-    query = sa.select(models.Rule).where(models.Rule.uuid == uuid)
+def _get(session: orm.Session, uuid: str) -> models.RuleRow:
+    query = sa.select(models.RuleRow).where(models.RuleRow.uuid == uuid)
     rule = session.execute(query).scalar_one_or_none()
     if rule is None:
         raise exceptions.RuleNotFound(uuid)
@@ -268,7 +271,7 @@ def _get(session: orm.Session, uuid: str) -> models.Rule:
 def _filtered(query: sa.Select, filters: Mapping[str, Any] | None
               ) -> sa.Select:
     for name, value in (filters or {}).items():
-        column = getattr(models.Rule, name)
+        column = getattr(models.RuleRow, name)
         if isinstance(value, list):
             query = query.where(column.in_(value))
         else:

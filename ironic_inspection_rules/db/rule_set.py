@@ -26,7 +26,7 @@ UPDATED = 'updated'
 MOVED = 'moved'
 DELETED = 'deleted'
 
-_RULES = models.Rule.__table__
+_RULES = models.RuleRow.__table__
 
 _CHUNK = 500
 """UUIDs in one statement: databases bound the values that it may have."""
@@ -52,7 +52,7 @@ class RuleSetChange:
     """A change of the rule set in an open transaction.
 
     ``outcomes`` are the ``changes`` of the revision, see
-    :class:`.models.Revision`.
+    :class:`.models.RevisionRow`.
 
     :param revision: the revision that the change makes.
     """
@@ -107,13 +107,13 @@ class RuleSetChange:
         :returns: whether the rule was put back: the change before has removed
             it and nothing else, and the rule to create has its fields.
         """
-        removal: Any = self.session.get(models.Revision, self.revision - 1)
+        removal: Any = self.session.get(models.RevisionRow, self.revision - 1)
         if removal is None or not _has_removed_only(removal, values['uuid']):
             return False
         version: Any = self.session.execute(
-            sa.select(models.RuleVersion).where(
-                models.RuleVersion.uuid == values['uuid'],
-                models.RuleVersion.end_revision == removal.revision)
+            sa.select(models.RuleVersionRow).where(
+                models.RuleVersionRow.uuid == values['uuid'],
+                models.RuleVersionRow.end_revision == removal.revision)
         ).scalar_one_or_none()
         row = {**_defaults(), **values}
         if version is None or not _is_of_version(row, version):
@@ -202,22 +202,22 @@ class RuleSetChange:
         if self._has_put_back:
             return
         if not self.outcomes:
-            self.session.execute(sa.update(models.RulesRevision).values(
-                revision=models.RulesRevision.revision - 1))
+            self.session.execute(sa.update(models.RulesRevisionRow).values(
+                revision=models.RulesRevisionRow.revision - 1))
             return
         _write_revision(self.session, self.revision, origin, self._ended,
                         self._begun, self.outcomes)
         # Counted, not computed: numbers may be left out, see put_back.
         oldest = self.session.execute(
-            sa.select(models.Revision.revision)
-            .order_by(models.Revision.revision.desc())
+            sa.select(models.RevisionRow.revision)
+            .order_by(models.RevisionRow.revision.desc())
             .offset(origin.keep_revisions - 1).limit(1)).scalar()
         if oldest is None:
             return
-        self.session.execute(sa.delete(models.Revision).where(
-            models.Revision.__table__.c.revision < oldest))
-        self.session.execute(sa.delete(models.RuleVersion).where(
-            models.RuleVersion.__table__.c.end_revision <= oldest))
+        self.session.execute(sa.delete(models.RevisionRow).where(
+            models.RevisionRow.__table__.c.revision < oldest))
+        self.session.execute(sa.delete(models.RuleVersionRow).where(
+            models.RuleVersionRow.__table__.c.end_revision <= oldest))
         table.forget(self.session, oldest)
 
     def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
@@ -291,8 +291,8 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """
     try:
         with transaction.writer() as session:
-            session.execute(sa.update(models.RulesRevision).values(
-                revision=models.RulesRevision.revision + 1))
+            session.execute(sa.update(models.RulesRevisionRow).values(
+                revision=models.RulesRevisionRow.revision + 1))
             opened = RuleSetChange(session, read_revision(session))
             yield opened
             opened.record(origin)
@@ -308,12 +308,12 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
 def read_revision(session: orm.Session) -> int:
     """Return the present revision of the rule set."""
     return session.execute(
-        sa.select(models.RulesRevision.revision)).scalar_one()
+        sa.select(models.RulesRevisionRow.revision)).scalar_one()
 
 
 def in_order(query: sa.Select) -> sa.Select:
     """Sort stored rules as they run at equal priority."""
-    return query.order_by(models.Rule.position, models.Rule.id)
+    return query.order_by(models.RuleRow.position, models.RuleRow.id)
 
 
 def _read(session: orm.Session, uuids: Sequence[str]
@@ -337,9 +337,9 @@ def _write_revision(session: orm.Session, revision: int, origin: ChangeOrigin,
     # Before the new versions are inserted: this would end them as well.
     for part in transaction.chunks(ended, _CHUNK):
         session.execute(
-            sa.update(models.RuleVersion)
-            .where(models.RuleVersion.uuid.in_(part),
-                   models.RuleVersion.end_revision.is_(None))
+            sa.update(models.RuleVersionRow)
+            .where(models.RuleVersionRow.uuid.in_(part),
+                   models.RuleVersionRow.end_revision.is_(None))
             .values(end_revision=revision),
             execution_options={'synchronize_session': False})
     versions = []
@@ -354,8 +354,8 @@ def _write_revision(session: orm.Session, revision: int, origin: ChangeOrigin,
             'fields': {name: row[name] for name in model.WRITABLE},
         })
     if versions:
-        session.execute(sa.insert(models.RuleVersion.__table__), versions)
-    session.execute(sa.insert(models.Revision).values(
+        session.execute(sa.insert(models.RuleVersionRow.__table__), versions)
+    session.execute(sa.insert(models.RevisionRow).values(
         revision=revision, created_at=timeutils.utcnow(),
         user_id=origin.user_id, project_id=origin.project_id,
         message=origin.message, changes=changes))

@@ -17,7 +17,7 @@ SUMMED = ('runs', 'matched', 'failed', 'audited', 'seconds')
 REPLACED = ('last_matched_at', 'last_matched_node')
 """Columns that take the new value, and keep the old one if it is null."""
 
-_TABLE: Any = models.RuleStatistics.__table__
+_TABLE: Any = models.RuleStatisticsRow.__table__
 
 _CHUNK = 2000
 """How many rules one statement counts: SQLite takes 32,766 values."""
@@ -47,9 +47,9 @@ def _sums(new: Any) -> dict[str, Any]:
     return sums
 
 
-def list_statistics() -> list[models.RuleStatistics]:
+def list_statistics() -> list[models.RuleStatisticsRow]:
     """Read the counters of every rule."""
-    return transaction.read(sa.select(models.RuleStatistics))
+    return transaction.read(sa.select(models.RuleStatisticsRow))
 
 
 def forget(session: orm.Session, rule_uuids: Sequence[str]) -> None:

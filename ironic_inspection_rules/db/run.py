@@ -19,12 +19,12 @@ from ironic_inspection_rules.i18n import _
 VERSION = '1.0'
 """The version of the versioned object that can read the rows written here."""
 
-_RUNS: Any = models.Run.__table__
+_RUNS: Any = models.RunRow.__table__
 _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
          .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
          .order_by(_RUNS.c.id.desc()))
 
-_WHOLE = orm.undefer(models.Run.phases), orm.undefer(models.Run.places)
+_WHOLE = orm.undefer(models.RunRow.phases), orm.undefer(models.RunRow.places)
 _WITHOUT_DATA = (sa.update(_RUNS)
                  .where(_RUNS.c.id == sa.bindparam('id_'))
                  .values(content=None))
@@ -56,7 +56,7 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
             with_outdated_data.append({'id_': run.id})
     # By primary key: in MySQL, deleting by node locks the gap in the index
     # that runs of other nodes are inserted into.
-    removal.remove(connection, models.Run, outdated)
+    removal.remove(connection, models.RunRow, outdated)
     if with_outdated_data:
         connection.execute(_WITHOUT_DATA, with_outdated_data)
     if keep > 0:
@@ -84,29 +84,31 @@ def _remaining(kept: Sequence[Any], values: Mapping[str, Any],
 
 def list_runs(node_uuid: str, limit: int | None = None,
               before: int | None = None, whole: bool = False
-              ) -> list[models.Run]:
+              ) -> list[models.RunRow]:
     """Read runs of a node, newest first; never what the machine sent.
 
     :param before: the ``id`` that they are all older than.
     :param whole: whether to read ``phases`` and ``places`` as well.
     """
-    query = sa.select(models.Run).where(models.Run.node_uuid == node_uuid)
+    query = sa.select(models.RunRow)
+    query = query.where(models.RunRow.node_uuid == node_uuid)
     if before is not None:
-        older: Any = models.Run.id < before
+        older: Any = models.RunRow.id < before
         query = query.where(older)
     if whole:
         query = query.options(*_WHOLE)
-    return transaction.read(query.order_by(models.Run.id.desc()).limit(limit))
+    query = query.order_by(models.RunRow.id.desc()).limit(limit)
+    return transaction.read(query)
 
 
-def get_run(node_uuid: str, uuid: str) -> models.Run:
+def get_run(node_uuid: str, uuid: str) -> models.RunRow:
     """Read one run of a node whole, but not what the machine sent.
 
     :raises: NotFound if the node has no such run.
     """
-    query = sa.select(models.Run).options(*_WHOLE)
-    query = query.where(models.Run.uuid == uuid,
-                        models.Run.node_uuid == node_uuid)
+    query = sa.select(models.RunRow).options(*_WHOLE)
+    query = query.where(models.RunRow.uuid == uuid,
+                        models.RunRow.node_uuid == node_uuid)
     runs = transaction.read(query)
     if not runs:
         raise exceptions.NotFound(
@@ -159,10 +161,11 @@ def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
 
 def list_nodes(after: str, limit: int) -> list[str]:
     """List nodes with runs or history, see :func:`transaction.list_nodes`."""
-    tables = (models.Run, models.EarlyPhase, models.KeptInventory)
+    tables = (models.RunRow, models.EarlyPhaseRow, models.KeptInventoryRow)
     return transaction.list_nodes(tables, after, limit)
 
 
 def destroy_runs(node_uuids: Collection[str]) -> None:
     """Remove all runs of nodes; what is locked stays."""
-    removal.remove_with_nodes([models.Run, models.EarlyPhase], node_uuids)
+    removal.remove_with_nodes([models.RunRow, models.EarlyPhaseRow],
+                              node_uuids)

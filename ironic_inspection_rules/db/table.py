@@ -25,8 +25,8 @@ from ironic_inspection_rules.db import transaction
 Pair = Sequence[Any]
 """The key of a row, and the row."""
 
-_VERSIONS: Any = models.TableVersion.__table__
-_CHUNKS: Any = models.TableChunk.__table__
+_VERSIONS: Any = models.TableVersionRow.__table__
+_CHUNKS: Any = models.TableChunkRow.__table__
 
 _MEAN_ROWS = 64
 """Mean number of rows of a chunk."""

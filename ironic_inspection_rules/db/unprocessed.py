@@ -25,10 +25,10 @@ _CHUNKS = 10
 """How many chunks a round of the leader looks at to find rows to move."""
 
 _ENDED = sa.not_(sa.exists().where(
-    models.Request.open_node_uuid == models.InspectionData.node_uuid))
+    models.RequestRow.open_node_uuid == models.InspectionDataRow.node_uuid))
 """Holds where the node of the data has no open request."""
 
-_TABLES = (models.Request, models.InspectionData)
+_TABLES = (models.RequestRow, models.InspectionDataRow)
 """Tables whose rows are removed with their node."""
 
 
@@ -44,12 +44,12 @@ def put(session: orm.Session, node_uuid: str,
         return None
     # Read first, and deleted by primary key: in MySQL, deleting by node locks
     # the gap in the index that data of other nodes are inserted into.
-    old_ids: Sequence[int] = session.execute(
-        sa.select(models.InspectionData.id)
-        .where(models.InspectionData.node_uuid == node_uuid,
-               models.InspectionData.posted == data['posted'])).scalars().all()
-    removal.remove(session, models.InspectionData, old_ids)
-    row = models.InspectionData(node_uuid=node_uuid, **data)
+    query = sa.select(models.InspectionDataRow.id).where(
+        models.InspectionDataRow.node_uuid == node_uuid,
+        models.InspectionDataRow.posted == data['posted'])
+    old_ids: Sequence[int] = session.execute(query).scalars().all()
+    removal.remove(session, models.InspectionDataRow, old_ids)
+    row = models.InspectionDataRow(node_uuid=node_uuid, **data)
     session.add(row)
     # The database makes the id when the row is inserted.
     session.flush()
@@ -63,7 +63,7 @@ def get(id_: int | None) -> dict[str, Any] | None:
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
     # Of None, SQLAlchemy makes IS NULL, which is true of no row.
-    return _read(models.InspectionData.id == id_)
+    return _read(models.InspectionDataRow.id == id_)
 
 
 def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
@@ -71,13 +71,13 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
 
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
-    row: Any = models.InspectionData
+    row: Any = models.InspectionDataRow
     return _read(row.node_uuid == node_uuid, row.posted)
 
 
 @transaction.retried
 def _read(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
-    row: Any = models.InspectionData
+    row: Any = models.InspectionDataRow
     with transaction.reader() as session:
         last = session.execute(
             sa.select(row).where(*conditions)
@@ -115,8 +115,8 @@ def store_by_content(limit: int, after: int = 0) -> int:
         if not after:
             break
     removal.remove_unlocked(
-        models.InspectionData, [row.id for row in ended if not row.posted],
-        _ENDED, sa.not_(models.InspectionData.posted))
+        models.InspectionDataRow, [row.id for row in ended if not row.posted],
+        _ENDED, sa.not_(models.InspectionDataRow.posted))
     for row in ended:
         if row.posted:
             _store_by_content(row.id)
@@ -130,8 +130,8 @@ def _list_in_place(after: int) -> Sequence[Any]:
     :param after: the ``id`` before the first one.
     :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``.
     """
-    row: Any = models.InspectionData
-    request: Any = models.Request
+    row: Any = models.InspectionDataRow
+    request: Any = models.RequestRow
     # A subquery has the limit: no more rows than these are to be joined.
     data = (sa.select(row.id, row.node_uuid, row.posted)
             .where(row.content.is_(None), row.id > after)
@@ -153,7 +153,7 @@ def _store_by_content(id_: int) -> None:
     SQLite reuses the id of a row that is gone, so the row is compared with
     what was read before its data are removed.
     """
-    row: Any = models.InspectionData
+    row: Any = models.InspectionDataRow
     with transaction.reader() as session:
         data = session.get(row, id_)
     if data is None or data.content is not None:

@@ -23,7 +23,7 @@ from ironic_inspection_rules.objects import remotable
 LONGEST_WAIT = 3600.0
 """Seconds after which nobody takes a row up any more."""
 
-_ROWS: Any = models.EarlyPhase.__table__
+_ROWS: Any = models.EarlyPhaseRow.__table__
 
 
 @base.IronicObjectRegistry.register
@@ -52,7 +52,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
                    _ROWS.c.stored_at < clock.now() - LONGEST_WAIT))
         with transaction.plain_writer() as connection:
             ids = connection.execute(left_over).scalars().all()
-            removal.remove(connection, models.EarlyPhase, ids)
+            removal.remove(connection, models.EarlyPhaseRow, ids)
             connection.execute(sa.insert(_ROWS).values(
                 request_id=context.request_id, node_uuid=node_uuid,
                 stored_at=clock.now(), kept=kept))
@@ -70,5 +70,5 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         if row is None:
             return None
         with transaction.plain_writer() as connection:
-            removal.remove(connection, models.EarlyPhase, [row.id])
+            removal.remove(connection, models.EarlyPhaseRow, [row.id])
         return dict(row.kept)

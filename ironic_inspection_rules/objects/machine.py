@@ -78,8 +78,8 @@ class InspectedMachine(base.IronicObject):
             of those of :meth:`list_failed`, with its UUID.
         """
         stored = models.NodeInventory.__table__.c
-        runs = own_models.Run.__table__
-        contents = own_models.Content.__table__
+        runs = own_models.RunRow.__table__
+        contents = own_models.ContentRow.__table__
         length = _length(stored.inventory_data, stored.plugin_data)
         sizes_of_passed = (
             sa.select(stored.node_id, length)

@@ -168,7 +168,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     @remotable.class_method
     def get_revision(cls, context):
         """Return the revision of the rule set."""
-        query = sa.select(models.RulesRevision.revision)
+        query = sa.select(models.RulesRevisionRow.revision)
         return transaction.read(query)[0]
 
     @remotable.class_method
@@ -244,7 +244,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
 def _describe_version(rule, is_secret):
     """Return a rule of a revision as plain data.
 
-    :param rule: a row of :class:`.models.RuleVersion`.
+    :param rule: a row of :class:`.models.RuleVersionRow`.
     """
     created_at = None
     if rule.rule_created_at:

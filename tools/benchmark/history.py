@@ -35,8 +35,8 @@ NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
                              inspect_interface='agent')
 Json = dict[str, Any]
 
-TABLES = (models.Content, models.ContentSection, models.Section,
-          models.KeptInventory, models.PartStay)
+TABLES = (models.ContentRow, models.ContentSectionRow, models.SectionRow,
+          models.KeptInventoryRow, models.PartStayRow)
 
 
 def make_machine(turn: int, size: int) -> tuple[Json, Json]:

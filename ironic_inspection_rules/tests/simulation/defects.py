@@ -39,10 +39,10 @@ class _LockInTheNameOfTheWorker(queue_node.DeliveryTask):
 
 def _unlock_by_worker(context: Any, requests: Any, request: Any) -> bool:
     node = objects.Node.get_by_uuid(context, request.node_uuid)
-    query = sa.select(models.Request.uuid).where(
-        models.Request.node_uuid == node.uuid,
-        models.Request.worker == node.reservation,
-        models.Request.due_at > clock.now())
+    query = sa.select(models.RequestRow.uuid).where(
+        models.RequestRow.node_uuid == node.uuid,
+        models.RequestRow.worker == node.reservation,
+        models.RequestRow.due_at > clock.now())
     with transaction.reader() as session:
         if set(session.execute(query).scalars()) - {request.uuid}:
             return False
@@ -104,7 +104,7 @@ def election_for_once() -> Iterator[None]:
 def _claim_and_read_later(candidate: Any, worker_name: str,
                           lease: float) -> Any:
     with transaction.reader() as session:
-        uuid = session.get_one(models.Request, candidate.id).uuid
+        uuid = session.get_one(models.RequestRow, candidate.id).uuid
     token = candidate.token
     if not db_request.change_request(
             uuid, token, {'worker': worker_name, 'token': token + 1},
@@ -112,11 +112,11 @@ def _claim_and_read_later(candidate: Any, worker_name: str,
         return None
     with transaction.reader() as session:
         return session.execute(
-            sa.select(models.Request, models.InspectionData)
-            .options(orm.undefer(models.Request.checkpoints))
-            .outerjoin(models.InspectionData, models.InspectionData.id
-                       == models.Request.unprocessed_id)
-            .where(models.Request.uuid == uuid)).one()
+            sa.select(models.RequestRow, models.InspectionDataRow)
+            .options(orm.undefer(models.RequestRow.checkpoints))
+            .outerjoin(models.InspectionDataRow, models.InspectionDataRow.id
+                       == models.RequestRow.unprocessed_id)
+            .where(models.RequestRow.uuid == uuid)).one()
 
 
 @contextlib.contextmanager
@@ -154,7 +154,7 @@ def one_attempt() -> Iterator[None]:
 def claim_at_any_time() -> Iterator[None]:
     """Deliver requests that a worker holds."""
     with mock.patch.object(leases, '_deliverable',
-                           lambda lease: (models.Request.id > 0,)):
+                           lambda lease: (models.RequestRow.id > 0,)):
         yield
 
 

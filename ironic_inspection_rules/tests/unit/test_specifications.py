@@ -102,7 +102,7 @@ class RulesTestCase(base.IronicTestCase):
         self.assertEqual([True], [each.matched for each in matched.traces])
 
     def test_the_table_of_rules(self):
-        columns = models.Rule.__table__.columns
+        columns = models.RuleRow.__table__.columns
         self.assertEqual(['id'], [each.name for each in columns
                                   if each.primary_key])
         self.assertEqual((True, False, True), (

@@ -251,7 +251,7 @@ class InspectionRuns(fixture.GabbiFixture):
                 **(failed if result == 'failed' else {})}, keep=5)
         with transaction.writer() as session:
             # It is known that the rule was never sensitive.
-            session.add(models.RuleVersion(
+            session.add(models.RuleVersionRow(
                 uuid=RULE, first_revision=3, end_revision=3, rule_revision=3,
                 sensitive=False, position=1.0, fields={}))
         rule_statistics.add_statistics([{

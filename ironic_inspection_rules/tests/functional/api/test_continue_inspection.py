@@ -225,4 +225,4 @@ class ContinueInspectionTestCase(base.TestCase):
         # The node is not known.
         self.assertEqual(404, status, text)
         self.assertEqual([], transaction.read(
-            sa.select(models.EarlyPhase.request_id)))
+            sa.select(models.EarlyPhaseRow.request_id)))

@@ -113,7 +113,7 @@ def read_all() -> dict[str, typing.Any]:
     revisions = rules.list_revisions(context, 100)
     with transaction.plain_reader() as connection:
         digests = connection.execute(sa.select(
-            models.Content.__table__.c.digest)).scalars().all()
+            models.ContentRow.__table__.c.digest)).scalars().all()
     found = {
         'rules': rules.list(context),
         'rule_set': rules.read_rule_set(context),
@@ -134,7 +134,7 @@ def read_all() -> dict[str, typing.Any]:
         'statistics': sorted(rule_statistics.RuleStatistics.list(context),
                              key=lambda row: row['rule_uuid']),
         'contents': content.load(digests),
-        'inventories': {node: [_fields(models.KeptInventory, row) for row
+        'inventories': {node: [_fields(models.KeptInventoryRow, row) for row
                                in db_history.list_inventories(
                                    node, patches=True)] for node in NODES},
         'parts': {identity: db_history.list_stays(identity, 9)

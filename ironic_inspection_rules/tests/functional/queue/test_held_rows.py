@@ -36,8 +36,8 @@ LONG_AGO = datetime.datetime(2020, 1, 1)
 LEASE = 60.0
 DEAD = worker.make_name('dead')
 TABLES = [ironic_models.Node.__table__, *models.Base.metadata.sorted_tables]
-HAVE_NODES = [models.Request, models.InspectionData, models.Run,
-              models.KeptInventory, models.PartStay]
+HAVE_NODES = [models.RequestRow, models.InspectionDataRow, models.RunRow,
+              models.KeptInventoryRow, models.PartStayRow]
 OF_REQUESTS = {
     'version': '1.0', 'event': queue_request.CONTINUE, 'checkpoints': {}}
 
@@ -86,14 +86,14 @@ class HeldRowsMixin:
     def request(self, node_uuid, present, **fields):
         self.number += 1
         is_open = present not in state.TERMINAL
-        return models.Request(**{
+        return models.RequestRow(**{
             **OF_REQUESTS, 'uuid': f'request-{self.number}',
             'node_uuid': node_uuid, 'state': present,
             'open_node_uuid': node_uuid if is_open else None, **fields})
 
     def data(self, node_uuid, posted=True):
         self.number += 1
-        return models.InspectionData(
+        return models.InspectionDataRow(
             node_uuid=node_uuid, posted=posted, plugin_data={},
             inventory={'number': self.number})
 
@@ -130,7 +130,7 @@ class HeldRowsMixin:
             content.store({'unnamed': f'{number}' * 2000})
         with transaction.writer() as session:
             session.add_all(rows)
-            for table in (models.Content, models.Section):
+            for table in (models.ContentRow, models.SectionRow):
                 session.execute(sa.update(table).values(
                     used_at=clock.now() - content.GRACE - 1))
 
@@ -139,19 +139,20 @@ class HeldRowsMixin:
         self.number += 1
         digest = content.store({'named': f'{number}' * 2000})
         return [
-            models.InspectionData(
+            models.InspectionDataRow(
                 node_uuid=node_uuid, posted=True, inventory={},
                 plugin_data={}, content=digest),
-            models.Run(uuid=f'run-{self.number}', node_uuid=node_uuid,
-                       event='inspection', result='ok', phases={},
-                       created_at=LONG_AGO),
-            models.KeptInventory(
+            models.RunRow(
+                uuid=f'run-{self.number}', node_uuid=node_uuid,
+                event='inspection', result='ok', phases={},
+                created_at=LONG_AGO),
+            models.KeptInventoryRow(
                 uuid=f'inventory-{self.number}', node_uuid=node_uuid,
                 created_at=began, changed=False, content=digest,
                 parts=digest),
-            models.PartStay(identity=f'part-{self.number}', kind='disk',
-                            label='', node_uuid=node_uuid,
-                            began_at=began, ended_at=began)]
+            models.PartStayRow(
+                identity=f'part-{self.number}', kind='disk', label='',
+                node_uuid=node_uuid, began_at=began, ended_at=began)]
 
     def empty(self):
         with self.engine.begin() as connection:
@@ -178,8 +179,8 @@ class HeldRowsMixin:
         """Return the keys of requests that are to be removed."""
         with orm.Session(self.engine) as session:
             return session.execute(
-                sa.select(models.Request.id)
-                .where(models.Request.finished_at == LONG_AGO)).all()
+                sa.select(models.RequestRow.id)
+                .where(models.RequestRow.finished_at == LONG_AGO)).all()
 
     def waits(self, held):
         """Run each task, and return the statements that met a held row."""
@@ -205,7 +206,7 @@ class HeldRowsMixin:
                 self.assertEqual({}, self.waits(tuple(held.items())))
                 self.assertLessEqual(
                     set(self.done_requests()),
-                    {held.get(models.Request.__tablename__)})
+                    {held.get(models.RequestRow.__tablename__)})
             self.empty()
             self.fill()
 

@@ -86,8 +86,9 @@ class StalledProcessMixin:
             self.stall(self.claim)
         # All that one look finds are locked.
         with transaction.reader() as session:
-            ids = list(session.execute(sa.select(models.Request.id).order_by(
-                models.Request.id).limit(9)).scalars())
+            query = sa.select(models.RequestRow.id)
+            query = query.order_by(models.RequestRow.id).limit(9)
+            ids = list(session.execute(query).scalars())
         self.stall(lambda: self.lock_rows(ids))
 
         self.assertEqual(['node-9', 'node-10', 'node-11'],
@@ -97,8 +98,8 @@ class StalledProcessMixin:
         with transaction.writer() as session:
             for id_ in ids:
                 session.execute(
-                    sa.select(models.Request.id)
-                    .where(models.Request.id == id_)
+                    sa.select(models.RequestRow.id)
+                    .where(models.RequestRow.id == id_)
                     .with_for_update(skip_locked=True))
 
     def test_another_node_is_accepted_beside_a_single_row(self):

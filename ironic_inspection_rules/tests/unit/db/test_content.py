@@ -38,7 +38,7 @@ class ContentMixin:
 
     def age(self, seconds=content.GRACE + 1):
         with transaction.plain_writer() as connection:
-            for table in (models.Content, models.Section):
+            for table in (models.ContentRow, models.SectionRow):
                 connection.execute(sa.update(table).values(
                     used_at=clock.now() - seconds))
 
@@ -69,18 +69,18 @@ class ContentMixin:
     def test_the_same_is_stored_once(self):
         first = content.store(document())
         rows = [self.rows(table) for table in (
-            models.Content, models.Section, models.ContentSection)]
+            models.ContentRow, models.SectionRow, models.ContentSectionRow)]
 
         self.assertEqual(first, content.store(document()))
         self.assertEqual(rows, [self.rows(table) for table in (
-            models.Content, models.Section, models.ContentSection)])
+            models.ContentRow, models.SectionRow, models.ContentSectionRow)])
 
     def test_documents_share_the_sections_that_are_the_same(self):
         content.store(document(1))
-        sections = self.rows(models.Section)
+        sections = self.rows(models.SectionRow)
         content.store(document(2))
 
-        self.assertEqual(sections + 1, self.rows(models.Section))
+        self.assertEqual(sections + 1, self.rows(models.SectionRow))
 
     def test_what_nobody_names_goes_when_it_is_old(self):
         digest = content.store(document())
@@ -90,7 +90,7 @@ class ContentMixin:
         self.sweep()
 
         self.assertEqual([0, 0, 0], [self.rows(table) for table in (
-            models.Content, models.Section, models.ContentSection)])
+            models.ContentRow, models.SectionRow, models.ContentSectionRow)])
 
     def test_what_a_run_names_stays_with_its_sections(self):
         kept, gone = (content.store(document(each)) for each in (1, 2))
@@ -159,7 +159,7 @@ class ContentMixin:
         self.sweep()
 
         self.assertEqual([], problems)
-        self.assertEqual(1, self.rows(models.Content))
+        self.assertEqual(1, self.rows(models.ContentRow))
 
 
 class ContentTestCase(ContentMixin, base.TestCase):

@@ -63,9 +63,9 @@ class HistoryMixin:
                 sa.select(sa.func.count()).select_from(table)).scalar()
 
     def stored(self):
-        return {table.__name__: self.rows(table) for table in (
-            models.Content, models.Section, models.ContentSection,
-            models.PartStay)}
+        return {table.__tablename__: self.rows(table) for table in (
+            models.ContentRow, models.SectionRow, models.ContentSectionRow,
+            models.PartStayRow)}
 
     def read(self, machine, uuid):
         return history.read(db_history.get_inventory(machine.uuid, uuid))
@@ -76,8 +76,8 @@ class HistoryMixin:
 
     def make_old(self, machine, days=31):
         with transaction.plain_writer() as connection:
-            for table, column in ((models.KeptInventory, 'created_at'),
-                                  (models.PartStay, 'began_at')):
+            for table, column in ((models.KeptInventoryRow, 'created_at'),
+                                  (models.PartStayRow, 'began_at')):
                 connection.execute(
                     sa.update(table)
                     .where(table.node_uuid == machine.uuid)
@@ -139,7 +139,7 @@ class HistoryMixin:
         self.keep(node(), document(2))
         after = self.stored()
 
-        self.assertLess(after['Section'] - before['Section'], 5)
+        self.assertLess(after['ir_sections'] - before['ir_sections'], 5)
 
     def test_where_a_part_has_been_is_found(self):
         one, other = node(), node()
@@ -173,7 +173,7 @@ class HistoryMixin:
         database.keep_inspection(kept)
         database.keep_inspection(kept)
 
-        self.assertEqual(1, self.rows(models.KeptInventory))
+        self.assertEqual(1, self.rows(models.KeptInventoryRow))
 
     def test_one_of_another_node_is_not_found(self):
         uuid = self.keep(node(), document())
@@ -219,7 +219,7 @@ class HistoryMixin:
         self.assertEqual([young.uuid], run.list_nodes('', 9))
         self.assertEqual([], self.stays('s1-0'))
         self.assertEqual(document(2), self.read(young, uuid))
-        self.assertEqual(2, self.rows(models.Content))
+        self.assertEqual(2, self.rows(models.ContentRow))
 
     def test_a_part_that_is_still_there_is_found_however_long(self):
         machine = node()
@@ -229,7 +229,7 @@ class HistoryMixin:
         self.expire()
 
         self.assertEqual([(machine.uuid, True)], self.stays('s0-0'))
-        self.assertEqual(1, self.rows(models.KeptInventory))
+        self.assertEqual(1, self.rows(models.KeptInventoryRow))
 
 
 class HistoryTestCase(HistoryMixin, base.TestCase):

@@ -55,7 +55,7 @@ class MigrationMixin:
                 context, models.Base.metadata))
 
     def test_a_rule_of_the_database_has_the_fields_of_the_model(self):
-        columns = set(models.Rule.__table__.columns.keys())
+        columns = set(models.RuleRow.__table__.columns.keys())
 
         self.assertEqual(set(),
                          set(model.FIELDS) - columns - {'built_in'})
@@ -63,13 +63,13 @@ class MigrationMixin:
     def test_upgrade_may_be_repeated(self):
         migration.upgrade()
         with enginefacade.writer.get_engine().begin() as connection:
-            connection.execute(sa.update(models.RulesRevision).values(
+            connection.execute(sa.update(models.RulesRevisionRow).values(
                 revision=42))
 
         migration.upgrade()
 
         with self.database.engine.connect() as connection:
-            rows = connection.execute(sa.select(models.RulesRevision)).all()
+            rows = connection.execute(sa.select(models.RulesRevisionRow)).all()
         self.assertEqual([(1, 42)], rows)
 
     @contextlib.contextmanager

@@ -295,7 +295,7 @@ class RulesMixin:
         self.assertEqual([6, 5, 4], revisions())
         with transaction.reader() as session:
             versions = session.execute(sa.select(
-                models.RuleVersion.first_revision)).scalars().all()
+                models.RuleVersionRow.first_revision)).scalars().all()
         self.assertEqual([4, 5, 6], sorted(versions))
         _revision, rules = db_rule.get_rules_of_revision(4)
         self.assertEqual(3, rules[0].fields['priority'])

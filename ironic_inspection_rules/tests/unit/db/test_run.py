@@ -107,8 +107,8 @@ class RunMixin:
         self.assertEqual({'cpu': 2}, run.get_data(NODE)['inventory'])
         with transaction.reader() as session:
             self.assertEqual([None, None], session.execute(sa.select(
-                models.Run.__table__.c.content).order_by(
-                    models.Run.id).limit(2)).scalars().all())
+                models.RunRow.__table__.c.content).order_by(
+                    models.RunRow.id).limit(2)).scalars().all())
 
     def test_the_runs_of_a_node_go_with_it(self):
         self.record()

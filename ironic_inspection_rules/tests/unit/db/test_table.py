@@ -46,7 +46,7 @@ def rows(revision=None):
 
 
 def stored_chunks():
-    return transaction.read(sa.select(models.TableChunk.digest))
+    return transaction.read(sa.select(models.TableChunkRow.digest))
 
 
 class TablesMixin:

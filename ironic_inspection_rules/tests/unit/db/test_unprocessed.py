@@ -43,11 +43,11 @@ class UnprocessedMixin:
 
     def counts(self):
         """How many data are in their rows, how many are by content."""
-        content_of = models.InspectionData.content
+        content_of = models.InspectionDataRow.content
         with transaction.reader() as session:
             whole, stored = session.execute(sa.select(
                 sa.func.count(), sa.func.count(content_of)).select_from(
-                    models.InspectionData)).one()
+                    models.InspectionDataRow)).one()
         return whole - stored, stored
 
     def post(self, number=0, node=NODE):
@@ -73,7 +73,7 @@ class UnprocessedMixin:
 
     def age(self):
         with transaction.plain_writer() as connection:
-            for table in (models.Content, models.Section):
+            for table in (models.ContentRow, models.SectionRow):
                 connection.execute(sa.update(table).values(
                     used_at=clock.now() - content.GRACE - 1))
 
@@ -109,7 +109,7 @@ class UnprocessedMixin:
         self.post()
         with transaction.reader() as session:
             number = session.execute(
-                sa.select(models.Request.unprocessed_id)).scalar_one()
+                sa.select(models.RequestRow.unprocessed_id)).scalar_one()
         before = unprocessed.get(number)
         self.work()
         unprocessed.store_by_content(9)
@@ -125,7 +125,7 @@ class UnprocessedMixin:
         unprocessed.store_by_content(9)
 
         self.assertEqual((0, 3), self.counts())
-        self.assertEqual(1, self.rows(models.Content))
+        self.assertEqual(1, self.rows(models.ContentRow))
 
     def test_stored_data_stay_however_old_they_are(self):
         self.post()
@@ -175,7 +175,7 @@ class UnprocessedMixin:
         self.sweep()
 
         self.assertEqual((0, 1), self.counts())
-        self.assertEqual(1, self.rows(models.Content))
+        self.assertEqual(1, self.rows(models.ContentRow))
 
     def store_while(self, happens):
         """Something happens between the copy and the removal of data."""
@@ -209,7 +209,7 @@ class UnprocessedMixin:
         """Return a function that stores what was read and is gone."""
         looked_at = unprocessed._list_in_place(0)
         with transaction.writer() as session:
-            session.execute(sa.delete(models.InspectionData))
+            session.execute(sa.delete(models.InspectionDataRow))
 
         def store():
             with mock.patch.object(unprocessed, '_list_in_place',
@@ -253,7 +253,7 @@ class UnprocessedMixin:
             self.work()
         unprocessed.store_by_content(9)
         with transaction.writer() as session:
-            session.execute(sa.delete(models.Request))
+            session.execute(sa.delete(models.RequestRow))
         self.assertEqual(['a', 'b'], unprocessed.list_nodes('', 9))
         unprocessed.destroy_nodes(['a'])
         self.sweep()
@@ -328,7 +328,7 @@ class UnprocessedMixin:
         self.assertEqual((0, 3), self.counts())
         self.assertEqual([inventory(1)] * 3, [
             self.read(f'node-{number}') for number in range(3)])
-        self.assertEqual(1, self.rows(models.Content))
+        self.assertEqual(1, self.rows(models.ContentRow))
 
 
 class UnprocessedTestCase(UnprocessedMixin, base.TestCase):

@@ -37,8 +37,8 @@ class EarlyPhaseMixin:
     """Tests that hold on every kind of database."""
 
     def requests(self):
-        return transaction.read(sa.select(models.EarlyPhase.request_id)
-                                .order_by(models.EarlyPhase.id))
+        return transaction.read(sa.select(models.EarlyPhaseRow.request_id)
+                                .order_by(models.EarlyPhaseRow.id))
 
     def test_what_is_stored_is_taken_once(self):
         put('req-1', NODE, {'record': {'rules': []}})

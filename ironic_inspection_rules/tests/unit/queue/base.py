@@ -33,8 +33,8 @@ class StoppedClock(fixtures.Fixture):
 def pass_time(seconds):
     """Make what is due in so many seconds due now."""
     with enginefacade.writer.get_engine().begin() as connection:
-        connection.execute(sa.update(models.Request).values(
-            due_at=models.Request.due_at - seconds))
+        connection.execute(sa.update(models.RequestRow).values(
+            due_at=models.RequestRow.due_at - seconds))
 
 
 @contextlib.contextmanager

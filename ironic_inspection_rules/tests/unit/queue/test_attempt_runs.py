@@ -149,7 +149,7 @@ class InspectionTestCase(RunOfRequestTestCase):
             'ironic_inspection_rules.runs.history.cleaner', history.Cleaner()))
         digest = content.store({'inventory': {'cpu': 1}})
         with transaction.writer() as session:
-            session.execute(sa.update(models.Content).values(used_at=0.0))
+            session.execute(sa.update(models.ContentRow).values(used_at=0.0))
         self.assertIsNone(self.run_request())
         with transaction.reader() as session:
             self.assertEqual({}, content.get(session.connection(), [digest]))

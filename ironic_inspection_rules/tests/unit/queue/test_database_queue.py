@@ -43,8 +43,8 @@ class DatabaseQueueMixin:
     def stored_checkpoints(self):
         with transaction.reader() as session:
             return list(session.execute(
-                sa.select(models.Request.checkpoints)
-                .order_by(models.Request.id)).scalars())
+                sa.select(models.RequestRow.checkpoints)
+                .order_by(models.RequestRow.id)).scalars())
 
     def put(self, node=NODE, event=queue_request.CONTINUE, mark='first'):
         return self.queue.put(node, event, {'mark': mark}, {'logs': mark},
@@ -657,7 +657,7 @@ class DatabaseQueueMixin:
     def replace_all(self):
         """Remove all requests, and put one whose id SQLite has given out."""
         with transaction.writer() as session:
-            session.execute(sa.delete(models.Request))
+            session.execute(sa.delete(models.RequestRow))
         self.put('node-2')
 
     def test_what_comes_in_the_place_of_an_old_request_stays(self):

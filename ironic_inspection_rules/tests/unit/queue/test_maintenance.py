@@ -67,10 +67,10 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
 
     def change_rows(self, **values):
         with enginefacade.writer.get_engine().begin() as connection:
-            connection.execute(sa.update(models.Request).values(**values))
+            connection.execute(sa.update(models.RequestRow).values(**values))
 
     def pass_lease(self):
-        self.change_rows(due_at=models.Request.due_at - LEASE)
+        self.change_rows(due_at=models.RequestRow.due_at - LEASE)
 
     def set_node(self, **fields):
         for name, value in fields.items():

@@ -59,8 +59,8 @@ class NodeLockTestCase(base.GlueTestCase):
 
     def pass_lease(self):
         with enginefacade.writer.get_engine().begin() as connection:
-            connection.execute(sa.update(models.Request).values(
-                due_at=models.Request.due_at - LEASE))
+            connection.execute(sa.update(models.RequestRow).values(
+                due_at=models.RequestRow.due_at - LEASE))
 
     def test_the_node_is_locked_by_the_delivery(self):
         with self.lock() as task:
