@@ -91,6 +91,7 @@ class Effect(typing.NamedTuple):
         return any(self._may_be_at(field) for field in read_by(operation))
 
     def _may_be_at(self, field: interpolation.Field) -> bool:
+        """Return whether a field may read the place, or around or in it."""
         if field.root != self.root:
             return False
         if self.kind not in ('node', 'plugin_data'):
@@ -101,7 +102,10 @@ class Effect(typing.NamedTuple):
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
-    """Return all fields anywhere in a value, and those in their filters."""
+    """Return all fields anywhere in a value, and those in their filters.
+
+    The last one comes first.
+    """
     return _with_arguments(interpolation.fields(written))
 
 
@@ -128,6 +132,10 @@ def tables_of(field: interpolation.Field) -> typing.Iterator[str]:
 
 
 def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
+    """Return fields and those in their filters, the last one first.
+
+    :param ahead: the fields; the list is used up.
+    """
     all_fields = []
     while ahead:
         item = ahead.pop()
@@ -208,16 +216,16 @@ def declared_writes(action: OperationLike) -> list[plugin.Write]:
     return declared
 
 
-def declared_by(op: registry.Op, given: typing.Mapping[str, typing.Any]
+def declared_by(op: registry.Op, arguments: typing.Mapping[str, typing.Any]
                 ) -> list[plugin.Write]:
-    """Return what an action op writes, for arguments of which some are given.
+    """Return what an action op writes if it is called with some arguments.
 
-    :param given: arguments by name; the others have their defaults.
+    :param arguments: by name; the others have their defaults.
     :raises: as :func:`declared_writes` does.
     """
     defaults = {argument.name: argument.default
                 for argument in op.signature.arguments}
-    return op.writes({**defaults, **given})
+    return op.writes({**defaults, **arguments})
 
 
 def writes_at_paths(action: OperationLike
@@ -267,15 +275,17 @@ def _effect(write: plugin.Write) -> Effect | None:
     extends = write.extends
     appends = write.kind in _WITH_PATHS and data_path.APPEND in place
     if appends and value is not data_path.ABSENT:
-        # What is below the new item is part of its value.
-        before = place.index(data_path.APPEND)
-        for step in reversed(place[before + 1:]):
+        # What is below the new item is part of its value: to set "/l/-/a" is
+        # to append {"a": …} to "/l".
+        position = place.index(data_path.APPEND)
+        for step in reversed(place[position + 1:]):
             value = {step: value}
-        place = place[:before]
+        place = place[:position]
         extends = True
     if write.kind == 'traits':
         if not isinstance(value, list):
             return None
+        # Traits have no order: two lists of the same leave the same.
         value = sorted(map(str, value))
     return Effect(write.kind, place, value, extends)
 

@@ -61,10 +61,10 @@ class Origin(typing.NamedTuple):
 
 
 class _Value(typing.NamedTuple):
-    """A value of the rule whose origins are sought.
+    """A value of the rule that is followed to its origins.
 
     :param written: the value as the author of the rule wrote it.
-    :param steps: the path in it to the part whose origins are sought.
+    :param steps: the path in it to the part that is followed.
     :param is_kept: whether that part is what the rule reads, not something
         that a filter has made of it.
     :param usable: how many of the ``vars`` it may use: those before it.
@@ -203,6 +203,8 @@ def _of_text(value: _Value, text: str,
         if not field.root or field.root == interpolation.ITEM:
             continue
         if field is sole and value.is_kept and gives_row(field):
+            # The row is in the table. What the field reads of the machine is
+            # only the key, so the row is not that value as it is.
             yield Origin(field, field.steps, rest, is_kept=False, is_row=True)
         elif not is_kept or field is not sole:
             # It is part of a text, or an argument of a filter.

@@ -65,8 +65,9 @@ class Write(typing.NamedTuple):
     :param name: a path in the first three, else a name or the prefix.
     :param value: the new value; :data:`.path.ABSENT` if it is removed.
     :param extends: whether the value is appended to a list.
-    :param owner: the port, if it is one.
-    :param argument: the argument that has the name.
+    :param owner: the MAC address or UUID of the port, if the place is in one.
+    :param argument: the argument of the action that has the name, to which
+        problems of the place point.
     """
 
     kind: str
@@ -162,7 +163,10 @@ class Target(typing.Protocol):
         """
 
     def release(self, value: typing.Any) -> None:
-        """Share a value that was read: it is copied before it changes."""
+        """Share a value that was read: it is copied before it changes.
+
+        For who keeps the value while rules go on.
+        """
 
 
 Problems = typing.Iterator[tuple[str, str]]
@@ -198,6 +202,9 @@ class Plugin(abc.ABC):
 
     def cases(self) -> typing.Iterator[tuple[str, Schema, Schema]]:
         """Yield the schemas of ``value`` for each kind of ``path``.
+
+        Editors check the value of an action with them, which may depend on
+        the attribute at the path.
 
         :returns: a pattern of the path, then JSON Schemas of the arguments
             ``value`` and ``cleanup``.
@@ -250,7 +257,11 @@ class Condition(Plugin):
     """True if a missing field is passed as :data:`.path.ABSENT`."""
 
     DECIDES_FIRST: typing.ClassVar[bool] = False
-    """True if the rule is decided before the first action of any rule."""
+    """True if the rule is decided before the first action of any rule.
+
+    So ironic-inspector did: it checked the conditions of all rules, and then
+    ran the actions of those that match.
+    """
 
     def explain(self, view: budget.View, arguments: Arguments) -> str | None:
         """Return the reason for the result.

@@ -132,6 +132,7 @@ def _one_letter_off(one: str, other: str) -> bool:
     if short_rest[1:] == long_rest[1:]:
         # A letter is replaced.
         return True
+    # The first two letters of the rest in the other order.
     swapped = long_rest[1::-1] + long_rest[2:]
     return short_rest == swapped
 

@@ -21,7 +21,8 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 
 Row = typing.Mapping[str, typing.Any]
 
-_OF_KEY = budget.Limits(time=1.0, operations=10_000)
+_LIMITS_OF_KEY = budget.Limits(time=1.0, operations=10_000)
+"""The limits of computing the key of a mapping that may be a row."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,9 +153,12 @@ class Table:
         return row
 
     def find_row(self, value: typing.Any) -> str | None:
-        """Return the key of a row, None for what is no row of the table."""
+        """Return the key of a row, None for what is no row of the table.
+
+        :param value: any mapping, of which nobody knows where it comes from.
+        """
         # A machine may send any mapping.
-        allowance = budget.Budget(_OF_KEY)
+        allowance = budget.Budget(_LIMITS_OF_KEY)
         view = budget.View({interpolation.ITEM: value}, allowance)
         try:
             key = self._key.text(view)

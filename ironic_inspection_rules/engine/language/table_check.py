@@ -103,37 +103,45 @@ def _columns_in(pointer: str, written: typing.Any,
 
 def _of_row(field: interpolation.Field, origins: origin.Origins
             ) -> typing.Iterator[tuple[str, str]]:
-    """Yield table and column that a field reads, if it reads a row."""
+    """Yield table and column that a field reads, if it reads a row.
+
+    It may read the row itself, as ``{tables.t | row | get('cpus')}``, or by
+    values of the rule, as ``{vars.row.cpus}``.
+    """
     for number, call in enumerate(field.filters):
-        name = origin.table_of(field, call)
-        following = field.filters[number + 1:number + 2]
-        for step in _first_step(following):
-            if name is not None:
-                yield name, step
+        table_name = origin.table_of(field, call)
+        column = _column_of_get(field.filters[number + 1:])
+        if table_name is not None and column is not None:
+            yield table_name, column
     if field.root not in _OF_RULE:
         return
     for source in origins.of_tables(field.root, field.steps):
         if not source.is_row:
             continue
-        name = origin.table_of(source.field, source.field.filters[-1])
-        if name is None:
-            continue
+        table_name = origin.table_of(source.field, source.field.filters[-1])
         if source.rest:
-            yield name, source.rest[0]
+            column = source.rest[0]
         else:
-            for step in _first_step(field.filters[:1]):
-                yield name, step
+            # The field has the whole row, and may step into it by a filter.
+            column = _column_of_get(field.filters)
+        if table_name is not None and column is not None:
+            yield table_name, column
 
 
-def _first_step(calls: typing.Sequence[filter_syntax.FilterCall]
-                ) -> typing.Iterator[str]:
-    """Yield the first step of the path of a filter ``get``."""
-    for call in calls:
-        if call.name != 'get' or not call.arguments:
-            continue
-        path = call.arguments[0][1]
-        if isinstance(path, str) and path.strip('./'):
-            yield data_path.parse(path)[0]
+def _column_of_get(calls: typing.Sequence[filter_syntax.FilterCall]
+                   ) -> str | None:
+    """Return the column that filters of a row read.
+
+    :param calls: all filters that follow the row.
+    :returns: the first step of the path of a ``get``; None if the first of
+        them is another filter, or has a path that is not known here.
+    """
+    if not calls or calls[0].name != 'get' or not calls[0].arguments:
+        return None
+    _name, path = calls[0].arguments[0]
+    if not isinstance(path, str) or not path.strip('./'):
+        return None
+    return data_path.parse(path)[0]
 
 
 def _fields(rule: model.Rule

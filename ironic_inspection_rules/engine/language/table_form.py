@@ -222,6 +222,7 @@ def _size(value: typing.Any) -> int:
         return 0
     size = 0
     for _path, part in data_path.walk(value):
+        # Each value has brackets or quotes, and a separator.
         if isinstance(part, dict):
             size += sum(map(_size, part))
         elif isinstance(part, str):
@@ -256,8 +257,10 @@ def _cells(place: str, row: table.Row, types: typing.Mapping[str, str],
 
 def _nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
     """Yield the problems of a list or a mapping in a cell."""
+    # Only the depth is limited here: the size is that of the whole table.
+    limits = budget.Limits(time=math.inf, operations=math.inf)
     try:
-        budget.Budget(budget.Limits(math.inf, math.inf)).measure(value)
+        budget.Budget(limits).measure(value)
     except exceptions.BudgetExceeded as exc:
         yield Problem(place, str(exc))
         return

@@ -44,7 +44,8 @@ class KeyTemplate:
         texts = []
         for part in self._parts:
             value = rendering.rendered(part, roots)
-            # An empty field is part of a key that has others.
+            # An empty cell is no reason to have no key, unless nothing else
+            # is in the key.
             text: str | None = ''
             if value != '':
                 text = key_text(value)
@@ -124,14 +125,12 @@ def key_text(value: typing.Any) -> str | None:
     """
     if value is None or value == '' or rendering.is_missing(value):
         return None
-    if isinstance(value, str):
-        return str(value)
     if value is True:
         # As JSON writes it, not Python.
         return 'true'
     if value is False:
         return 'false'
-    if isinstance(value, int | float):
+    if isinstance(value, str | int | float):
         return str(value)
     raise exceptions.OperationError(
         _('a key is text or a number, not %s') % suggestion.kind_of(value))

@@ -120,6 +120,7 @@ def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
 
 
 def _of_secret(secret: typing.Any) -> typing.Iterator[Problem]:
+    """Yield the problems of the names of secret columns."""
     if secret is None:
         return
     if not isinstance(secret, list):
@@ -161,14 +162,14 @@ def _of_texts(entry: Entry) -> typing.Iterator[Problem]:
                 yield Problem(data_path.pointer(path), schema.UNSTORABLE)
 
 
-def template_problems(made: table.TableDefinition
+def template_problems(table_definition: table.TableDefinition
                       ) -> typing.Iterator[Problem]:
     """Yield the problems of the templates over the data of a machine."""
     texts = {}
-    for column, text in made.expect.items():
+    for column, text in table_definition.expect.items():
         texts['/expect' + data_path.pointer([column])] = text
-    if made.of is not None:
-        texts['/of'] = made.of
+    if table_definition.of is not None:
+        texts['/of'] = table_definition.of
     for place, text in texts.items():
         try:
             compiled = template.compile_value(text)

@@ -28,7 +28,8 @@ Problem = exceptions.Problem
 
 READ_ONLY = _('read only; leave it out')
 
-# A file may be far smaller than its data: YAML has aliases.
+# A file may be far smaller than its data: YAML has aliases. There is no limit
+# of time: whether a rule is valid must not depend on how busy a machine is.
 _LIMITS = budget.Limits(time=math.inf)
 
 # With NUL, the characters that databases refuse.
@@ -84,6 +85,7 @@ def _has_operation_with(operations: typing.Any, key: str) -> bool:
 
 
 def _read_mode(value: typing.Any) -> typing.Any:
+    """Return the mode that a value stands for."""
     # YAML reads off as false.
     if value is False:
         return model.OFF
