@@ -48,7 +48,7 @@ class OrElse(Template):
     """A value with a default for a missing field."""
 
     source: Template
-    other: typing.Any
+    default: typing.Any
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
@@ -57,7 +57,7 @@ class OrElse(Template):
     def render(self, roots: budget.View) -> typing.Any:
         value = self.source.render(roots)
         if isinstance(value, Missing):
-            return self.other
+            return self.default
         return value
 
 
@@ -98,6 +98,7 @@ class Composed(Made):
     __slots__ = ()
 
     def with_default(self, default: typing.Any) -> Template:
+        # In its pieces: the rest of a text stays where a field is missing.
         return Composed(self.source.with_default(default), self.make)
 
 
@@ -126,6 +127,7 @@ class List(Template):
         items = self.items.copy()
         for index, item in self._templates:
             items[index] = item.with_default(default)
+        # No item is missing any more, so it need not be lenient.
         return List(items)
 
     def render(self, roots: budget.View) -> list[typing.Any] | Missing:
@@ -337,7 +339,7 @@ def missing_inside(value: typing.Any) -> typing.Any:
 
 def formatter(field: interpolation.Field) -> Make:
     """Build a function that formats the value of a field."""
-    def write(value: typing.Any) -> str:
+    def format_value(value: typing.Any) -> str:
         if field.conversion == 'r':
             value = repr(value)
         elif field.conversion == 's':
@@ -349,7 +351,7 @@ def formatter(field: interpolation.Field) -> Make:
                 _('field {%(field)s} cannot be formatted: %(reason)s')
                 % {'field': field.text, 'reason': exc}) from exc
 
-    return write
+    return format_value
 
 
 def find_port(ports: list[dict[str, typing.Any]], name: str,
@@ -380,5 +382,8 @@ def rendered(value: typing.Any, roots: budget.View) -> typing.Any:
 
 
 def is_missing(value: typing.Any) -> bool:
-    """Return whether the value of a template is that of no field."""
+    """Return whether a value stands for a missing field.
+
+    Templates return :class:`Missing`, filters :data:`.path.ABSENT`.
+    """
     return isinstance(value, Missing | data_path.Absent)

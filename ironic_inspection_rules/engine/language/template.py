@@ -145,17 +145,18 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
     return path
 
 
-def _compile_filters(field: interpolation.Field) -> tuple['_Step', ...]:
+def _compile_filters(field: interpolation.Field
+                     ) -> tuple['_CompiledFilter', ...]:
     first, *others = field.filters
     reads_table = field.root == interpolation.TABLES
-    steps = [_compile_filter(first, reads_table)]
+    compiled = [_compile_filter(first, reads_table)]
     for call in others:
-        steps.append(_compile_filter(call))
-    return tuple(steps)
+        compiled.append(_compile_filter(call))
+    return tuple(compiled)
 
 
-class _Step(typing.NamedTuple):
-    """One of the filters of a field.
+class _CompiledFilter(typing.NamedTuple):
+    """A filter, prepared to be applied to the values of a field.
 
     ``accepts_missing``, ``takes_items``, ``rearranges``, ``pays`` and
     ``needs_view`` are those of the filter: see :class:`.plugin.Filter`.
@@ -174,7 +175,7 @@ class _Step(typing.NamedTuple):
 
 
 def _compile_filter(call: filter_syntax.FilterCall,
-                    reads_table: bool = False) -> _Step:
+                    reads_table: bool = False) -> _CompiledFilter:
     """Compile one filter.
 
     :param reads_table: whether it is the first one of a table.
@@ -210,7 +211,7 @@ def _compile_filter(call: filter_syntax.FilterCall,
         varying[name] = compiled
     for name, problem in op.problems_of_filter(literals, varying):
         raise _error(op, f'{name} {problem}')
-    return _Step(
+    return _CompiledFilter(
         op=op,
         accepts_missing=op.plugin.ACCEPTS_MISSING,
         takes_items=op.plugin.TAKES_ITEMS,
@@ -230,7 +231,8 @@ def _has_positional(call: filter_syntax.FilterCall) -> bool:
 
 
 def _compile_inner_filter(op: registry.Op,
-                          call: filter_syntax.FilterCall) -> 'Applied':
+                          call: filter_syntax.FilterCall
+                          ) -> 'FilterAsArgument':
     """Compile the filter that is the first argument of another.
 
     :param op: the outer filter.
@@ -245,8 +247,8 @@ def _compile_inner_filter(op: registry.Op,
         raise _error(op, _('there is no filter "%(name)s"; an attribute '
                            "is given as attribute='%(name)s'")
                      % {'name': suggestion.shown(inner)})
-    return Applied(_compile_filter(
-        filter_syntax.FilterCall(inner, tuple(arguments_of_inner))))
+    inner_call = filter_syntax.FilterCall(inner, tuple(arguments_of_inner))
+    return FilterAsArgument(_compile_filter(inner_call))
 
 
 def _is_literal(op: registry.Op, name: str) -> bool:
@@ -288,7 +290,8 @@ def filtered(value: typing.Any) -> list['Filtered']:
 def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
     """Convert an argument of a filter to its type.
 
-    Null stands for the default, unless the argument takes any value.
+    Null stands for the default, unless the argument takes any value: then it
+    is a value, as in ``default(null)``.
     """
     argument = op.signature.by_name[name]
     if argument.type is typing.Any:
@@ -304,6 +307,10 @@ def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
 
 def _compile_argument(written: typing.Any,
                       may_be_table: bool = False) -> typing.Any:
+    """Build a template of an argument, or return it if it has no paths.
+
+    :param may_be_table: whether a path may lead to a table, not to a row.
+    """
     if isinstance(written, interpolation.Field):
         if may_be_table and written.is_table:
             return rendering.path_to(interpolation.TABLES, written.steps,
@@ -331,27 +338,30 @@ class Filtered(rendering.Template):
     """
 
     source: rendering.Template
-    steps: tuple[_Step, ...]
+    filters: tuple[_CompiledFilter, ...]
     missing: rendering.Missing
 
     def render(self, roots: budget.View) -> typing.Any:
-        value = _apply(self.steps, self.source.render(roots), roots)
+        value = _apply(self.filters, self.source.render(roots), roots)
         if value is data_path.ABSENT:
             return self.missing
         return value
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Applied(rendering.Template):
-    """A filter that is an argument of another, as a function of a value."""
+class FilterAsArgument(rendering.Template):
+    """A filter that is an argument of another.
 
-    step: _Step
+    What is rendered is a function of a value: ``map`` calls it for each item.
+    """
+
+    inner: _CompiledFilter
 
     def render(self, roots: budget.View) -> typing.Any:
-        return functools.partial(_apply, (self.step,), roots=roots)
+        return functools.partial(_apply, (self.inner,), roots=roots)
 
 
-def _apply(steps: tuple[_Step, ...], value: typing.Any,
+def _apply(filters: tuple[_CompiledFilter, ...], value: typing.Any,
            roots: budget.View) -> typing.Any:
     """Apply filters to a value; the result may be missing or ABSENT.
 
@@ -359,10 +369,10 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
     than ``budget.SHORT`` characters is free, and needs no call.
     """
     allowance = roots.budget
-    allowance.spend(len(steps))
+    allowance.spend(len(filters))
     # Unpacked at once: each attribute would take as long as many a filter.
     for (op, accepts_missing, takes_items, rearranges, pays, needs_view,
-            apply, varying) in steps:
+            apply, varying) in filters:
         if value.__class__ is not str or len(value) > budget.SHORT:
             if value.__class__ in _NOTHING:
                 if not accepts_missing:
@@ -408,13 +418,13 @@ def _items(value: typing.Any, allowance: budget.Budget) -> list[typing.Any]:
         _('takes a list, not %s') % suggestion.kind_of(value))
 
 
-def _check_number(op: registry.Op, made: typing.Any) -> None:
-    """Check that what a filter returns can be written as JSON."""
-    if made.__class__ is int:
-        if not -TOO_LARGE < made < TOO_LARGE:
+def _check_number(op: registry.Op, value: typing.Any) -> None:
+    """Check that a number that a filter returns can be written as JSON."""
+    if value.__class__ is int:
+        if not -TOO_LARGE < value < TOO_LARGE:
             raise _error(op, _('the number has too many digits'))
-    elif made.__class__ is float:
-        if not math.isfinite(made):
+    elif value.__class__ is float:
+        if not math.isfinite(value):
             raise _error(op, _('the number is not finite'))
 
 

@@ -130,14 +130,14 @@ class _FieldsOfTables:
                        for name, table in masked_tables.items()}
         item = before.get(interpolation.ITEM)
         try:
-            masked_items = self._give(view, masked_tables)
-            masked_values = self._rendered(view, item)
-            open_items = self._give(view, open_tables)
+            masked_items = self._use_tables(view, masked_tables)
+            masked_values = self._values(view, item)
+            open_items = self._use_tables(view, open_tables)
             # Several, where it is not known which item the present one is
             # with open tables.
             open_values = []
             for open_item in _counterparts(item, masked_items, open_items):
-                open_values.append(self._rendered(view, open_item))
+                open_values.append(self._values(view, open_item))
         finally:
             for name in roots:
                 view.pop(name, None)
@@ -148,8 +148,13 @@ class _FieldsOfTables:
                 if _differ(masked_value, values[number], view.budget):
                     raise exceptions.MaskedField(text)
 
-    def _give(self, view: budget.View, tables: typing.Any) -> typing.Any:
-        """Put tables and vars into the data, and return the items."""
+    def _use_tables(self, view: budget.View, tables: typing.Any
+                    ) -> typing.Any:
+        """Put tables into the data, and the vars that are made of them.
+
+        :returns: the items of the loop with these tables; None if no field
+            reads them.
+        """
         view[_TABLES] = tables
         if self.reads_vars:
             values: dict[str, typing.Any] = {}
@@ -162,8 +167,12 @@ class _FieldsOfTables:
             return None
         return _render(self.loop, view)
 
-    def _rendered(self, view: budget.View, item: typing.Any
-                  ) -> list[typing.Any]:
+    def _values(self, view: budget.View, item: typing.Any
+                ) -> list[typing.Any]:
+        """Return the values of all fields, in their order.
+
+        :param item: the item of the loop that they are read with.
+        """
         if self.reads_item:
             view[interpolation.ITEM] = item
         return [_render(field, view) for _text, field in self._fields]
@@ -224,6 +233,10 @@ def _counterparts(item: typing.Any, masked_items: typing.Any,
 
 def _differ(seen: typing.Any, real: typing.Any,
             allowance: budget.Budget) -> bool:
+    """Return whether a field has another value with open tables.
+
+    A missing field is as one value: it does not differ from itself.
+    """
     if isinstance(seen, rendering.Missing):
         seen = data_path.ABSENT
     if isinstance(real, rendering.Missing):
@@ -283,6 +296,7 @@ def _is_made_of_masked(value: typing.Any,
 
 
 def _root(view: budget.View, name: str) -> typing.Any:
+    """Return a root of the data, or :data:`.path.ABSENT`."""
     try:
         return view[name]
     except KeyError:

@@ -31,16 +31,22 @@ _OF_DRIVERS = '|'.join((
 _SECRETS = re.compile(f'{_OF_IRONIC}|{_OF_DRIVERS}')
 
 _NAMES_IN_TEXT = (r'(?:[\w.-]*(?:pass(?:word|wd|phrase)|pwd|token|secret'
-          r'|credential|signature)|[\w.-]*[_.-](?:api|ssh)?key'
-          r'|(?:api|ssh)?key|rootpw)')
+                  r'|credential|signature)|[\w.-]*[_.-](?:api|ssh)?key'
+                  r'|(?:api|ssh)?key|rootpw)')
 _SECRETS_IN_TEXT = re.compile('|'.join((
+    # A key or a certificate in PEM.
     r'-----BEGIN [^-\n]{1,60}-----.*?(?:-----END [^-\n]{1,60}-----|\Z)',
+    # The credentials in a URL.
     r'(?<=://)[^\s/@]+(?=@)',
+    # What follows the scheme in a header "Authorization".
     r'(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}',
+    # A key of SSH, after its type.
     r'(?:(?<=ssh-rsa )|(?<=ssh-dss )|(?<=ssh-ed25519 )|(?<=nistp256 )'
     r'|(?<=nistp384 )|(?<=nistp521 )|(?<=openssh.com ))'
     r'[A-Za-z0-9+/]{20,}={0,3}',
+    # The fingerprint of one.
     r'(?<=SHA256:)[A-Za-z0-9+/]{43}=?',
+    # A name with its value, which may be in quotes.
     rf'(?i:(?P<name>(?<![\w.-]){_NAMES_IN_TEXT}[\'"]?\s?[=:]\s?))'
     r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)')), re.DOTALL)
 """Secrets in free text, recognised by what is around them."""
@@ -57,9 +63,9 @@ of these."""
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 # A longer name is masked: to look for words in it would take long.
 _LONGEST_NAME = 255
-_LONGEST_KNOWN = 64
+_LONGEST_CACHED = 64
 """Maximum length of cached names: machines choose names."""
-_MOST_KNOWN = 8192
+_MOST_CACHED = 8192
 _HARMLESS: set[str] = set()
 """A cache of names that are not of secrets."""
 
@@ -77,8 +83,8 @@ def is_secret(key: str) -> bool:
         return True
     if _SECRETS.search(key.lower()) is not None:
         return True
-    if len(key) <= _LONGEST_KNOWN:
-        if len(_HARMLESS) >= _MOST_KNOWN:
+    if len(key) <= _LONGEST_CACHED:
+        if len(_HARMLESS) >= _MOST_CACHED:
             _HARMLESS.clear()
         _HARMLESS.add(key)
     return False
@@ -284,29 +290,30 @@ def mask_text(text: str) -> str:
 
 
 def _mask_match(secret: re.Match[str]) -> str:
+    """Return the mask of a secret, with its name if it has one."""
     name = secret['name'] or ''
     return name + MASK
 
 
-def secret_arguments(given: typing.Mapping[str, typing.Any]
+def secret_arguments(arguments: typing.Mapping[str, typing.Any]
                      ) -> typing.Iterator[str]:
     """Yield the names of arguments of an action that hold a secret.
 
-    :param given: the arguments as the rule has them, by name.
+    :param arguments: as the rule has them, by name.
     """
-    path = given.get('path')
+    path = arguments.get('path')
     tokens: data_path.Path = ()
     if isinstance(path, str) and path.strip('./'):
         tokens = data_path.parse(path)
     for name in ('value', 'cleanup'):
-        value = given.get(name)
+        value = arguments.get(name)
         _path, masked = mask_along(tokens, value)
         if _is_written_out(value) and masked != value:
             yield name
-    url = given.get('url')
+    url = arguments.get('url')
     if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
         yield 'url'
-    headers = given.get('headers')
+    headers = arguments.get('headers')
     if isinstance(headers, dict):
         holds_secret = any(_is_written_out(value) and is_secret(header)
                            for header, value in headers.items())
