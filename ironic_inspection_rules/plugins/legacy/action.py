@@ -70,6 +70,7 @@ class SetAttribute(PathAction):
 
     @staticmethod
     def _reset_interfaces(target: Target) -> None:
+        """Set interfaces to null, which gives them the driver's defaults."""
         for name in schema.NODE:
             if not name.endswith('_interface'):
                 continue
@@ -101,7 +102,8 @@ class ExtendAttribute(PathAction):
                  value: typing.Any, unique: bool = False) -> None:
         where = _read_path(path)
         items: typing.Any = data_path.ABSENT
-        # ironic-inspector replaced lists further down: it did not find them.
+        # ironic-inspector looked two steps deep only: a list further down
+        # was not there to it, and replaced by a new one.
         if len(where) <= 2:
             items = target.get(_NODE, where)
         if items is data_path.ABSENT:
@@ -188,6 +190,7 @@ def _fill(target: Target, view: budget.View,
         :func:`.text.render` does.
     """
     seen = document.InspectorData(view)
+    # Else the rule sees all secrets.
     if view is not target.roots:
         _refuse_masked(target, view, seen, list(text.fields(value)))
     return text.render(value, seen)
@@ -219,6 +222,11 @@ def _at(data: typing.Any, steps: text.Steps) -> typing.Any:
 
 
 def _read_path(path: typing.Any) -> data_path.Path:
+    """Return the path of an action.
+
+    :raises: :class:`.exceptions.OperationError` if it is none, or leads to no
+        attribute that may be changed.
+    """
     if not isinstance(path, str):
         raise exceptions.OperationError(_('must be a string'))
     return _parse_path(_as_pointer(path))
@@ -247,7 +255,8 @@ def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
     """
     parent = target.get(_NODE, path[:-1])
     if len(path) == 2 and parent in (None, data_path.ABSENT):
-        # Every node has all attributes, but the data may lack some.
+        # A node has all attributes, but the data may lack one, or have null
+        # in place of an empty mapping.
         parent = {}
     if isinstance(parent, list):
         index = data_path.index(path[-1])

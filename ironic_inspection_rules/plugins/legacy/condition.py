@@ -34,7 +34,7 @@ class FieldCondition(plugin.Condition):
     DECIDES_FIRST = True
 
     TESTS_MISSING: typing.ClassVar[bool] = False
-    """True if a missing field is tested as one null."""
+    """True if a missing field is tested as if its only value were null."""
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
@@ -91,7 +91,8 @@ class FieldCondition(plugin.Condition):
         if_missing = []
         if self.TESTS_MISSING:
             if_missing = [None]
-        # One that holds decides "any", one that does not decides "all".
+        # A value for which it holds decides "any", one for which it does not
+        # decides "all". With "first" the first one decides in any case.
         decisive = multiple == 'any'
 
         def check(view: budget.View) -> bool:
@@ -266,6 +267,10 @@ class Matches(Contains):
 
 
 def _text(value: typing.Any) -> str:
+    """Return a text; raise ValueError for another value.
+
+    The library would read a number, a tuple or bytes as an address, too.
+    """
     if not isinstance(value, str):
         raise ValueError
     return value
@@ -273,10 +278,16 @@ def _text(value: typing.Any) -> str:
 
 def _read_address(value: typing.Any) -> (ipaddress.IPv4Address
                                          | ipaddress.IPv6Address):
+    """Return the address that a text or an integer is.
+
+    :raises: :class:`.exceptions.OperationError` if it is none.
+    """
     try:
         if isinstance(value, int):
+            # Of a boolean too, which is an integer to Python.
             return ipaddress.ip_address(int(value))
-        # ironic-inspector took no addresses with a zone: fe80::1%eth0.
+        # ironic-inspector took no address with a zone, as fe80::1%eth0. The
+        # library takes it, but no address with a slash.
         return ipaddress.ip_address(_text(value).replace('%', '/'))
     except ValueError as exc:
         raise exceptions.OperationError(

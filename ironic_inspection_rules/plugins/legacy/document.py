@@ -68,6 +68,9 @@ def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
 class InspectorData(dict[str, typing.Any]):
     """Inventory and plugin data as ironic-inspector had them.
 
+    What its hooks added is computed by ``__missing__``, when a rule steps
+    there.
+
     :param roots: the data of a machine by root name.
     """
 
@@ -131,7 +134,8 @@ def _cpu_arch(document: InspectorData) -> str:
 def _number(document: InspectorData, steps: data_path.Path) -> int:
     """Return a whole number of the inventory.
 
-    :raises: KeyError if there is none, which ironic-inspector logged only.
+    :raises: KeyError if there is none: ironic-inspector only logged that, and
+        did not add the value.
     """
     value = data_path.get(document.inventory, steps)
     try:
@@ -164,7 +168,7 @@ def _local_gb(document: InspectorData) -> int:
     """
     disk = _root_disk(document)
     if not disk:
-        # The ramdisk names no root disk if it has found no disk. Inspection
+        # The ramdisk names no root disk if it finds no disk. Inspection
         # by Redfish lists disks, and never names one.
         if document.inventory.get('disks'):
             raise KeyError('root_disk')

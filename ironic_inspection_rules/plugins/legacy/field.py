@@ -4,9 +4,9 @@
 
 They lead through one flat document, and the node. They are parsed by
 jsonpath-ng but keep their meaning in ironic-inspector, whose own library
-(jsonpath-rw) differs: ``[*]`` on a value that is not a list returns the value
-itself, ``*`` returns the members of mappings only, and an index into a number
-is an error.
+(jsonpath-rw) differs: ``[*]`` on a mapping, an integer or text returns the
+value itself, ``*`` returns the members of mappings only, and an index into a
+number is an error.
 """
 
 import functools
@@ -171,7 +171,7 @@ def _compile_node(path: Path) -> Find | None:
 
     :returns: None if a node in the tree needs more than the value.
     """
-    # By the names of classes: releases of the library differ in these.
+    # By the names of classes: not every release of the library has all.
     name = type(path).__name__
     names = _names(path)
     if names:
@@ -233,6 +233,7 @@ def _indices(path: Path) -> tuple[int, ...]:
 
 def _walk(names: tuple[Step, ...], value: typing.Any,
           _allowance: budget.Budget) -> Values:
+    """Return the one value at a path of names, or nothing."""
     for name in names:
         if not isinstance(value, dict):
             return []
@@ -248,6 +249,7 @@ def _find_itself(value: typing.Any, _allowance: budget.Budget) -> Values:
 
 
 def _find_members(value: typing.Any, _allowance: budget.Budget) -> Values:
+    """Return what ``*`` finds: jsonpath-rw finds nothing in a list."""
     if not isinstance(value, dict):
         return []
     return list(value.values())
@@ -264,6 +266,11 @@ def _find_named(names: typing.Iterable[str], value: typing.Any,
 
 def _find_items(indices: tuple[int, ...], value: typing.Any,
                 _allowance: budget.Budget) -> Values:
+    """Return the items of the indices that a list is long enough for.
+
+    :raises: :class:`.exceptions.OperationError` for what has no items by
+        index, as in jsonpath-rw.
+    """
     try:
         return [value[index] for index in indices if len(value) > index]
     except (TypeError, KeyError, IndexError) as exc:
@@ -275,6 +282,8 @@ def _find_items(indices: tuple[int, ...], value: typing.Any,
 
 def _find_slice(part: slice, value: typing.Any,
                 _allowance: budget.Budget) -> Values:
+    # jsonpath-rw takes these for the only item of a list, and no others: a
+    # number with a fraction and null are errors.
     if isinstance(value, dict | int | str):
         value = [value]
     if not isinstance(value, list):
@@ -287,7 +296,7 @@ def _find_below(left: Find, right: Find, value: typing.Any,
                 allowance: budget.Budget) -> Values:
     """Return the values found at any depth, in the order of the data."""
     values: Values = []
-    # The next one is the last.
+    # In reverse, as the next value is taken from the end.
     ahead = left(value, allowance)[::-1]
     while ahead:
         allowance.spend()

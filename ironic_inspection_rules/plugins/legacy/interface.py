@@ -66,12 +66,16 @@ class Interfaces(dict[str, typing.Any]):
         return Interface(value, self._lldp.get(name, data_path.ABSENT))
 
     def values(self) -> typing.Any:
+        """Return the interfaces with the old names, as a look-up does."""
         return [self[name] for name in self]
 
 
 def listed(interfaces: typing.Any, boot: str | None, lldp: Container,
            allowance: budget.Budget) -> Interfaces:
-    """Return the interfaces of an inventory with a name and a MAC address.
+    """Return the interfaces of an inventory by name.
+
+    Those without a name or a MAC address are left out, and each says whether
+    the machine booted from it.
 
     :param boot: the MAC address that the machine booted from.
     :raises: KeyError if there is none.

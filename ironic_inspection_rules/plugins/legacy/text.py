@@ -21,6 +21,7 @@ Steps = tuple[str | int, ...]
 
 _NAME = re.compile(r'(?P<root>[^.\[\]]*)(?P<steps>(?:\[[^\]]+\])*)')
 _STEP = re.compile(r'\[([^\]]+)\]')
+# A format such as ":99999" would make a short value a long text.
 _WIDE = re.compile(r'\d{5}')
 
 

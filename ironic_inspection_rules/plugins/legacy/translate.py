@@ -186,7 +186,7 @@ def restore(rule: typing.Any, ops: registry.Registry
 
 def _restore(operation: Operation, word: str,
              ops: typing.Mapping[str, registry.Op]) -> Operation | None:
-    """Translate an operation back; None if the old language has no such.
+    """Translate an operation back; None if the old language has no such op.
 
     :param word: the key with its name.
     """
