@@ -16,7 +16,7 @@ from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.machine import part_source
 
 MOST = 2000
-"""Parts that are looked at; no real machine has more."""
+"""Maximum number of parts that are read; no real machine has more."""
 
 Identity = tuple[str, str]
 """A kind of parts, and what one of them is known by."""
@@ -54,7 +54,11 @@ class Part(typing.NamedTuple):
         return bool(self.ids) and not self.unidentified
 
     def without(self, shared: Iterable[Identity]) -> 'Part':
-        """Return it without identities that belong to several parts."""
+        """Return it without identities that belong to several parts.
+
+        Such an identity names none of them: all units of a disk array may
+        report the WWN of the array.
+        """
         ids = tuple(name for name in self.ids
                     if (self.kind, name) not in shared)
         if ids == self.ids:
@@ -82,10 +86,11 @@ class Part(typing.NamedTuple):
 
 
 class Announced(typing.NamedTuple):
-    """Changes that a silent source must not announce once more.
+    """Numbers of changes that a silent source must not announce once more.
 
-    It has not been heard while other sources announced them. Parts without
-    an identity cannot be recognized, so they are counted.
+    Other sources announced them while it was not heard. A part without an
+    identity cannot be recognized when the source reports again, so that only
+    their number is known.
 
     :param gone: number of its parts without identity that are gone.
     :param new: number of parts that are new.
@@ -266,7 +271,11 @@ def _shared(parts: Iterable[Part]) -> frozenset[Identity]:
 
 
 def _without_summed_up(parts: list[Part]) -> list[Part]:
-    """Leave out parts without identity that one entry sums up."""
+    """Leave out parts without identity that one entry sums up.
+
+    ``inventory.cpu`` is one entry for all processors of a machine; what a list
+    of them without serial numbers says is part of it.
+    """
     summed_up = {part.kind for part in parts
                  if part_source.GIVEN_IDS.intersection(part.ids)}
     return [part for part in parts

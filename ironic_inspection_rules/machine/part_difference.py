@@ -125,11 +125,12 @@ class PartComparison:
         return pairings
 
     def _pairs(self) -> Iterator[part_pair.Pair]:
+        """Yield the parts that both sides have, source by source."""
         for pairing in self._pairings.values():
             yield from pairing.same
 
     def _moves(self) -> Iterator[part_pair.Pair]:
-        """Return the pairs of parts that have moved to another slot."""
+        """Yield the pairs of parts that have moved to another slot."""
         stayed = []
         for old, new in self._pairs():
             if old.ids and new.ids and not _has_moved(old, new):
@@ -144,10 +145,11 @@ class PartComparison:
                 yield old, new
 
     def _announced(self, source: str) -> part.Announced:
+        """Return what others announced while a source was silent."""
         return self._before.announced.get(source, part.Announced())
 
     def _missing(self) -> Iterator[part.Part]:
-        """Return parts that a source of the report does not report any more.
+        """Yield parts that a source of the report does not report any more.
 
         A part that another source still reports is not missing.
         """
@@ -158,13 +160,13 @@ class PartComparison:
                     unidentified.append(old)
                 elif self._groups.of_part(old) not in self._reported_groups:
                     yield old
-            # While this source was silent, others reported so many of its
-            # parts gone. They must not be reported twice. Without an identity
-            # nobody knows which ones they are: any so many are left out.
+            # While this source was silent, others announced that many of its
+            # parts are gone, which must not be announced twice. Without an
+            # identity nobody knows which ones: the first are left out.
             yield from unidentified[self._announced(source).gone:]
 
     def _additional(self, is_first: bool) -> Iterator[part.Part]:
-        """Return parts that were not known before.
+        """Yield parts that were not known before.
 
         :param is_first: whether they are those of sources that report for the
             first time, or those of all others.
@@ -180,11 +182,12 @@ class PartComparison:
                 if not new.ids:
                     unidentified.append(new)
                 elif self._groups.of_part(new) in self._known_groups:
-                    # It is one of those.
+                    # It is one of the announced parts.
                     announced -= 1
                 else:
                     yield new
-            # The rest of those are among these; nobody knows which.
+            # The rest of the announced parts have no identity here, and nobody
+            # knows which ones they are: the first are left out.
             yield from unidentified[max(0, announced):]
 
     def _unreported(self) -> Iterator[PartChange]:
@@ -216,7 +219,10 @@ class PartComparison:
                 if self._groups.of_part(member) not in groups]
 
     def _silent_since_last(self) -> Iterator[part.Part]:
-        """Return parts of sources that only the last inspection heard."""
+        """Yield the parts of sources that only the last inspection heard.
+
+        A source that was silent before already was reported as such then.
+        """
         for old in self._old:
             was_heard = self._before.sources.get(old.source) is None
             if was_heard and old.source not in self._after.sources:
@@ -224,7 +230,7 @@ class PartComparison:
 
     def _unidentified_now(self, mentioned: set[part_group.Group | None]
                           ) -> Iterator[PartChange]:
-        """Return pairs of which only one side says which part it is.
+        """Yield the pairs of which only one side says which part it is.
 
         :param mentioned: groups of parts with another change; the groups of
             the pairs are added.
@@ -298,7 +304,10 @@ class PartComparison:
                 yield update(old)
 
     def _announced_now(self, source: str) -> part.Announced:
-        """Return what a silent source must not announce later."""
+        """Return what a silent source must not announce later.
+
+        :param source: one that the report does not have.
+        """
         before = self._announced(source)
         kind = part.kind_of(source)
         own = [old for old in self._old if old.source == source]

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts that are one: the machine has it once, several sources report it."""
+"""Groups of parts that are one: several sources report one part.
+
+They are known by their identities. Of parts that are reported without one,
+only their number and their slots say whether another source reports them.
+"""
 
 import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,6 +49,7 @@ class PartGroups:
                 self._parents[root] = self._root(member.identities[0])
 
     def _root(self, identity: part.Identity) -> part.Identity:
+        """Return the identity that stands for the group of another one."""
         while self._parents[identity] != identity:
             # Shorten the way for the next search.
             parent = self._parents[identity]
@@ -59,11 +64,14 @@ class PartGroups:
         return self._root(member.identities[0])
 
     def of_parts(self, parts: Iterable[part.Part]) -> set[Group | None]:
-        """Return the groups of the parts that have an identity."""
+        """Return the groups of the parts that have an identity.
+
+        None is never among them, but :meth:`of_part` may be looked up in it.
+        """
         return {self.of_part(member) for member in parts if member.ids}
 
     def distinct(self, parts: Iterable[part.Part]) -> list[part.Part]:
-        """Leave out parts that another source reports as well.
+        """Keep one part for each that several sources report.
 
         A part without an identity is taken for one of another source, if
         possible for one in the same slot.
@@ -92,11 +100,12 @@ class PartGroups:
 
     def distinct_pairs(self, pairs: Iterable[part_pair.Pair]
                        ) -> list[part_pair.Pair]:
-        """Leave out pairs that another source reports as well.
+        """Keep one pair for each part that several sources report.
 
         A part without an identity is taken for the one of another source that
         has left the same slot, or is in the same slot now.
         """
+        # By group; by a number that no other pair has, without an identity.
         distinct: dict[typing.Any, part_pair.Pair] = {}
         # The sources that have reported a part in a slot, by kind and slot.
         claims: dict[tuple[typing.Any, ...], set[str]] = {}
@@ -114,12 +123,11 @@ class PartGroups:
             for slot in slots:
                 sources |= claims.get(slot, set())
             is_reported = bool(sources - {new.source})
-            name: typing.Any = self.of_part(old)
-            if name is None and not is_reported:
-                # A name that no other pair has.
-                name = len(distinct)
-            if name is not None:
-                distinct.setdefault(name, (old, new))
+            key: typing.Any = self.of_part(old)
+            if key is None and not is_reported:
+                key = len(distinct)
+            if key is not None:
+                distinct.setdefault(key, (old, new))
             for slot in slots:
                 claims.setdefault(slot, set()).add(new.source)
         return list(distinct.values())
@@ -128,16 +136,21 @@ class PartGroups:
                   others: Sequence[part.Part]) -> Iterator[part.Part]:
         """Leave out parts without identity that may be parts of another time.
 
+        Only their numbers say that: of four parts of a kind at the other time,
+        a source may have any four.
+
         :param own: all that is known of the time of the parts.
         :param others: all that is known of the other time.
         """
-        # As many parts of a kind as the source that reports most of them.
+        # How many parts of a kind there are: as many as the source reports
+        # that reports most of them.
         count_of_kind: collections.Counter[str] = collections.Counter()
         for parts_of_source in by_source(others).values():
             kind = parts_of_source[0].kind
             count = len(parts_of_source)
             count_of_kind[kind] = max(count_of_kind[kind], count)
-        # How many parts of the other time a source has no part for yet.
+        # How many parts of the other time a source may have without identity:
+        # all but those that it has with one.
         groups = self.of_parts(others)
         left: dict[str, int] = {}
         for source, parts_of_source in by_source(own).items():
@@ -156,7 +169,11 @@ class PartGroups:
                 ) -> Callable[[part.Part], part.Part]:
         """Return a function that brings a part of another source up to date.
 
-        So that source does not announce the same change again.
+        When that source reports again, it then does not announce the same
+        change once more.
+
+        :param moved: parts that one source has announced to have moved.
+        :param changed: those whose attributes it has announced to differ.
         """
         slots: dict[typing.Any, str | None] = {}
         for old, new in moved:

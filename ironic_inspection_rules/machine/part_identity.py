@@ -52,7 +52,8 @@ def is_placeholder(text: str) -> bool:
 def written(value: typing.Any) -> str | None:
     """Return the text of an identity, None if the value identifies nothing.
 
-    A fraction or an exponent is none: what it was before is not known.
+    A number with a fraction or an exponent is none: what text Ironic's hook
+    has made it of is not known.
 
     :param value: of any type, as a machine has sent it.
     """
@@ -61,7 +62,9 @@ def written(value: typing.Any) -> str | None:
     if not isinstance(value, str):
         return None
     plain = plain_form(value)
-    # Firmware without a serial number has a word in its place.
-    if plain in _PLACEHOLDERS or len(set(plain) - set(':-. ')) <= 1:
+    # Firmware without a serial number has a word in its place, or fills it
+    # with one character, such as "0000" and "ff:ff:ff:ff:ff:ff".
+    different_characters = set(plain) - set(':-. ')
+    if plain in _PLACEHOLDERS or len(different_characters) <= 1:
         return None
     return value.strip()[:LONGEST]

@@ -19,8 +19,12 @@ import typing
 
 from ironic_inspection_rules.machine import part
 
-_MOST = 20
-"""Parts that are looked at for another one: a machine may have thousands."""
+_MOST_CANDIDATES = 20
+"""Parts with the same key that are tried for a part.
+
+A machine may send thousands of equal ones, and trying all of them with each
+other would take too long.
+"""
 
 Pair = tuple[part.Part, part.Part]
 
@@ -47,7 +51,7 @@ def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     for keys, fit in _STEPS:
         if not pairing.before or not pairing.after:
             break
-        pairing = _step(pairing, keys, fit)
+        pairing = _pair_by(keys, fit, pairing)
     return pairing
 
 
@@ -76,6 +80,7 @@ def _kind_alone(member: part.Part) -> Iterable[Hashable]:
 
 
 def _make(member: part.Part) -> Hashable:
+    """Return what a part is, such as its model and its size."""
     return tuple(sorted(map(str, member.what.items())))
 
 
@@ -84,17 +89,23 @@ def _always(_old: part.Part, _new: part.Part) -> bool:
 
 
 def _neither_is_identified(old: part.Part, new: part.Part) -> bool:
+    """Check that neither report says which part it is.
+
+    Identities that the earlier part has from still earlier reports do not
+    count.
+    """
     return not old.is_identified and not new.ids and _may_be(old, new)
 
 
 def _one_is_unidentified(old: part.Part, new: part.Part) -> bool:
+    """Check that at most one of the parts is known by an identity."""
     if old.ids and new.ids:
         return False
     return _may_be(old, new)
 
 
 def _may_be(old: part.Part, new: part.Part) -> bool:
-    """Check that no attribute that both have differs."""
+    """Check that no attribute that both have differs: it may be one part."""
     return all(new.what.get(name, value) == value
                for name, value in old.what.items())
 
@@ -107,17 +118,24 @@ _STEPS: tuple[tuple[_Keys, _Fits], ...] = (
     (_make_alone, _neither_is_identified),
     (_slot_and_make, _one_is_unidentified),
     (_make_alone, _one_is_unidentified),
-    # A collector that reports fewer attributes than before.
+    # For a collector that reports fewer attributes than before, so that the
+    # make is not the same.
     (_slot_alone, _neither_is_identified),
     (_slot_alone, _one_is_unidentified),
     (_kind_alone, _neither_is_identified),
     (_kind_alone, _one_is_unidentified),
 )
-"""Which parts are paired, the surest first: a key in common, and a test."""
+"""The steps of pairing, the surest first: keys of a part, and a test.
+
+In a step, two parts are paired that have a key in common and pass the test.
+"""
 
 
-def _step(pairing: Pairing, keys: _Keys, fit: _Fits) -> Pairing:
-    """Pair the parts that have a key in common and fit."""
+def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
+    """Pair the parts that have a key in common and fit.
+
+    :param pairing: of the steps before; its pairs stay.
+    """
     # Positions of the later parts by key. They are taken from the end, so
     # the first part of the report stands there.
     waiting: dict[Hashable, list[int]] = {}
@@ -148,6 +166,10 @@ def _step(pairing: Pairing, keys: _Keys, fit: _Fits) -> Pairing:
 
 def _candidates(old: part.Part, keys: _Keys,
                 waiting: Mapping[Hashable, Sequence[int]]) -> Iterator[int]:
+    """Yield the positions of later parts with a key of a part, in order.
+
+    :param waiting: positions by key, the first one last.
+    """
     for key in keys(old):
         positions = waiting.get(key, [])
-        yield from reversed(positions[-_MOST:])
+        yield from reversed(positions[-_MOST_CANDIDATES:])

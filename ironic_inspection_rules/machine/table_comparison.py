@@ -30,7 +30,10 @@ _NOTHING: tuple[typing.Any, ...] = (None, '', [], {})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ColumnDifference:
-    """What a row expects of a machine, and what was found."""
+    """What a row expects of a machine, and what the machine has instead.
+
+    ``found`` is None where the machine has nothing.
+    """
 
     column: str
     expected: typing.Any
@@ -94,7 +97,7 @@ def compare(expected: table.Table, machine: str, view: budget.View,
     key = expected.key_of_machine(view)
     group = None
     if by is not None and by in expected.expect:
-        group = group_text(_found(expected.expect[by], view))
+        group = group_text(_value_of_machine(expected.expect[by], view))
     if key is None or part_identity.is_placeholder(key):
         # Many machines have the word that stands for no serial number.
         return ComparedMachine(machine, None, group=group)
@@ -105,7 +108,7 @@ def compare(expected: table.Table, machine: str, view: budget.View,
             return ComparedMachine(machine, None, group=group)
         return ComparedMachine(machine, key, group=group)
     # Whoever sees what differs does not see secret columns.
-    shown = expected.masked.row(key)
+    masked_row = expected.masked.row(key)
     secret = expected.definition.secret
     differences = []
     for column, template in expected.expect.items():
@@ -113,12 +116,13 @@ def compare(expected: table.Table, machine: str, view: budget.View,
         # An empty cell expects nothing.
         if wanted in _NOTHING:
             continue
-        actual = _found(template, view)
+        actual = _value_of_machine(template, view)
         if comparison.equal(wanted, actual):
             continue
         if column in secret and actual not in _NOTHING:
-            actual = shown[column]
-        differences.append(ColumnDifference(column, shown[column], actual))
+            actual = masked_row[column]
+        differences.append(
+            ColumnDifference(column, masked_row[column], actual))
     return ComparedMachine(machine, key, tuple(differences), group)
 
 
@@ -168,7 +172,7 @@ def group_text(value: typing.Any) -> str | None:
     return str(value)
 
 
-def _found(template: typing.Any, view: budget.View) -> typing.Any:
+def _value_of_machine(template: typing.Any, view: budget.View) -> typing.Any:
     """Return what a machine has; None where it cannot be computed."""
     try:
         actual = rendering.rendered(template, view)
