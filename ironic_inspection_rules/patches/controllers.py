@@ -145,8 +145,9 @@ def post_inspection_data(data: dict[str, typing.Any], node_uuid: str | None,
     """Look a node up and hand its data over, as Ironic does.
 
     :param node_uuid: as the ramdisk knows it.
-    :param hand_over: called instead of the method of the conductor, with its
-        arguments; None to call that.
+    :param hand_over: called with the data of a node that was found, in the
+        place of :func:`hand_to_conductor` and with its arguments; None to call
+        that.
     """
     if hand_over is not None:
         # Ironic makes a ConductorAPI for each request, so that this replaces
@@ -156,6 +157,18 @@ def post_inspection_data(data: dict[str, typing.Any], node_uuid: str | None,
     # answers: the caller has to tell a refusal from a hand-over.
     post = inspect.unwrap(_stock_post)
     return post(ramdisk.ContinueInspectionController(), data, node_uuid)
+
+
+def hand_to_conductor(context: typing.Any, node_id: str, *args: typing.Any,
+                      **kwargs: typing.Any) -> None:
+    """Hand the data of a node to its conductor, as Ironic's controller does.
+
+    The arguments are those of ``ConductorAPI.continue_inspection``.
+    """
+    # The function of the class: the object of the request may have another
+    # one in its place, see post_inspection_data().
+    hand_over = HAND_OVER.find()
+    hand_over(api.request.rpcapi, context, node_id, *args, **kwargs)
 
 
 def install_narrowing() -> None:

@@ -2,7 +2,7 @@
 
 """Inspection data from the ramdisk: early rules come first."""
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from ironic import api
@@ -60,24 +60,23 @@ def post() -> Any:
     if CONF.inspection_queue.enabled:
         hand_over = inspection_queue.put_instead(data, kept, token)
     elif kept is not None:
-        hand_over = _store_before(kept)
+        hand_over = functools.partial(_store_and_hand_over, kept)
     return stock.post_inspection_data(
         {**plugin_data, 'inventory': inventory}, node_uuid, hand_over)
 
 
-def _store_before(kept: early_phase.Kept) -> Callable[..., None]:
-    """Return a call of the conductor that first stores what early rules did.
+def _store_and_hand_over(kept: early_phase.Kept, context: Any, node_id: str,
+                         *args: Any, **kwargs: Any) -> None:
+    """Store what early rules did, then hand the data to the conductor.
+
+    Only now is it known which node the data are of.
 
     :param kept: see :mod:`.inspection.early_phase`.
     """
-    call_conductor = api.request.rpcapi.continue_inspection
-
-    def continue_inspection(context: Any, node_id: str,
-                            *args: Any, **kwargs: Any) -> None:
-        early_phase_object.EarlyPhase.put(context, node_id, kept)
-        call_conductor(context, node_id, *args, **kwargs)
-
-    return continue_inspection
+    # In this order: the conductor begins the inspection at once, and reads
+    # what is stored only then.
+    early_phase_object.EarlyPhase.put(context, node_id, kept)
+    stock.hand_to_conductor(context, node_id, *args, **kwargs)
 
 
 _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
