@@ -96,10 +96,12 @@ class DatabaseQueue:
         elif event == queue_request.REAPPLY:
             data = unprocessed.get_unprocessed(node_uuid)
         if data is not None:
+            # What a ramdisk posted last is kept beside the data of a
+            # reapplication, which do not replace it.
             data['posted'] = event == queue_request.CONTINUE
         values = {'checkpoints': checkpoints or {}, 'sender': sender}
         if event == queue_request.REAPPLY and inventory is not None:
-            # Such data are an operator's, who is not the machine, either.
+            # An operator's data, who is not the machine, either.
             trusted = False
         stored = None
         while stored is None:
@@ -115,6 +117,8 @@ class DatabaseQueue:
                  trusted: bool) -> queue_request.Request | None:
         """Store a request, or renew the one that is open.
 
+        :param data: what to store as unprocessed data, None for nothing.
+        :param values: further columns of the request.
         :returns: the stored request; None if another process was faster, so
             that the decision has to be made again.
         """
@@ -148,6 +152,8 @@ class DatabaseQueue:
             return present
         displaces = queue_request.displaces(event, present)
         if not trusted and (displaces or present.state == state.WAITING):
+            # Whoever sends the data may not replace those that wait: they are
+            # accepted only where they are the same.
             waiting = unprocessed.get(row.unprocessed_id)
             if waiting is None and row.unprocessed_id is not None:
                 # They were replaced between the two reads.
@@ -155,11 +161,13 @@ class DatabaseQueue:
             if waiting is not None:
                 _require_same(waiting, data, present, values['sender'])
                 if event == queue_request.REAPPLY:
+                    # The open request will do what this one asks for.
                     return present
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        # The token is that which the decision was made on: a worker that has
-        # claimed the request since works on the data that it has read.
+        # Only with the token that this decision was made on: a worker that has
+        # claimed the request since works on the data that it has read, and
+        # would never see these.
         renewed = db_request.renew_request(
             present.uuid, present.token, present.state,
             {**values, 'lock_failures': 0}, data)
@@ -193,7 +201,8 @@ class DatabaseQueue:
         values = {'state': begun.state, 'attempts': begun.attempts,
                   'lock_failures': begun.lock_failures,
                   'started_at': timeutils.utcnow()}
-        # The change itself asks for the token, as the fence would.
+        # The change itself asks for the token. The fence would ask for it once
+        # more, and raise an error that is meant for Ironic's calls.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid, request.token, values, self._lease)
@@ -275,7 +284,8 @@ class DatabaseQueue:
                   'lock_failures': lock_failures,
                   'attempts': request.attempts,
                   'last_error': error or request.last_error}
-        # It ends this delivery, which the fence would take for another's.
+        # The fence would refuse the new token as that of another delivery. A
+        # reapplication is put behind others again, as when it was stored.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid, request.token, values,
@@ -308,7 +318,9 @@ class DatabaseQueue:
         Called when a newer inspection begins.
         """
         # Accepted data of the new one would end it too, but may never come. A
-        # reapplication would replace the newer data by older ones.
+        # reapplication would replace the newer data by older ones. A timeout
+        # does no harm: its worker reads the clock of the node, which the new
+        # inspection has set.
         db_request.supersede_request(
             node_uuid, (queue_request.CONTINUE, queue_request.REAPPLY,
                         queue_request.POWER_ON),
@@ -324,12 +336,14 @@ class DatabaseQueue:
             db_request.uncount_attempt(request.uuid, request.attempts)
 
     def expire(self) -> list[queue_request.ExpiredLease]:
-        """Take requests from workers whose lease expired.
+        """Take requests whose processing had begun from dead workers.
 
-        :returns: those whose processing had begun; others become due by
-            themselves.
+        Requests are due again when their lease has expired, also without
+        this. But until then the lock of the node counts as that of a worker
+        that may be alive, which matters where no other worker serves the node.
+
+        :returns: the leases that had expired.
         """
-        # Claimed requests that were not begun become due by themselves.
         rows: typing.Any = leases.expire_leases(self._lease,
                                                 (state.PROCESSING,))
         return [queue_request.ExpiredLease(row.uuid, row.node_uuid, row.worker)
@@ -392,7 +406,11 @@ class DatabaseQueue:
 
 _STORED = tuple(field.name for field in
                 dataclasses.fields(queue_request.Request) if field.repr)
-"""Fields of a request that are always read from its row: not the data."""
+"""Fields of a request that are always read from its row.
+
+Data and checkpoints, which only a worker needs, are large; so they are not in
+the ``repr`` of a request either.
+"""
 
 
 def _request(row: typing.Any) -> queue_request.Request:
@@ -402,7 +420,7 @@ def _request(row: typing.Any) -> queue_request.Request:
 
 
 def _precedence(event: str) -> float:
-    """Return for how many seconds other requests go before one."""
+    """Return for how many seconds other requests go before one of an event."""
     if event == queue_request.REAPPLY:
         return leases.PRECEDENCE
     return 0.0

@@ -75,7 +75,8 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
                    f'the state {request.state}')
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:
-        # It is reached when the request ends, not when it begins to run.
+        # A timeout leads there. But the state is reached when the request ends,
+        # not when it begins to run.
         return RunDecision(request.state)
     return RunDecision(change.target)
 
@@ -225,6 +226,9 @@ class Delivery:
             return self._retry(self.request, self.request.lock_failures,
                                str(exc), True)
         log_request(LOG.exception, begun, 'processing broke off')
+        # After the last attempt one more delivery follows, which refuses the
+        # request and fails its node (decide). If that breaks off as well, the
+        # request ends here, and the leader sees to its node.
         if begun.attempts > self._max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')
         failures = 0

@@ -23,13 +23,17 @@ LOG = log.getLogger(__name__)
 _PREFIX = 'inspection-worker:'
 
 _PAUSE = 0.5
-"""Seconds between two looks at what is in hand."""
+"""Seconds between two checks of a condition on the deliveries in progress."""
 
 _MAX_RETRY_INTERVAL = 10.0
 """Most seconds between two tries to reach the queue."""
 
 _MOST_DOUBLINGS = 16
-"""Doublings of the interval between two tries, which are more than enough."""
+"""Most doublings of the interval between two tries.
+
+From the shortest interval they lead beyond the longest. Without a limit, the
+power of two would overflow in an outage of many hours.
+"""
 
 
 def make_name(host: str) -> str:
@@ -134,7 +138,7 @@ class Worker:
         self._bell.set()
 
     def pause(self, seconds: float) -> bool:
-        """Wait before a request can be got, which is no hang.
+        """Wait before a request can be claimed; this is not taken for a hang.
 
         :returns: whether the worker is to stop; then at once.
         """
@@ -146,7 +150,7 @@ class Worker:
         LOG.info('Inspection worker %(worker)s starts with %(threads)d '
                  'threads', {'worker': self.name,
                              'threads': self._settings.threads})
-        # It may run again, after a thread of it could not start.
+        # Set if a run before has ended, because a thread could not be started.
         self._drained.clear()
         limit = self._settings.time_limit
         threading.Thread(
@@ -229,8 +233,10 @@ class Worker:
         # A request at its last attempt may have ended the processes of the
         # earlier ones. Others in progress here would lose an attempt with it,
         # so it gets the process for itself. One that has had no attempt yet
-        # has ended nothing, even where one is all that a request has.
-        is_last = 0 < request.attempts == self._settings.max_attempts - 1
+        # has ended nothing, even where max_attempts is one.
+        has_one_attempt_left = (
+            request.attempts == self._settings.max_attempts - 1)
+        is_last = has_one_attempt_left and request.attempts > 0
         if is_last:
             self._hold_until(self._has_one_delivery)
             # The time limit is for its work, not for its wait.
@@ -238,7 +244,7 @@ class Worker:
             if self._stop.is_set():
                 self._give_back(ongoing, 0.0)
                 return
-        # Known before it starts: what hangs in it is to be found there.
+        # Set before it starts: the watchdog logs where the thread hangs.
         ongoing.thread = threading.Thread(
             target=self._deliver, args=(ongoing,), name='delivery',
             daemon=True)
