@@ -176,9 +176,13 @@ class Worker:
         for ongoing in list(self._in_hand.values()):
             if now - ongoing.since > limit:
                 self._give_up(ongoing)
-        for loop in (self._dispatcher, self._heart):
-            # A round without work waits for less than a lease.
-            loop.look_after(max(limit, self._settings.lease))
+        # A round in which nothing hangs may take longer than the limit: that of
+        # the heartbeat waits for a part of the lease, that of the dispatcher
+        # twice for get_timeout, for a slot and then for work.
+        lease = self._settings.lease
+        longest_wait = 2 * self._settings.get_timeout
+        self._heart.look_after(max(limit, lease))
+        self._dispatcher.look_after(max(limit, lease, longest_wait))
 
     def _give_up(self, ongoing: _InHand) -> None:
         """Stop renewing the lease of a delivery, and free its slot."""

@@ -229,6 +229,23 @@ class WorkerTestCase(base.QueueTestCase):
         go_on.set()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
 
+    def test_a_long_wait_for_work_is_no_hang(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        asked = threading.Event()
+
+        def find_nothing(name):
+            asked.set()
+        self.queue.get = find_nothing
+        self.use_settings(get_timeout=1000, time_limit=0.1)
+        self.start()
+        self.assertTrue(asked.wait(PATIENCE))
+
+        # Both waits of a round may take this long.
+        self.clock.advance(1500)
+        self.worker._look_after_all()
+
+        self.assertNotIn('dispatcher', log.output)
+
     def test_a_heartbeat_that_hangs_is_sent_by_another_thread(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         hangs, go_on, beaten = (threading.Event() for _event in range(3))
