@@ -64,13 +64,16 @@ def convert_path(field: str) -> ConvertedPath:
             % field)
     if scheme == 'node':
         steps = ('node', *steps)
-    elif old_field.ANY in steps:
-        steps = document.in_ironic(steps)
-    else:
+    elif old_field.ANY not in steps:
+        # A value that ironic-inspector computed needs filters, too.
         return ConvertedPath(_write_field(steps))
+    else:
+        steps = document.in_ironic(steps)
     if old_field.ANY not in steps:
         return ConvertedPath(rule.write_field(steps))
     first, *others = _split_at_items(steps)
+    # The inventory was one mapping there too. Plugin data are only a part of
+    # the old document, and the node had other fields.
     if len(first) < 2 and first != ('inventory',):
         raise Inconvertible(
             _('the JSON path "%s" goes through everything') % field)
@@ -106,7 +109,8 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
     now = document.in_ironic(steps)
     match steps:
         case ('local_gb',):
-            # A machine without a root disk has none, ironic-inspector said.
+            # ironic-inspector left one GiB for partitions, and said 0 where
+            # there is no root disk: so the default is one GiB.
             now = ('plugin_data', 'root_disk', 'size')
             suffix = (f' | default({_GIB}) | divide({_GIB}) | int '
                       f'| subtract(1){suffix}')
@@ -149,7 +153,7 @@ def convert_text(text: str) -> str:
 
 def convert_operator(op: str, field: str, value: typing.Any
                      ) -> tuple[str, Operation]:
-    """Find the op that tests the same, and its arguments by name.
+    """Return the op that tests the same, and its arguments by name.
 
     :param op: the old name, without the prefix; ``net`` in blueprint 000.
     :param field: the converted field, with its braces.
@@ -164,7 +168,8 @@ def convert_operator(op: str, field: str, value: typing.Any
     if op in ('contains', 'matches'):
         return op, {'value': field, 'regex': value}
     if op in ('eq', 'ne') and _is_text_of_number(value):
-        # Text was never equal to a number: with its quotes it is not.
+        # Text was never equal to a number there. "!r" puts quotes around
+        # text only, and so has repr.
         return op, {'values': [f'{field[:-1]}!r}}', repr(value)]}
     return op, {'values': [field, rule.escape(value)]}
 
@@ -238,12 +243,13 @@ class _InspectorConverter(rule.Conversion):
         new_op, arguments = convert_operator(
             op, path.field, args.get('value'))
         if op == 'is-empty' and no_address:
-            # The ramdisk says so where ironic-inspector had null.
+            # The ramdisk sends this address where there is none, and
+            # ironic-inspector made null of it.
             new_op = 'one-of'
             arguments = {'value': f"{path.field[:-1]} | default('')}}",
                          'values': ['', None, no_address]}
         if args.get('invert'):
-            new_op = f'!{new_op}'.removeprefix('!!')
+            new_op = f'!{new_op}'
         return _in_loops({'op': new_op, 'args': arguments}, path.loops,
                          multiple)
 
@@ -342,16 +348,17 @@ class _InspectorConverter(rule.Conversion):
 
 
 def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
-    """Convert rules that were translated from the old language.
+    """Convert rules of ironic-inspector, translated op by op.
 
-    They are taken as one set, which is all that inspection runs.
+    They are taken as one set, which is all that inspection runs: what an
+    earlier one changes matters to the later ones.
     """
     conversions: list[rule.Conversion] = []
     for index, old in enumerate(rules):
         converter = _InspectorConverter()
         conditions = converter.conditions(old.conditions)
         actions = converter.actions(old.actions)
-        # Without one of its conditions it would meet other machines.
+        # Without one of its conditions a rule would run on more machines.
         if actions and None not in conditions:
             is_sensitive = any(map(disclosure.has_secrets, actions))
             fields = {
@@ -372,9 +379,9 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
 
 def _decided_late(earlier: typing.Sequence[model.Rule],
                   later: model.Rule) -> typing.Iterator[rule.Problem]:
-    """Find conditions on what an earlier rule may have changed.
+    """Find conditions on attributes that an earlier rule may have changed.
 
-    ironic-inspector checked all conditions before any action.
+    ironic-inspector checked the conditions of all rules before any action.
     """
     for index, condition in enumerate(later.conditions):
         field = condition['args']['field']

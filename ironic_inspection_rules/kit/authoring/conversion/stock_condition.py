@@ -23,6 +23,7 @@ Operation = dict[str, typing.Any]
 Args = typing.Mapping[str, typing.Any]
 Text = stock_text.StockText
 
+# The texts of all values that are empty to is-empty of stock Ironic.
 _EMPTY = ['', 'None', '[]', '{}']
 # A brace that would begin a field here; in stock Ironic it is text.
 _ROOT = re.compile(
@@ -34,8 +35,11 @@ _COMPARE: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
 
 _FALSE_WHERE_MISSING = frozenset((*_COMPARE, 'matches', 'contains', 'in-net',
                                   'one-of'))
+"""Conditions that are false here on a missing field, inverted or not."""
+
 _MISSING_IS = {'is-true': False, 'is-false': True}
-"""The conditions here that take a missing field for null."""
+"""The result that a condition of this language has for a missing field, if it
+takes that for null."""
 
 
 class Fails(Exception):
@@ -72,6 +76,8 @@ def convert(op: str, inverted: bool, args: Args,
     try:
         result_if_missing = _decide(op, args)
     except Fails:
+        # The text of the field is no IP address, and stock Ironic fails the
+        # inspection. No condition does, and the note above says so.
         result_if_missing = False
     return _with_missing(op, inverted, args, texts[0], result_if_missing)
 
@@ -85,23 +91,34 @@ def _note_differences(text: Text, notes: rule.Conversion) -> None:
 
 
 def needed(condition: Operation) -> Iterator[str]:
-    """Return the fields without which a converted condition does not hold."""
+    """Return the fields without which a converted condition does not hold.
+
+    Actions of the same rule may then write them without a default.
+    """
     if 'loop' in condition:
+        # It may hold for another item, which has other fields.
         return
     op = condition['op']
     name = op.removeprefix('!')
     if name not in _FALSE_WHERE_MISSING and op != 'exists':
         return
+    # A default in place of a missing field may make a condition true, but not
+    # this one: "!is-empty" becomes it, and the default is one of its values.
     is_not_empty = op == '!one-of' and 'None' in condition['args']['values']
     for field in interpolation.fields(list(condition['args'].values())):
         if not field.filters or is_not_empty:
+            # The path of the field, without its format and its filters.
             yield re.split('[!:|]', field.text)[0].strip()
 
 
 def _with_several_texts(op: str, inverted: bool, args: Args,
                         texts: list[Text], notes: rule.Conversion
                         ) -> Operation:
-    """Write a condition on several texts with fields that may be missing."""
+    """Write a condition on several texts with fields that may be missing.
+
+    What holds where one of them is missing depends on the others, so that no
+    group says it, as in :func:`_with_missing`. Each text gets a default.
+    """
     for text in texts:
         if text.uncertain and text.or_else() is None:
             notes.lose(_('where a field of "%s" is missing, stock Ironic '
@@ -134,13 +151,13 @@ def _with_missing(op: str, inverted: bool, args: Args, text: Text,
         return existing
     if op in _MISSING_IS:
         return _truth(op, inverted, args, text, result_if_missing)
-    # Here a condition on a missing field is false, inverted or not.
-    if inverted and result_if_missing:
-        return _inverted(written, True)
+    holds_if_missing = result_if_missing is not inverted
+    if not holds_if_missing:
+        # Here a condition on a missing field is false, inverted or not.
+        return _inverted(written, inverted)
     if inverted:
+        # A group is true where the condition in it is false for any reason.
         return {'op': 'none-of', 'conditions': [written]}
-    if not result_if_missing:
-        return written
     replaced = text.or_else()
     if replaced is not None:
         def fill(other: Text) -> str:
@@ -185,21 +202,26 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
     """Write ``is-empty`` on a text, which one-of does here.
 
     Stock Ironic looks at the text that a field becomes: "None" and "[]" are
-    empty there.
+    empty there. Where a key is missing, all of the text is null to it.
     """
     value: str | None = text.filled
     if text.uncertain:
         value = text.or_else('None')
     name = text.fields[0]
+    # The steps behind the root but for the last one lead to values that may
+    # be no mappings.
     parents = len(re.findall(r'[.\[]', name)) - 1
     if name.startswith('node.'):
-        # The node itself is no mapping that may be null.
+        # The first step is an attribute of the node, which is never null.
         parents -= 1
-    if text.uncertain and (value is None or text.source != text.literal):
+    is_one_field = text.source == text.literal
+    if text.uncertain and (value is None or not is_one_field):
+        # With text around it, "None" is not empty here.
         notes.lose(_('stock Ironic takes "%s" for empty where a field is '
                      'missing; here it is not') % text.literal)
         value = text.filled
     elif parents > 0:
+        # Only a missing key is null there; any other error leaves the text.
         notes.differ(_('where what {%s} is in is not a mapping, such as null, '
                        'stock Ironic takes it for not empty, and here it is '
                        'empty') % name)
@@ -209,10 +231,11 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
 
 
 def _check_kinds(op: str, args: Args) -> None:
-    """Check for an error that stock Ironic makes whatever the machine.
+    """Refuse arguments of types that the op does not take.
 
-    :raises: :class:`Fails` for one.
-    :raises: :class:`.rule.Inconvertible`.
+    :raises: :class:`Fails` if stock Ironic fails the inspection of each
+        machine for them.
+    :raises: :class:`.rule.Inconvertible` if this language does not take them.
     """
     if op in _COMPARE:
         values = args['values']
@@ -244,7 +267,8 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
     if _is_text(left) or _is_text(right):
         raise Fails(_('it cannot order text and something else'))
     if isinstance(left, list) and isinstance(right, list):
-        # Python orders the first two items that differ, and no others.
+        # Python orders the first two items that differ, and no others. Two
+        # items with fields may be equal on some machine.
         for left_item, right_item in zip(left, right, strict=False):
             is_constant = not stock_text.varying([left_item, right_item])
             are_equal = (stock_text.plain(left_item)
@@ -253,6 +277,7 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
                 continue
             _check_order(left_item, right_item)
             if is_constant:
+                # They always differ: no later items are looked at.
                 return
         return
     for value in (left, right):
@@ -261,15 +286,15 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
 
 
 def _constant_result(op: str, args: Args) -> bool | None:
-    """Return the result that no field changes, None if one may.
+    """Return the result of a condition with fields if it has only one.
 
-    The arguments have a field.
+    :returns: None if the result depends on the machine.
     """
     if op in _COMPARE and len(args['values']) < 2:
         return True
     is_false = False
     if op == 'is-none':
-        # All fields become text.
+        # Text is never null, and all fields become text.
         is_false = True
     elif op == 'is-empty':
         # A list or mapping has the text with the field in it.
@@ -285,7 +310,10 @@ def _constant_result(op: str, args: Args) -> bool | None:
 
 
 def _is_never_one_of(value: typing.Any, values: typing.Any) -> bool:
-    """Return whether the type of a value is that of none of some others."""
+    """Return whether a value is one of some values on no machine.
+
+    Where there are fields, there is text: only text may be equal to that.
+    """
     if not isinstance(values, list | dict):
         return False
     if _is_text(value):
@@ -298,7 +326,9 @@ def _is_text(value: typing.Any) -> bool:
 
 
 def _decide(op: str, args: Args) -> bool:
-    """Decide as stock Ironic does where all fields are missing.
+    """Return the result that stock Ironic has where all fields are missing.
+
+    That is the result without exception where there are no fields.
 
     :raises: :class:`Fails` where stock Ironic fails the inspection.
     """
@@ -351,7 +381,7 @@ def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
     try:
         compiled = re.compile(regex)
         if op == 'matches':
-            # Stock Ironic looks at its last character.
+            # Stock Ironic reads its last character, so "" is an error.
             regex[-1]
             compiled = re.compile(rule.anchored(regex))
     except (re.error, TypeError, IndexError) as exc:
@@ -406,6 +436,7 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
             raise rule.Inconvertible(
                 _('"values" of one-of is no list, but text is looked for in '
                   'it'))
+        # The value has a field, so it is text, which equals text only.
         written['values'] = [stock_text.write(value, fill) for value in values
                              if _is_text(value)]
     elif op in ('matches', 'contains'):

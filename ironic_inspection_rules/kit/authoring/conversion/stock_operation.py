@@ -41,6 +41,7 @@ def convert(op: str, args: Operation, there: set[str],
     :raises: :class:`.rule.Inconvertible`.
     """
     if op == 'unset-plugin-data':
+        # It steps into dicts only, and plugin data are a proxy that masks.
         notes.hint(_('stock Ironic never unsets plugin data: the action is '
                      'left out'))
         return None
@@ -50,6 +51,7 @@ def convert(op: str, args: Operation, there: set[str],
 
     written = stock_text.write(args, fill)
     if 'unique' in written:
+        # Stock Ironic takes any value for true or false, this language not.
         written['unique'] = bool(args['unique'])
     if 'path' in args:
         if op.endswith('plugin-data'):
@@ -57,6 +59,7 @@ def convert(op: str, args: Operation, there: set[str],
         else:
             _write_attribute(op, args, written, there, notes)
     if op == 'unset-capability':
+        # Here the field is gone with the last capability.
         there.discard('node.properties.capabilities')
     _note_differences(op, args, notes)
     if op == 'log':
@@ -64,6 +67,7 @@ def convert(op: str, args: Operation, there: set[str],
         if str(level).lower() not in _LEVELS:
             raise stock_condition.Fails(_('there is no level "%s"') % level)
     elif op == 'fail' and not isinstance(args['msg'], Text):
+        # Stock Ironic makes text of any message.
         written['msg'] = rule.escape(str(_plain(args['msg'])))
     return {'op': op, 'args': written}
 
@@ -104,12 +108,16 @@ def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
 
 def _write_data_path(args: Operation, written: Operation, there: set[str],
                      notes: rule.Conversion) -> None:
-    """Write the path of an action on plugin data into ``written``."""
+    """Write the path of an action on plugin data into ``written``.
+
+    Stock Ironic takes a list of tokens, or text with dots between them.
+    """
     path = args['path']
     if not isinstance(path, list):
         path = _text(path).split('.')
     tokens = [_text(token) for token in path]
     written['path'] = rule.escape(data_path.pointer(tokens))
+    # Plugin data are always there; what is at the first token need not be.
     _check_inside(tokens[1:], notes)
     _forget('plugin_data', tokens, there)
 
@@ -130,6 +138,7 @@ def _write_attribute(op: str, args: Operation, written: Operation,
         _forget('node', tokens, there)
     if 'value' not in args:
         return
+    # The attribute is always there; what is at the second token need not be.
     _check_inside(tokens[2:], notes)
     if len(tokens) == 1 and tokens[0] in attributes:
         written['value'] = _attribute_value(
@@ -202,6 +211,8 @@ def _attribute_value(name: str, attribute: schema.Attribute,
     :param written: the same in this language.
     """
     varies = isinstance(value, Text) and bool(value.fields)
+    # "..." stands for no default. Of null, stock Ironic too makes {} where the
+    # attribute is a mapping.
     has_default = attribute.default not in (None, ..., {})
     if name in _OF_OTHERS:
         raise rule.Inconvertible(
@@ -337,8 +348,6 @@ def _as_loop(items: Sequence[typing.Any], turns: Sequence[typing.Any],
         return None
     if not isinstance(marked, dict):
         return None
-    if 'conditions' in marked and 'args' in marked:
-        return None
     # Of every item the values that stand in place of the marks.
     values = [[item] for item in items]
     if names:
@@ -378,8 +387,9 @@ def _with_fields(marked: Operation, fields: list[str],
 def _names(item: typing.Any) -> list[str] | None:
     """Return the keys of an item of a loop.
 
-    :returns: none for a scalar; None for an item that is neither a scalar
-        nor a mapping of them, or has braces.
+    :returns: an empty list for a scalar; None for an item that no loop of
+        this language can have: one that is neither a scalar nor a mapping of
+        them, or has braces.
     """
     if not isinstance(item, dict):
         if _is_plain(item):

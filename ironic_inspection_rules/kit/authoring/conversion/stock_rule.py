@@ -116,6 +116,7 @@ class _StockConverter(rule.Conversion):
             read = _read(_forced(op, args), self._filled_arguments(op))
             return stock_condition.convert(op, inverted, read, self)
         items = _items(loop)
+        # "first" is "any" there: the first item for which it holds decides.
         if condition.get('multiple') == 'last':
             items = items[-1:]
 
@@ -208,7 +209,7 @@ def convert(fields: Fields, ops: registry.Registry,
         lost_before_actions = len(converter.lost)
         actions = list(converter.actions(written['actions'], existing))
     except rule.Inconvertible as exc:
-        # Without one of its conditions it would meet other machines.
+        # Without one of its conditions it would run on more machines.
         return converter.refuse(str(exc))
     except _Malformed as exc:
         return converter.refuse(
@@ -260,10 +261,12 @@ def _items(loop: typing.Any) -> list[typing.Any]:
 
 
 def _check(operation: typing.Any, known: typing.Container[str]) -> None:
-    """Check that an operation can be read.
+    """Check that an operation is one that stock Ironic takes.
+
+    Its arguments are not looked at.
 
     :param known: the ops that may be there.
-    :raises: :class:`_Malformed` if it cannot.
+    :raises: :class:`_Malformed` if it is not.
     """
     if not isinstance(operation, dict):
         raise _Malformed(_('an operation is a mapping with "op" and "args"'))
@@ -353,7 +356,10 @@ def _read_turn(args: Operation, item: typing.Any) -> Operation:
 def _forced(op: str, args: Operation, always: bool = False) -> Operation:
     """Make text of compared values where stock Ironic does.
 
-    :param always: whether it does without ``force_strings``.
+    :param args: of which ``force_strings`` is taken out: its work is done.
+    :param always: whether stock Ironic does it without ``force_strings``.
+    :raises: :class:`.rule.Inconvertible` if it would make text of a list or a
+        mapping with fields.
     """
     if op not in _COMPARISONS:
         return args

@@ -31,6 +31,7 @@ _HOLDS_SECRETS = re.compile(
     r'|instance_info|properties)')
 """The fields that are whole mappings, which may have secrets in them."""
 
+# Attributes that data have in Python, so that str.format finds them.
 _ATTRIBUTES = {*dir(dict), *dir(list), *dir(str), *dir(int), *dir(float),
                'set_mask_enabled'}
 _NO_FIELDS = re.compile(
@@ -38,7 +39,8 @@ _NO_FIELDS = re.compile(
     r'|convert_to_version|create|dbapi|destroy|fields|indirection_api|items'
     r'|keys|refresh|release|reserve|save|supports_version|to_json_schema'
     r'|update|values|VERSION')
-"""The attributes of stock Ironic's node that hold none."""
+"""Attributes of stock Ironic's node that are no fields of it: methods, and
+names of the class. ``str.format`` makes text of them all the same."""
 
 
 class _StaysText(Exception):
@@ -58,6 +60,7 @@ class StockText:
     :param fields: its fields in this language, without braces.
     :param source: the single field as it is written, if ``filled`` is
         ``literal`` but for that field.
+    :param formatted: whether one of its fields has a format, such as ``:>5``.
     :param twice: whether stock Ironic fills it in, and then once more.
     :param missing_key: whether it has no fields, since stock Ironic finds
         the key of one on no machine.
@@ -83,12 +86,16 @@ class StockText:
             text = self.source
         quoted = re.sub(r"([\\'])", r'\\\1', text).replace('\n', '\\n')
         before, field, after = self.filled.partition(f'{{{self.fields[0]}')
+        # A field alone has it already; it belongs behind the filter.
         after = after.removeprefix('!s')
         return f"{before}{field} | default('{quoted}')!s{after}"
 
     @property
     def uncertain(self) -> list[str]:
-        """The fields that a machine may lack."""
+        """The fields that a machine may lack.
+
+        It has an inventory, plugin data and all attributes of its node.
+        """
         return [name for name in self.fields
                 if not re.fullmatch(r'inventory|plugin_data|node\.\w+', name)]
 
@@ -200,7 +207,10 @@ def varying(value: typing.Any) -> list[StockText]:
 
 
 def plain(value: typing.Any) -> typing.Any:
-    """Return a value as stock Ironic has it where fields are missing."""
+    """Return a value as stock Ironic has it where all fields are missing.
+
+    It has no :class:`StockText` in it any more.
+    """
     return write(value, operator.attrgetter('literal'), _as_it_is)
 
 
@@ -301,6 +311,7 @@ def _steps(field: _Field) -> tuple[str | int, ...]:
         if step.is_attribute:
             _refuse_attribute(step.name, field.name)
     if field.ending.startswith('!a'):
+        # A field over an item may have it: that is filled in here.
         raise rule.Inconvertible(_UNKNOWN % field.name)
     return (field.root, *(step.key for step in field.steps))
 
@@ -318,6 +329,7 @@ def _check_attribute_of_node(field: _Field) -> None:
     if is_object or _NO_FIELDS.fullmatch(attribute):
         raise rule.Inconvertible(
             _('{%s} is the text of an object of Ironic') % field.name)
+    # Only this project gives nodes the field "auto_discovered".
     if attribute not in names.NODE - {'auto_discovered'}:
         raise _StaysText
     if attribute in _TIMES:
@@ -326,7 +338,12 @@ def _check_attribute_of_node(field: _Field) -> None:
 
 
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
-    """Refuse a field that has an attribute of data, which have none."""
+    """Raise the result of a field with ``.step`` on data of a machine.
+
+    :param name: of the field.
+    :raises: :class:`.rule.Inconvertible` if Python has such an attribute.
+    :raises: :class:`_StaysText` for any other one: data have keys only.
+    """
     if step in _ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
             _('{%s} is the text of an object of Python') % name)
@@ -338,7 +355,7 @@ def read_turn(value: typing.Any, item: typing.Any,
     """Read all texts in a value, with the item of a loop filled in.
 
     :param again: whether stock Ironic formats the result once more, as it
-        does with all texts but those that stand in a list.
+        does with all texts but keys of mappings and items of lists.
     """
     if isinstance(value, list):
         return [read_turn(inner, item, not isinstance(inner, str))
@@ -374,6 +391,7 @@ def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
             _('"%s" is filled in twice by stock Ironic') % text)
     literal = None
     if has_other_fields and filled != text:
+        # Where one of these is missing, not even the item is filled in.
         literal = text
     return dataclasses.replace(read(filled, literal), twice=again)
 
@@ -381,11 +399,13 @@ def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
 def _fill(piece: _Piece, item: typing.Any, again: bool) -> str:
     """Put an item into a field.
 
-    :param again: whether the result is formatted once more.
-    :returns: the text before the field, and the field's.
+    :param again: whether stock Ironic formats the result once more.
+    :returns: the text before the field, and that of the field. A field that
+        is not over the item stays a field.
     """
     before = piece.before
     if not again:
+        # The caller reads the result as a format, which it is no more.
         before = rule.escape(before)
     field = piece.field
     if field is None:
