@@ -41,12 +41,13 @@ _ROUNDS = 10  # One mending may bring another to light.
 
 Change = mended_text.Change
 Wanted = list[tuple[file_rule.WrittenRule, Change]]
-"""Changes that may be made, each with its rule."""
+"""Changes to be made, each with its rule."""
 
 _UNIT = re.compile('_([kmgt]i?b|bytes)$')
-"""The end of a name that says what a number counts."""
+"""The unit at the end of a name, such as that of ``physical_mb``."""
 
-_MARK = '\ufeff'  # The mark that editors of Windows begin a file with.
+_MARK = '\ufeff'
+"""The byte order mark, which editors of Windows begin a file with."""
 
 
 class Mended(typing.NamedTuple):
@@ -63,6 +64,7 @@ def mend(path: str, ops: registry.Registry) -> list[Mended]:
     The rest of it stays as it is, and a file with nothing to mend is not
     written.
 
+    :returns: the changes made; none in a file that cannot be read.
     :raises: OSError where it cannot be written.
     """
     try:
@@ -74,6 +76,7 @@ def mend(path: str, ops: registry.Registry) -> list[Mended]:
         # The checks say why it cannot be read.
         return []
     if after != before:
+        # A link stays one: the file that it leads to is replaced.
         _write(os.path.realpath(path), after)
     return mended
 
@@ -84,6 +87,8 @@ def mend_text(path: str, text: str,
 
     :raises: :class:`.exceptions.InvalidDocument` where it is no file of rules.
     """
+    # The parser leaves the mark out, so with it all places would be off by
+    # one.
     mark = ''
     if text.startswith(_MARK):
         mark = _MARK
@@ -103,7 +108,11 @@ def mend_text(path: str, text: str,
 
 def _wanted(text: str, read: document.Document,
             ops: registry.Registry) -> Wanted:
-    """Return the changes that mend the rules of a file, where it has room."""
+    """Return the changes that mend the rules of a file.
+
+    Those that its text has no place for, as for a value with aliases, are
+    left out.
+    """
     places = mended_text.FileText(text)
     wanted = []
     for rule in file_rule.rules(read):
@@ -118,8 +127,9 @@ def _make(text: str, read: document.Document,
           wanted: Wanted) -> tuple[str, Wanted]:
     """Make changes in the text of a file.
 
-    The text is changed only if it then reads as the changed rules. If all
-    changes together do not, either half is tried on its own.
+    The text is changed only if it then reads as the changed rules. If it does
+    not with all changes together, each half is tried on its own, down to
+    single changes: one that goes wrong costs no other one.
 
     :returns: the text, and the changes that were made.
     """
@@ -132,7 +142,7 @@ def _make(text: str, read: document.Document,
         return text, []
     half = len(wanted) // 2
     first, made = _make(text, read, wanted[:half])
-    # What the first half has changed, the second half finds changed.
+    # The places of the second half may have moved, so the text is read again.
     read = document.parse(read.path, first)
     others = []
     for rule, change in wanted[half:]:
@@ -143,7 +153,10 @@ def _make(text: str, read: document.Document,
 
 def _make_all(text: str, read: document.Document,
               wanted: Wanted) -> str | None:
-    """Return the text with all changes, None if it reads otherwise."""
+    """Return the text with all changes.
+
+    :returns: None if it does not read as the changed rules, or is the same.
+    """
     by_entry: dict[int, list[Change]] = {}
     by_place = []
     for rule, change in wanted:
@@ -182,7 +195,7 @@ def changes(rule: file_rule.WrittenRule,
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
     for pointer, field, _item in reach.fields(checked):
-        # No field is both of them.
+        # A field begins with "ports." or with "data", so one is None.
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
             yield mended_text.RewriteText(pointer, f'{{{field.text}}}',
@@ -204,7 +217,7 @@ def _keys(pointer: str, mapping: dict[str, typing.Any],
             slips[key] = suggestion.slip(key, free)
     meant = list(slips.values())
     for old, new in slips.items():
-        # Two keys cannot both become the same one.
+        # Two keys cannot both become the same one, and either may be meant.
         if new is not None and meant.count(new) == 1:
             yield mended_text.RenameKey(pointer, old, new)
 
@@ -336,7 +349,11 @@ def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
 
 
 def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
-    """Return a name in a field that no machine has, and the one meant."""
+    """Return a name in a field that no machine has, and the one meant.
+
+    :returns: None where all names may be right; the second is None where it
+        is not clear what is meant.
+    """
     unknown = names.unknown(use)
     if unknown:
         return unknown[0], suggestion.slip(*unknown)
@@ -346,7 +363,8 @@ def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     if not isinstance(step, inventory_fields.UnknownStep):
         return None
     if step.steps in ((), ('plugin_data',)):
-        # Beside plugin data of Ironic a site may have some of its own.
+        # A root is mended with the filters. And in plugin data any name may
+        # be right: hooks of a site put there what they like.
         return None
     return step.name, suggestion.slip(step.name, step.above.names)
 
@@ -355,7 +373,8 @@ def _rewrite(pointer: str, text: str, old: str,
              new: str | None) -> Iterator[Change]:
     """Yield the change of a name in the text of a field, if it is clear.
 
-    A name with another unit was not meant: the value beside it would be wrong.
+    A near name with another unit is not put in: ``physical_gb`` may be a slip
+    for ``physical_mb``, but the number beside it would be wrong.
 
     :param text: of the field, without braces.
     """

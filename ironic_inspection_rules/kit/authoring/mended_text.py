@@ -19,13 +19,16 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text
 
-_STEP = 2  # By how much lines are indented that have to be.
+_STEP = 2
+"""Spaces by which a list is indented that becomes a mapping in its place."""
 
 Data = typing.Any
 
 
 @dataclasses.dataclass(frozen=True)
 class _Exchange:
+    """A change that puts one text in the place of another one."""
+
     pointer: str
     old: str
     new: str
@@ -49,20 +52,24 @@ class RenameKey(_Exchange):
 
 
 class RewriteText(_Exchange):
-    """A part of all text at a pointer and below becomes another one."""
+    """A part of all text at a pointer and below becomes another one.
+
+    Keys of mappings stay as they are.
+    """
 
     def apply(self, value: Data) -> Data:
-        def replace(text: str) -> str:
-            return text.replace(self.old, self.new)
+        return data_path.replace_texts(value, self._rewritten)
 
-        return data_path.replace_texts(value, replace)
+    def _rewritten(self, text: str) -> str:
+        """Return one text with the new part in place of the old one."""
+        return text.replace(self.old, self.new)
 
 
 @dataclasses.dataclass(frozen=True)
 class NameArguments:
     """The items of a list of arguments get names.
 
-    With ``whole`` the list itself becomes the one argument.
+    With ``whole`` the list itself becomes the value of the only name.
     """
 
     pointer: str
@@ -100,11 +107,15 @@ _ORDER = (RewriteText, ReplaceValue, RenameKey, NameArguments)
 
 
 def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
-    """Return an entry with changes made; the entry itself stays."""
+    """Return a copy of an entry with changes made in its data.
+
+    It says what the text of the file has to read as afterwards.
+    """
     entry = copy.deepcopy(entry)
     for change in sorted(changes, key=_order):
         tokens = _tokens(change.pointer)
         if not tokens:
+            # The pointer is that of the whole entry, which has no parent.
             entry = change.apply(entry)
             continue
         parent = data_path.get(entry, tuple(tokens[:-1]))
@@ -116,9 +127,12 @@ def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
 
 
 def _order(change: Change) -> tuple[int, int]:
-    """Return what changes are sorted by: the order in which they are made."""
-    # Names of keys change last and from the inside out, so that no change
-    # moves what another one points to.
+    """Return what changes are sorted by: the order in which they are made.
+
+    Names of keys change last and from the inside out, so that no change moves
+    what another one points to. A list gets names after all of that: its items
+    have no indexes any more.
+    """
     return _ORDER.index(type(change)), -change.pointer.count('/')
 
 
@@ -194,13 +208,16 @@ class FileText:
         return text
 
     def _edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
-        """Yield the edits of a change, none where it has no place."""
+        """Yield the edits of a change; none where the text has no place.
+
+        Each kind of change is made otherwise than in the data: comments,
+        quotes and the layout stay.
+        """
         place = self._find(self._entries[index], change.pointer)
         if place is None:
             return
         key = place.key
         node = place.node
-        # Each kind of change is made in the text otherwise than in the data.
         if isinstance(change, RenameKey):
             for name, _value in node.value:
                 if name.value == change.old:
@@ -219,7 +236,10 @@ class FileText:
             yield from self._name_block(key, node, change)
 
     def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
-        """Return whether a tag stands between a key and its items."""
+        """Return whether a tag of YAML, ``!!seq``, stands before a list.
+
+        :param key: that of the list; the tag is behind it.
+        """
         begin = key.end_mark.index
         end = node.end_mark.index
         if node.value:
@@ -229,7 +249,9 @@ class FileText:
     def _find(self, node: typing.Any, pointer: str) -> _Place | None:
         """Return the place of a pointer.
 
-        :returns: None if the value is shared, or its key is there twice.
+        :returns: None if an edit there would change other values too, or
+            there are several places: the value has an anchor and an alias, or
+            its key is there twice.
         """
         key = None
         for token in _tokens(pointer):
@@ -246,7 +268,7 @@ class FileText:
         return _Place(key, node)
 
     def _scalars(self, node: typing.Any) -> typing.Iterator[yaml.ScalarNode]:
-        """Yield the texts of a value that nothing else shares."""
+        """Yield the scalars in a value; those with aliases are left out."""
         if id(node) in self._shared:
             return
         if isinstance(node, yaml.ScalarNode):
@@ -260,7 +282,10 @@ class FileText:
 
     def _replace(self, node: yaml.ScalarNode, old: str,
                  new: str) -> typing.Iterator[Edit]:
-        """Replace text in a scalar, unless an escape hides some of it."""
+        """Replace text in a scalar, unless an escape hides some of it.
+
+        Then the file has the text less often than the value.
+        """
         start = node.start_mark.index
         end = node.end_mark.index
         raw = self._text[start:end]
@@ -275,6 +300,7 @@ class FileText:
         end = node.end_mark.index
         bracket = self._text.index('[', start)
         if change.whole:
+            # The brackets stay: {name: [a, b]}.
             name = _key(change.names[0], key)
             yield Edit(bracket, bracket, f'{{{name} ')
             yield Edit(end, end, '}')
@@ -313,21 +339,23 @@ class FileText:
                         and not item.flow_style)
             new_key = _key(name, key)
             if is_empty or is_on_next_line:
+                # Spaces and comments behind the dash stay.
                 yield Edit(dash, dash + 1, new_key)
             elif is_block:
-                # It cannot stand behind a key in the same line.
+                # A collection in block style cannot stand behind a key in the
+                # same line, as it can behind a dash.
                 indent = ' ' * (item.start_mark.column + shift)
                 yield Edit(dash, start, f'{new_key}{line_end}{indent}')
             else:
                 yield Edit(dash, start, f'{new_key} ')
 
     def _indent(self, node: yaml.SequenceNode) -> typing.Iterator[Edit]:
-        """Indent the lines of a list, but those that are empty."""
+        """Indent the lines of a list in block style, but no empty ones."""
         start = node.start_mark.index - node.start_mark.column
         last = _last_node(node)
         end = last.end_mark.index
         if last.end_mark.column == 0:
-            # It ends at the end of the line before.
+            # The parser puts its end at the beginning of the next line.
             end -= 1
         while start <= end:
             stop = self._text.find('\n', start)
@@ -341,7 +369,8 @@ class FileText:
 def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
     """Return the ids of nodes that stand in several places.
 
-    Aliases share the node of their anchor.
+    An alias is parsed to the node of its anchor, so an edit of one would
+    change all of them.
     """
     seen: set[int] = set()
     shared: set[int] = set()
@@ -377,7 +406,10 @@ def _last_node(node: yaml.Node) -> yaml.Node:
 
 def _replace_value(node: yaml.Node, new: typing.Any
                    ) -> typing.Iterator[Edit]:
-    """Replace a scalar by the JSON of a value, or by text in its quotes."""
+    """Replace a scalar by the JSON of a value, or by text in its quotes.
+
+    JSON is YAML too. A block of text, ``|`` or ``>``, is left as it is.
+    """
     if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
         return
     text = json.dumps(new, ensure_ascii=False)
@@ -388,7 +420,10 @@ def _replace_value(node: yaml.Node, new: typing.Any
 
 
 def _key(name: str, like: yaml.ScalarNode) -> str:
-    """Return a new key, in the quotes of one beside it."""
+    """Return a new key with its colon, in the quotes of one beside it.
+
+    So in a file of JSON it is in quotes.
+    """
     quote = ''
     if like.style in ('"', "'"):
         quote = like.style
