@@ -24,15 +24,18 @@ Formula = logic.Formula
 Value = values.Value
 Written = Mapping[str, typing.Any]  # An action as a rule has it.
 
-LASTING = ('log', 'api-call')  # Nothing takes them back.
+LASTING = ('log', 'api-call')
+"""Actions whose effect is outside of a machine, so that nothing undoes it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Item:
-    """An item of a loop, and the item as the rule has it.
+    """The data of an action for one item of its loop.
 
-    ``literal`` is the loop itself if that is no list, and None for an action
-    without a loop.
+    :ivar scope: in which the item is a root.
+    :ivar literal: the item as the rule writes it, before its fields are
+        filled. Where the loop is no list it is the loop itself; None for an
+        action without a loop.
     """
 
     scope: expression.Scope
@@ -106,7 +109,12 @@ class Actions:
 
     def _over_rest(self, call: effect.ActionCall, action: Written,
                    items: values.ItemList, when: Formula) -> None:
-        """Carry out an action for the items that are not looked at."""
+        """Carry out an action for the items that are not looked at.
+
+        What it does there is lost: everything that it may change is unknown.
+        """
+        # Every item may leave something: a list with fewer of them does not
+        # stand for a longer one.
         items.uses.add(action['op'])
         is_longer = logic.settled(logic.conj(when, items.is_longer))
         if is_longer is logic.FALSE:
@@ -130,7 +138,7 @@ class Actions:
         if when is logic.FALSE:
             return
         if call.op.plugin.FAILS or call.op.name in LASTING:
-            self._tell(call, action, scope, when)
+            self._act_outside(call, action, scope, when)
         elif call.op.name in effect.TRANSLATIONS:
             self._change(call, action, scope, item.literal, when)
         else:
@@ -138,10 +146,13 @@ class Actions:
                 call, when, f'there is no translation of {call.op.name}',
                 scope, str(action))
 
-    def _tell(self, call: effect.ActionCall, action: Written,
+    def _act_outside(self, call: effect.ActionCall, action: Written,
               scope: expression.Scope, when: Formula) -> None:
-        """Carry out an action that changes no data."""
-        broken = self._cannot_be_told(call, action, scope)
+        """Carry out an action that changes no data of a machine.
+
+        It fails the inspection, or has an effect outside of the machine.
+        """
+        broken = self._has_wrong_argument(call, action, scope)
         when = self._effects.unless(when, broken)
         if call.op.plugin.FAILS:
             number = self._messages.number_of(
@@ -154,14 +165,14 @@ class Actions:
                 scope: expression.Scope, literal: typing.Any,
                 when: Formula) -> None:
         """Carry out an action that changes data."""
-        given: effect.Given = {}
+        args: effect.Arguments = {}
         for name, written in call.bound.items():
             if name == 'path':
-                given[name] = _path(written, scope, literal)
+                args[name] = _path(written, scope, literal)
             else:
-                given[name] = expression.argument(
+                args[name] = expression.argument(
                     call.op.signature.by_name[name], written, scope)
-        for value in given.values():
+        for value in args.values():
             # An action cannot do without a value.
             when = self._effects.unless(when, values.absent(value))
             when = self._effects.unless(when, logic.disj(
@@ -170,13 +181,14 @@ class Actions:
         reads_secret = self._reads_secret(action, scope)
         when = self._effects.unless(when, reads_secret)
         translate = effect.TRANSLATIONS[call.op.name]
-        translate(self._effects, call, when, given)
+        translate(self._effects, call, when, args)
 
-    def _cannot_be_told(self, call: effect.ActionCall, action: Written,
+    def _has_wrong_argument(self, call: effect.ActionCall, action: Written,
                         scope: expression.Scope) -> Formula:
-        """Return when an argument of an action that changes nothing is wrong.
+        """Return when an argument of an action that changes no data is wrong.
 
-        In a message, what is missing reads so, and a secret is masked.
+        In a message a missing value reads ``(missing)``, and a secret is
+        masked: neither is an error there.
         """
         broken = logic.FALSE
         tells = call.op.plugin.TELLS
@@ -189,7 +201,8 @@ class Actions:
                                         self._machine.may_fail(value))
             elif fields:
                 value = expression.evaluate(written, scope)
-                # Whether the op takes it, such as an address, only it knows.
+                # Whether the op accepts the value, such as an address that it
+                # calls, only the op knows: that is a guess.
                 broken = logic.disj(
                     broken, values.absent(value), values.failed(value),
                     self._machine.guess(f'the argument {name}', 'fails',
@@ -200,6 +213,7 @@ class Actions:
 
     def _reads_secret(self, action: Written,
                       scope: expression.Scope) -> Formula:
+        """Return when an action would write or send a secret, an error."""
         made = origin.Origins(self._passed.rule.vars, action.get('loop'))
         return secret.read_in(self._machine, action.get('args'), scope.roots,
                               made)

@@ -24,7 +24,8 @@ from ironic_inspection_rules.traits import names as trait_names
 Value = values.Value
 Table = typing.Mapping[str, schema.Attribute]
 
-MOST = 16  # Each rule that extends a list may double what it can be.
+MOST = 16
+"""Most alternatives of a list that rules extend: a rule may double them."""
 
 _TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
 """The value of a capability, without white space around it."""
@@ -32,7 +33,11 @@ _TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
 
 def is_trait(machine: machines.SymbolicMachine, name: values.Alternative
              ) -> logic.Formula | None:
-    """Return when a text is the name of a trait, None if nobody knows."""
+    """Return when a text is a good name of a trait.
+
+    :returns: None where that is not known: of no text, or a text that is no
+        whole field.
+    """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
     facet = machine.facet(name.term, 'trait', _make_is_trait,
@@ -53,7 +58,11 @@ def _compute_is_trait(text: str) -> tuple[bool]:
 
 def read(machine: machines.SymbolicMachine, path: data_path.Path,
          table: Table, alternative: values.Alternative) -> Value:
-    """Return a value as an attribute of a node or a port keeps it."""
+    """Return a value as it is after it was written to an attribute.
+
+    :param path: of the attribute, or below it.
+    :param table: the attributes of nodes, or those of ports.
+    """
     if isinstance(alternative, values.Const):
         try:
             known = schema.read_value(path, alternative.value, table)
@@ -86,7 +95,7 @@ def read(machine: machines.SymbolicMachine, path: data_path.Path,
 
 def _read_text(machine: machines.SymbolicMachine, path: data_path.Path,
                table: Table, alternative: values.SolverTerm) -> Value:
-    """Return a text or a number as an attribute keeps it, as text."""
+    """Return the text of a text or number, an error where it does not fit."""
     text = machine.text_of(alternative)
     number = machine.numbers_of.get(text.get_id())
     if number is not None:
@@ -100,9 +109,8 @@ def _read_text(machine: machines.SymbolicMachine, path: data_path.Path,
         if attribute.kind == schema.NAME_KIND:
             fits = z3.And(is_short, _is_name(machine, text))
         else:
-            # Of the characters that no column stores this is the only one
-            # that texts of the solver can have; see "_is_usable" of the
-            # alphabet.
+            # No column stores this character. The others of that sort are no
+            # characters of the solver, see "_is_usable" of the alphabet.
             has_nul = z3.Contains(text, logic.constant('\0'))
             fits = z3.And(is_short, z3.Not(has_nul))
     return values.choose(fits, values.only(values.SolverTerm(text)),
@@ -131,8 +139,11 @@ def extended(machine: machines.SymbolicMachine, is_crowded: bool,
              once: values.Alternative) -> Value:
     """Return a list with one more item.
 
-    :param is_crowded: whether it has too many alternatives to follow.
-    :param once: whether it is left as it is if it has the item.
+    :param is_crowded: whether the list has so many alternatives that no more
+        are followed.
+    :param old: the list; null or missing are an empty one.
+    :param new: the item.
+    :param once: whether a list that has the item is left as it is.
     """
     if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
         return values.FAILED
@@ -159,9 +170,10 @@ def extended(machine: machines.SymbolicMachine, is_crowded: bool,
 
 def capability_text(machine: machines.SymbolicMachine,
                     alternative: values.Alternative) -> Value:
-    """Return the value of a capability, which is text without commas.
+    """Return a value as the text of a capability, as the action writes it.
 
-    White space around it is left out.
+    White space around it is removed. A comma in it is an error, since commas
+    separate capabilities.
     """
     if isinstance(alternative, values.Const):
         if isinstance(alternative.value, list | dict):
@@ -174,7 +186,8 @@ def capability_text(machine: machines.SymbolicMachine,
     text = machine.text_of(alternative)
     if text is None:
         return unknown
-    # The solver has no texts without the white space around others.
+    # The solver cannot remove white space: a text with white space around it
+    # is not followed.
     is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED))
     fails = z3.Or(text == '', z3.Contains(text, ','))
     as_it_is = values.only(values.SolverTerm(text))
@@ -184,9 +197,10 @@ def capability_text(machine: machines.SymbolicMachine,
 
 def no_capabilities(machine: machines.SymbolicMachine, path: data_path.Path,
                     value: Value) -> logic.Formula:
-    """Return when a value leaves capabilities that are no text.
+    """Return when a write would make capabilities no text, an error.
 
-    :param path: where it is written, from the node on.
+    :param path: where the value is written, from the node on.
+    :param value: which may be above the text of capabilities, with it inside.
     """
     names = cells.CAPABILITY_TEXT[1:]
     if path[:len(names)] == names and path != names:

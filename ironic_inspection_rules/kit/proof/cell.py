@@ -28,7 +28,7 @@ from ironic_inspection_rules.plugins.actions import schema
 Value = values.Value
 
 LONGEST = 5
-"""The number of items of a list that are looked at."""
+"""The number of items of a list that are looked at, the first ones."""
 
 _TEXTS = (*schema.TEXT_KINDS, 'a UUID', 'a MAC address')
 _KINDS = {
@@ -46,7 +46,7 @@ CAPABILITIES = ('node', 'properties', '#capabilities')
 _CAPABILITY = r'[^\s,]+'
 
 CAPABILITY_TEXT = ('node', 'properties', 'capabilities')
-"""Where rules find them as one text, which is not known."""
+"""Where rules find the capabilities as one text, an unknown value."""
 
 TRAITS = ('node', '#traits')
 """Where the traits of a node are, each true where the node has it."""
@@ -76,13 +76,18 @@ class Restriction(typing.NamedTuple):
 class Cell:
     """One field: ``steps`` lead to it from the name of a root.
 
-    ``below`` has the fields in it that rules have looked at, if it is a
-    mapping, ``items`` those that are looked at in any case, if it is a list;
-    ``uses`` are those of :class:`.value.ItemList`. ``secrets`` are guesses
-    that it, or the list that it is in, has a secret in it that no rule names,
-    by the number of their term.
-
-    :param field: what is known of it, None if it is of no known name.
+    :ivar below: where it is a mapping, the fields in it that rules have looked
+        at, by name.
+    :ivar items: where it is a list, its first :data:`LONGEST` items.
+    :ivar kinds: of values that it may have; :attr:`kind` is the index of the
+        one that the solver chooses.
+    :ivar terms: the term of the solver for a kind of value; of a list, its
+        length.
+    :ivar uses: of the list that it is, see :class:`.value.ItemList`.
+    :ivar secrets: guesses, by the number of their term, that there is a secret
+        that no rule names in it, or in the list whose first item it is.
+    :param field: what inspection is known to report there, None where the
+        name of the field is not known.
     :param is_item: whether it is an item of a list.
     """
 
@@ -99,7 +104,7 @@ class Cell:
         self.below: dict[str, Cell] = {}
         self.items: list[Cell] = []
         self.empty = z3.Bool(f'{self.name} is empty')
-        # When it has only entries of some names: see has_only().
+        # Formulas of has_only() by the names: without any it is empty.
         self._only: dict[frozenset[str], logic.Formula] = {
             frozenset(): self.empty}
         self.kinds = _kinds(steps, is_item)
@@ -108,7 +113,6 @@ class Cell:
         self.uses: set[str] = set()
         self.secrets: dict[int, logic.Formula] = {}
         if len(self.kinds) > 1:
-            # The number of one of the kinds.
             is_kind = z3.And(self.kind >= 0, self.kind < len(self.kinds))
             machine.domain.append(is_kind)
 
@@ -143,8 +147,8 @@ class Cell:
         if name not in self.below:
             below = self.machine.cell((*self.steps, name), self._field)
             self.below[name] = below
-            # It was asked before whether the mapping has only other entries:
-            # where it has, this one is gone.
+            # has_only() was asked before there was this field: where it holds
+            # for names without that of the field, the field is gone.
             for names, only in self._only.items():
                 if name not in names:
                     is_gone = z3.Implies(only, below.is_gone())
@@ -154,18 +158,21 @@ class Cell:
     def is_gone(self) -> logic.Formula:
         """Return when the mapping that it is in does not have it."""
         if self.steps == CAPABILITIES:
-            # They are a mapping in any case, and a text only if it has any.
+            # By name they are always a mapping. But the node has them as a
+            # text, which it does not have without any capability.
             return self.empty
         return values.absent(self.value)
 
     def has_only(self, names: Iterable[str]) -> logic.Formula:
         """Return when a mapping has nothing but entries of these names.
 
-        A mapping has entries that no rule names, so that its cells do not say
-        whether it is empty. The solver chooses that, and the domain keeps
-        the choice in agreement with the cells and with other such choices.
+        A mapping may have entries that no rule names, so that the fields in it
+        do not say whether it has others. The solver chooses that. The domain
+        makes the choice agree with the fields in it, and with the choices for
+        other names.
         """
-        # The text of capabilities is not there without any of them.
+        # The text is another form of the entry "#capabilities", which has
+        # to be among the names instead.
         wanted = frozenset(name for name in names
                            if (*self.steps, name) != CAPABILITY_TEXT)
         if wanted in self._only:
@@ -187,18 +194,25 @@ class Cell:
 
     def _relate(self, less: frozenset[str], has_less: logic.Formula,
                 more: frozenset[str], has_more: logic.Formula) -> None:
-        """Keep two choices in agreement, of which one allows more names.
+        """Make two choices of :meth:`has_only` agree.
 
-        Nothing but the fewer names is nothing but the many; and the other
-        way round where the names between are gone.
+        A mapping with nothing but the fewer names has nothing but the many.
+        The reverse holds where it has none of the names that only the many
+        have.
+
+        :param less: the fewer names, which are all among the many.
+        :param more: the many.
         """
         between = [self.below[name].is_gone() for name in sorted(more - less)]
         self.machine.domain += [
             z3.Implies(has_less, has_more),
             z3.Implies(logic.conj(has_more, *between), has_less)]
 
-    def others(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
-        """Return when it has only entries of some names, those asked for."""
+    def only_entries(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
+        """Return all sets of names that :meth:`has_only` was asked for.
+
+        :returns: pairs of the names and when there are no other entries.
+        """
         return self._only.items()
 
     def _of(self, kind: str) -> Value:
@@ -236,13 +250,14 @@ class Cell:
                                self.uses)
 
     def _term(self, kind: str) -> logic.Term:
-        """Return a new term for a plain value.
+        """Return a new term for a text, a number, a float or a truth value.
 
-        Each kind has a sort of the solver of its own, as 1, 1.0, true and "1"
-        are four values that rules tell apart. What compares them anyway says
-        how: see :mod:`.relation`. A float has no end to the solver but the
-        largest one that Python has. There is none that is no number or has no
-        end: JSON has no such, although Python reads them.
+        The terms of two kinds have different sorts of the solver, as 1, 1.0,
+        true and "1" are four values that rules distinguish; how conditions
+        compare them, :mod:`.relation` says.
+
+        A float is a real number as large as floats of Python may be. NaN and
+        infinity are left out: Python reads them, but JSON does not have them.
         """
         if kind == 'boolean':
             return z3.Bool(self.name)
@@ -274,8 +289,9 @@ def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
     attribute = _attribute(steps)
     if attribute is not None:
         known = _KINDS[attribute.kind]
-        # There is no node or port without an attribute that has no default,
-        # and Ironic gives a node {} for a mapping that is null.
+        # An attribute without a default is required, so that no node or port
+        # is without it. And Ironic gives {} for a mapping of a node that is
+        # null in its database.
         is_node_mapping = steps[0] == 'node' and known == 'mapping'
         if attribute.default is ... or is_node_mapping:
             return (known,)

@@ -23,7 +23,7 @@ from ironic_inspection_rules.traits import names as trait_names
 
 Formula = logic.Formula
 Value = values.Value
-Given = dict[str, Value]
+Arguments = dict[str, Value]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +37,14 @@ class ActionCall:
 class SymbolicEffects:
     """What the actions of one rule do, one after another.
 
-    ``when`` in its methods is when an action is done at all: each of them
-    leaves ``state`` as it was elsewhere.
+    Methods take the condition ``when``, and change :attr:`state` only on the
+    machines for which it holds: those on which an action is carried out.
 
-    :param passed: the rule; it gets what is written, and when it ends.
+    :param passed: the rule. Its writes, and when it ends the inspection, are
+        added to it.
     :param state: the machines before the first action.
-    :param traits: all names of traits that rules have.
+    :param traits: all names of traits in the rules; a name that ends in a
+        star stands for all others with its prefix.
     """
 
     def __init__(self, machine: machines.SymbolicMachine,
@@ -56,7 +58,9 @@ class SymbolicEffects:
     def end(self, when: Formula, result: int = states.ERROR) -> None:
         """End inspections, by an error or with a message.
 
-        Those that this rule has ended before stay as they ended.
+        An inspection that this rule has ended before keeps its result.
+
+        :param result: the number of the message, or ``ERROR``.
         """
         passed = self._passed
         when = logic.conj(when, logic.negated(passed.ends))
@@ -68,18 +72,24 @@ class SymbolicEffects:
         self.state = self.state.ended(when, result)
 
     def unless(self, when: Formula, broken: Formula) -> Formula:
-        """End where something is broken, and return where it is not."""
+        """End inspections with an error where something is broken.
+
+        :param broken: when it is.
+        :returns: when the action goes on.
+        """
         self.end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
 
     def lose(self, call: ActionCall, when: Formula, reason: str,
              *about: typing.Any) -> None:
-        """Make unknown all that an action may change.
+        """Carry out an action that cannot be followed.
 
-        It may also fail. Nobody can say less of an action that cannot be
-        followed, and what rules after it find there is unknown as well.
+        All places that it may change get an unknown value, and it may be an
+        error or do nothing at all: both are guesses.
 
-        :param about: all that its effect depends on, besides what is there.
+        :param reason: why it cannot be followed.
+        :param about: all that its effect depends on, besides the values at
+            the places.
         """
         about = (call.op.name, *about)
         try:
@@ -93,8 +103,8 @@ class SymbolicEffects:
         for place in dict.fromkeys(places):
             root, *steps = place
             if root == 'ports':
-                # Which of the ports of a machine it is, nobody knows: all of
-                # them are lost.
+                # Which of the ports it is, is not known: all of them become
+                # unknown.
                 steps = []
             there = self.state.roots[root]
             old = values.step(there, *steps)
@@ -105,24 +115,28 @@ class SymbolicEffects:
             # It may do nothing, for a list without items or by its own
             # decision. Then the mappings above the place are not made either,
             # and a value in their place is no error.
-            perhaps = self._machine.guess(reason, 'writes', *about, place,
-                                          there)
-            self._machine.likely[perhaps.get_id()] = perhaps
-            writes = logic.conj(when, perhaps)
+            does_write = self._machine.guess(reason, 'writes', *about, place,
+                                             there)
+            # The search first takes it that the action writes: most do.
+            self._machine.likely[does_write.get_id()] = does_write
+            writes = logic.conj(when, does_write)
             self.end(logic.conj(writes, made.broken))
-            self._leave(root, writes, made.value)
+            self._replace_root(root, writes, made.value)
 
-    def _leave(self, root: str, when: Formula, value: Value) -> None:
-        """Leave other data under a root where an action is done."""
-        there = self.state.roots[root]
-        left = values.choose(when, value, there)
-        self.state = self.state.having(**{root: left})
+    def _replace_root(self, root: str, when: Formula, value: Value) -> None:
+        """Replace all data under a root where an action is carried out."""
+        before = self.state.roots[root]
+        after = values.choose(when, value, before)
+        self.state = self.state.having(**{root: after})
 
     def _put(self, when: Formula, path: data_path.Path, value: Value,
              creates: bool = True, extends: bool = False) -> None:
-        """Write a value at a place.
+        """Write a value at a place, and note that the rule writes there.
 
-        :param creates: False for deleting, which makes no parents.
+        :param creates: False where a part is deleted, for which no parents
+            are made.
+        :param extends: whether it is one more item of a list or one more
+            trait: two rules that both add one are no conflict.
         """
         root = path[0]
         made = states.put(self._machine, self.state.roots[root], path[1:],
@@ -130,26 +144,27 @@ class SymbolicEffects:
         when = self.unless(when, made.broken)
         write = states.SymbolicWrite(path, when, value, extends)
         self._passed.writes.append(write)
-        self._leave(root, when, made.value)
+        self._replace_root(root, when, made.value)
 
-    def _paths(self, call: ActionCall, when: Formula, given: Given,
+    def _paths(self, call: ActionCall, when: Formula, args: Arguments,
                table: Mapping[str, schema.Attribute] | None = None
                ) -> Iterator[tuple[Formula, data_path.Path]]:
-        """Yield the paths that an action may get, each with when it does.
+        """Yield the paths that an action may have, each with its guard.
 
-        It is an error where the path is none, and all is lost where nobody
-        knows it.
+        Where the path is none the inspection ends with an error. Where it is
+        not known the action is carried out here, by :meth:`lose`.
 
-        :param table: the attributes that a path may begin with.
+        :param table: the attributes that a path may begin with, None where it
+            may begin with any name.
         """
-        for guard, alternative in given['path']:
+        for guard, alternative in args['path']:
             both = logic.conj(when, guard)
             if values.has_no_value(alternative):
                 # The rule has ended with an error.
                 continue
             if not isinstance(alternative, values.Const):
                 self.lose(call, both, 'a path out of the data of a machine',
-                          *given.values())
+                          *args.values())
                 continue
             try:
                 path = alternative.value
@@ -163,29 +178,30 @@ class SymbolicEffects:
                 yield both, path
 
     def attribute(self, call: ActionCall, when: Formula,
-                  given: Given) -> None:
-        """Set an attribute of the node or of a port, or delete a part of it.
+                  args: Arguments) -> None:
+        """Set an attribute of the node or of a port, or delete it.
 
-        What is deleted as a whole becomes its default.
+        A whole attribute that is deleted gets its default; below it, a part
+        is removed.
         """
         table = schema.NODE
-        if 'port_id' in given:
+        if 'port_id' in args:
             table = schema.PORT
-        for guard, path in self._paths(call, when, given, table):
+        for guard, path in self._paths(call, when, args, table):
             value = values.NOTHING
             # A whole attribute cannot be deleted: it is set to its default.
-            sets = 'value' in given or len(path) == 1
+            sets = 'value' in args or len(path) == 1
             if sets:
-                # What an attribute keeps in place of null is its default.
-                written = given.get('value', values.const(None))
+                # Attributes keep their default in place of null.
+                written = args.get('value', values.const(None))
                 read = functools.partial(attributes.read, self._machine, path,
                                          table)
                 value = values.transform(written, read)
             guard = self.unless(guard, self._is_broken(value))
             if table is schema.PORT:
-                self._put_in_port(call, guard, given['port_id'], path, value)
+                self._put_in_port(call, guard, args['port_id'], path, value)
                 continue
-            if 'value' in given:
+            if 'value' in args:
                 is_broken = attributes.no_capabilities(self._machine, path,
                                                        value)
                 guard = self.unless(guard, is_broken)
@@ -198,17 +214,21 @@ class SymbolicEffects:
 
     def _follow_capabilities(self, when: Formula, path: data_path.Path,
                              value: Value, sets: bool) -> None:
-        """Leave capabilities by their names as a write left their text.
+        """Change the capabilities by name where their text was written.
+
+        They are kept in two forms: as one text, and by name. After a write of
+        the text those by name are unknown, or gone with the text.
 
         :param path: where a value was written, from the node on.
+        :param sets: whether a value was set, and none removed.
         """
         names = cells.CAPABILITY_TEXT[1:]
         if path != names[:len(path)]:
             return
         gone = values.absent(values.step(value, *names[len(path):]))
         if path != names and gone is logic.TRUE:
-            # A mapping without a text of capabilities has replaced the one
-            # that they were in: it has none by their names either.
+            # A mapping has replaced the one that they were in, and has no
+            # text of capabilities: nor has it any by name, being new.
             return
         text = values.unknown('capabilities as a text', value)
         by_name = values.choose(gone, values.NOTHING, text)
@@ -267,54 +287,54 @@ class SymbolicEffects:
         with_port = dataclasses.replace(ports, items=tuple(items))
         return with_port, logic.disj(*is_there)
 
-    def extend(self, call: ActionCall, when: Formula, given: Given) -> None:
+    def extend(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Append to a list of the node, or of plugin data."""
         root = 'plugin_data'
         table = None
         if call.op.name == 'extend-attribute':
             root = 'node'
             table = schema.NODE
-        for guard, path in self._paths(call, when, given, table):
+        for guard, path in self._paths(call, when, args, table):
             if root == 'node' and path[:2] == cells.CAPABILITY_TEXT[1:]:
                 # They are a text, and no list.
                 self.end(guard)
                 continue
             old = values.step(self.state.roots[root], *path)
             is_crowded = len(old) > attributes.MOST
-            unique = given.get('unique', values.const(False))
+            unique = args.get('unique', values.const(False))
             new = values.join(
                 (inner, attributes.extended(self._machine, is_crowded, *parts))
                 for inner, parts in values.product(
-                    [old, given['value'], unique]))
+                    [old, args['value'], unique]))
             guard = self.unless(guard, values.failed(new))
             self._put(guard, (root, *path), new, extends=True)
 
     def plugin_data(self, call: ActionCall, when: Formula,
-                    given: Given) -> None:
+                    args: Arguments) -> None:
         """Set a value in plugin data, or delete it."""
-        sets = 'value' in given
-        value = given.get('value', values.NOTHING)
-        for guard, path in self._paths(call, when, given):
+        sets = 'value' in args
+        value = args.get('value', values.NOTHING)
+        for guard, path in self._paths(call, when, args):
             self._put(guard, ('plugin_data', *path), value, sets)
 
     def capability(self, call: ActionCall, when: Formula,
-                   given: Given) -> None:
+                   args: Arguments) -> None:
         """Set or remove a capability, and forget the text that has them."""
-        sets = 'value' in given
-        self._forget_capability_text(when, given)
+        sets = 'value' in args
+        self._forget_capability_text(when, args)
         text = values.NOTHING
         if sets:
             as_text = functools.partial(attributes.capability_text,
                                         self._machine)
-            text = values.transform(given['value'], as_text)
-        for guard, name in given['name']:
+            text = values.transform(args['value'], as_text)
+        for guard, name in args['name']:
             both = logic.conj(when, guard)
             if values.has_no_value(name):
                 # The rule has ended with an error.
                 continue
             if not isinstance(name, values.Const):
                 self.lose(call, both, 'the name of a capability out of data',
-                          *given.values())
+                          *args.values())
                 continue
             known = str(name.value).strip()
             is_bad_name = sets and not _names_capability(known)
@@ -323,7 +343,7 @@ class SymbolicEffects:
             both = self.unless(both, is_broken)
             self._put(both, (*cells.CAPABILITIES, known), text, sets)
 
-    def _forget_capability_text(self, when: Formula, given: Given) -> None:
+    def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
         """Make unknown a text of capabilities that a rule has set before."""
         node = self.state.roots['node']
         properties = values.step(node, 'properties')
@@ -334,15 +354,16 @@ class SymbolicEffects:
         if not has_text:
             return
         text = values.step(node, *cells.CAPABILITY_TEXT[1:])
-        lost = values.unknown('capabilities as a text', *given.values(), text)
-        # Whether that fails, setting the capability says.
+        lost = values.unknown('capabilities as a text', *args.values(), text)
+        # Its "broken" is not asked: capability() finds the same errors when it
+        # writes the capability by name.
         made = states.put(self._machine, node, cells.CAPABILITY_TEXT[1:],
                           lost, creates=False)
-        self._leave('node', when, made.value)
+        self._replace_root('node', when, made.value)
 
-    def trait(self, call: ActionCall, when: Formula, given: Given) -> None:
+    def trait(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Add a trait, or remove it."""
-        self._trait(when, given['name'], call.op.name != 'remove-trait')
+        self._trait(when, args['name'], call.op.name != 'remove-trait')
 
     def _trait(self, when: Formula, names: Value, adds: bool) -> None:
         """Add or remove the trait that a value names."""
@@ -360,8 +381,8 @@ class SymbolicEffects:
                     adds: bool) -> None:
         """Add or remove a trait whose name is not known.
 
-        It may be any of those that rules name, or one of the others of a
-        prefix, for which one name with a star stands.
+        It may be any of the traits that rules name, or another one, which is
+        among those that a name with a star stands for.
         """
         reason = 'a trait out of the data of a machine'
         is_trait = attributes.is_trait(self._machine, name)
@@ -379,7 +400,7 @@ class SymbolicEffects:
                 new = values.choose(is_it, values.const(adds), old)
             made = states.put(self._machine, self.state.roots['node'],
                               place[1:], new)
-            self._leave('node', when, made.value)
+            self._replace_root('node', when, made.value)
         write = states.SymbolicWrite(
             cells.TRAITS, when, values.unknown(reason, name), adds)
         self._passed.writes.append(write)
@@ -392,22 +413,23 @@ class SymbolicEffects:
             return name.term == logic.constant(known)
         return self._machine.guess(reason, 'is', known, name)
 
-    def traits(self, call: ActionCall, when: Formula, given: Given) -> None:
+    def traits(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Replace the traits that begin with a prefix."""
-        prefixes = given.get('prefix', values.const(''))
+        prefixes = args.get('prefix', values.const(''))
         for guard, (names, prefix) in values.product(
-                [given['names'], prefixes]):
+                [args['names'], prefixes]):
             both = logic.conj(when, guard)
             if not isinstance(prefix, values.Const) or not isinstance(
                     names, values.Const | values.ItemList):
                 self.lose(call, both, 'set-traits with what nobody knows',
-                          *given.values())
+                          *args.values())
                 continue
             if not names.is_list:
                 self.end(both)
                 continue
             beginning = str(prefix.value)
-            # Names that end in a star stand for those that no rule names.
+            # First all traits with the prefix go, with a star also those that
+            # no rule names. Then those of the list come.
             for name in sorted(self._traits):
                 if name.startswith(beginning):
                     place = (*cells.TRAITS, name)
@@ -419,7 +441,10 @@ class SymbolicEffects:
                 self._trait(is_named, item, True)
 
     def _is_outside(self, names: Value, prefix: str) -> Formula:
-        """Return when a trait does not begin with a prefix."""
+        """Return when a trait does not begin with a prefix.
+
+        To set such a trait is an error of ``set-traits``.
+        """
         if not prefix:
             return logic.FALSE
         outside = []
@@ -441,7 +466,7 @@ def _names_capability(text: str) -> bool:
     return bool(text) and ',' not in text and ':' not in text
 
 
-Translation = Callable[[SymbolicEffects, ActionCall, Formula, Given], None]
+Translation = Callable[[SymbolicEffects, ActionCall, Formula, Arguments], None]
 
 TRANSLATIONS: dict[str, Translation] = {
     'set-attribute': SymbolicEffects.attribute,

@@ -18,12 +18,11 @@ from ironic_inspection_rules.kit.proof import logic
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """The limit of one check.
+    """The limit of one check of the solver.
 
-    :ivar steps: about two million take a second. The solver understands 0 as
-        no limit.
-    :ivar seconds: by the clock, not of a processor: the solver measures no
-        others.
+    :ivar steps: about two million take a second. For the solver 0 is no limit.
+    :ivar seconds: by the clock, as the solver does not measure the time of the
+        processor.
     """
 
     steps: int
@@ -35,8 +34,8 @@ class Limit:
         solver.set('timeout', math.ceil(1000 * self.seconds))
 
 
-# Whether a text is in a language, and which one is, decides about little:
-# where it is not known, a formula is less exact or a text is not tried.
+# Checks of a single language come to no verdict: where one is given up, a
+# formula is less exact or a text is not tried. So they may take little.
 LANGUAGE = Limit(steps=100_000, seconds=0.5)
 CHECK = Limit(steps=10_000_000, seconds=5.0)
 
@@ -58,7 +57,7 @@ _REASONS = {
     'max. memory exceeded': MEMORY,
     'interrupted from keyboard': _INTERRUPTED,
 }
-"""What has ended the work of the solver, by its own words."""
+"""What has ended a check, by the words of the solver for it."""
 
 
 class GivenUp(Exception):
@@ -68,16 +67,17 @@ class GivenUp(Exception):
 def steps_taken(solver: z3.Solver) -> int:
     """Return how many steps all solvers have taken since the program began.
 
-    Only the difference between two moments says something.
+    The solver counts them for all of the process, whichever solver is asked.
+    Only the difference of two counts is of use.
     """
     return int(solver.statistics().get_key_value('rlimit count'))
 
 
 def can_hold(solver: z3.Solver, limit: Limit,
              *assumed: logic.Formula) -> bool:
-    """Return whether all that a solver was given can hold at once.
+    """Return whether all formulas of a solver can hold at once.
 
-    :param assumed: what is to hold beside that.
+    :param assumed: formulas that are to hold for this check as well.
     :raises: :class:`GivenUp` where the solver does not know within the limit.
     :raises: KeyboardInterrupt where a user has interrupted the program.
     """
@@ -100,13 +100,16 @@ def can_hold(solver: z3.Solver, limit: Limit,
         # without this the program would go on with the next check.
         raise KeyboardInterrupt
     if reason == TIME and steps_taken(solver) - before >= limit.steps:
-        # It has one word for both limits.
+        # The solver says "canceled" for both limits.
         reason = STEPS
     raise GivenUp(reason)
 
 
 def reason_of(error: z3.Z3Exception) -> str | None:
-    """Return which limit an error of the solver is about, None for none."""
+    """Return the limit that an error of the solver reports.
+
+    :returns: None where it is another error.
+    """
     words = error.value
     if isinstance(words, bytes):
         words = words.decode()

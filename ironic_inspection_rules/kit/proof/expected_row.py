@@ -17,7 +17,7 @@ from ironic_inspection_rules.kit.proof import value as values
 Value = values.Value
 
 MOST_ROWS = 50
-"""Rows of a table up to which each of them is looked at."""
+"""Most rows of a table that is looked at: each costs formulas."""
 
 
 def of_key(expected: table.Table, key: Value,
@@ -32,9 +32,12 @@ def of_key(expected: table.Table, key: Value,
 
 def unknown(expected: table.Table | None, written: str,
             fingerprint: typing.Hashable) -> Value | None:
-    """Return the value of a field whose table is not looked at.
+    """Return the unknown value of a field whose table is not looked at.
 
-    :returns: None if the table is.
+    :param expected: the table, None if there is none of that name.
+    :param written: the field as the rule has it.
+    :param fingerprint: of the scope of the field.
+    :returns: None where the table is looked at.
     """
     if expected is None:
         return values.unknown('a row of a table that is not there', written,
@@ -58,13 +61,13 @@ def _of_one(expected: table.Table, alternative: values.Alternative,
     if not isinstance(alternative, values.SolverTerm):
         # Lists and mappings are no keys.
         return values.NOTHING
-    found = values.NOTHING
+    row = values.NOTHING
     for key in expected.keys:
         holds = _is_key(alternative, key, machine)
         if holds is None:
             return values.unknown('a row of a number', key, alternative)
-        found = values.choose(holds, _row(expected, key), found)
-    return found
+        row = values.choose(holds, _row(expected, key), row)
+    return row
 
 
 def _of_known(expected: table.Table, key: typing.Any) -> Value:
@@ -102,7 +105,7 @@ def _is_key(alternative: values.SolverTerm, key: str,
     except ValueError:
         return logic.FALSE
     if str(number) != key:
-        # "007" is the key of no number.
+        # A number as text never reads "007".
         return logic.FALSE
     machine.note_number(term, number)
     return term == number
@@ -111,9 +114,9 @@ def _is_key(alternative: values.SolverTerm, key: str,
 def _row(expected: table.Table, key: str) -> Value:
     """Return a row, missing if there is none of the key.
 
-    What is in a secret column is not known: rules that are not sensitive see
-    a mask there, the others a secret, and no answer shows either. That there
-    is a row, and its other columns, are known; no key has a secret column.
+    A secret column is an unknown value: sensitive rules read the secret there,
+    all others a mask. The other columns are known, and that there is a row:
+    a secret column is never part of a key.
     """
     row = expected.row(key)
     if row is data_path.ABSENT:

@@ -51,7 +51,11 @@ class Scope:
 
 
 def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
-    """Return what text with fields is; a lone field is what it has."""
+    """Return the value of a text with fields.
+
+    A text that is a field and nothing else has the value of the field, of any
+    type. All others are texts.
+    """
     parts: list[Value] = []
     for piece in pieces:
         if isinstance(piece, str):
@@ -65,7 +69,10 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
 
 
 def evaluate(written: typing.Any, scope: Scope) -> Value:
-    """Return what a value of a rule is; missing where a part is."""
+    """Return the value of what a rule writes, with its fields filled.
+
+    It is missing or an error where a part is.
+    """
     if isinstance(written, str):
         return evaluate_pieces(interpolation.parse(written), scope)
     has_fields = isinstance(written, list | dict) and bool(
@@ -85,13 +92,16 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
 
 
 def _whole(parts: list[Value], whole: values.Alternative) -> Value:
-    """Return a list or mapping, or what it is where a part has no value.
+    """Return a list or mapping, or no value where one of its parts has none.
 
     The engine reads the parts in order, and the first that has no value
-    decides: a missing one makes the whole missing, an error an error.
+    decides: a missing part makes the whole missing, an error makes it one.
+
+    :param parts: their values.
+    :param whole: the list or mapping where all parts have a value.
     """
-    # From the last one to the first, so that each decides before those after
-    # it, whose decision is what there is already.
+    # From the last part to the first: what the parts after a part decide is
+    # then known, and holds where that part does not decide.
     decided = values.only(whole)
     for part in reversed(parts):
         decided = values.join(
@@ -102,7 +112,12 @@ def _whole(parts: list[Value], whole: values.Alternative) -> Value:
 
 def _until(alternative: values.Alternative, parts: list[Value],
            others: Value) -> Value:
-    """Return what a whole is by one part of it, and by those after it."""
+    """Return what one part decides about the whole.
+
+    :param alternative: of the part.
+    :param parts: all of them, on which an unknown value depends.
+    :param others: what the parts after it decide.
+    """
     if values.has_no_value(alternative):
         return values.only(alternative)
     if isinstance(alternative, values.UnknownValue):
@@ -151,16 +166,16 @@ def _converted(declared: arguments.Argument,
         return values.only(alternative)
     if declared.type is bool and alternative.is_boolean:
         return values.only(alternative)
-    # Which texts read as a number or as yes and no is known to the engine.
+    # Which texts read as a number or as a truth value, only the engine knows.
     return unknown
 
 
 def path(written: str, scope: Scope) -> Value:
     """Return a path with its fields filled in.
 
-    What a field gives is one token, whatever is in it.
+    A field is one token, also if its text has separators in it.
 
-    :returns: known paths are tuples of their tokens.
+    :returns: a value with a tuple of tokens where the path is known.
     """
     tokens = []
     for pieces in engine_call.split(interpolation.parse(written)):
@@ -172,10 +187,10 @@ def path(written: str, scope: Scope) -> Value:
 
 
 def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
-    """Return the path of some tokens, which are alternatives of a field.
+    """Return the path that some tokens make.
 
-    A place has to be known to follow what a rule writes there: a token that
-    the machine sends makes the whole path an unknown value.
+    What a rule writes can be followed only to a known place: a token that the
+    machine sends makes the whole path an unknown value.
 
     :param written: the path as the rule has it.
     """
@@ -194,7 +209,8 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
         if has_end and data_path.appends(text):
             made.append(text)
         else:
-            # A "-" that a field gives is a key, and not the end of a list.
+            # Also "-", which in the text of a rule is the end of a list: from
+            # a field it is a key of a mapping.
             made.append(data_path.Key(text))
     try:
         data_path.check(made, written)
@@ -238,6 +254,7 @@ def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
 
 def _as_text(machine: machines.SymbolicMachine
              ) -> Callable[[values.Alternative], Value]:
+    """Return the function for the conversion ``!s`` of a field."""
     def convert(alternative: values.Alternative) -> Value:
         return _text((alternative,), machine)
     return convert
@@ -245,6 +262,10 @@ def _as_text(machine: machines.SymbolicMachine
 
 def _in_format(field: interpolation.Field
                ) -> Callable[[values.Alternative], Value]:
+    """Return the function for the other conversions and formats of a field.
+
+    The solver does not know what they make of a value.
+    """
     def convert(alternative: values.Alternative) -> Value:
         if alternative.is_missing:
             return values.only(alternative)
@@ -254,7 +275,7 @@ def _in_format(field: interpolation.Field
 
 def _row(field: interpolation.Field, scope: Scope) -> Value:
     """Return the row that a field reads, after the filters behind ``row``."""
-    if not _is_own_row(field):
+    if not _is_row_of_machine(field):
         return values.unknown('a row of a table by another key', field.text,
                               scope.fingerprint)
     expected = scope.machine.tables.get(field.steps[0])
@@ -266,7 +287,8 @@ def _row(field: interpolation.Field, scope: Scope) -> Value:
         # The table does not say which row a machine has.
         return values.NOTHING
     if interpolation.sole_field(expected.definition.of) is None:
-        # A null in such a key is no text, as it would be elsewhere.
+        # Such a key is missing where a field in it is null. evaluate() would
+        # make the text "None" of that.
         return values.unknown('a row by a key of several fields',
                               field.text, scope.fingerprint)
     key = evaluate(expected.definition.of, scope)
@@ -275,12 +297,15 @@ def _row(field: interpolation.Field, scope: Scope) -> Value:
     return _filtered(field.filters[1:], row, scope)
 
 
-def _is_own_row(field: interpolation.Field) -> bool:
-    """Return whether a field reads the row of the machine, and no other."""
+def _is_row_of_machine(field: interpolation.Field) -> bool:
+    """Return whether a field reads the row that its table has for a machine.
+
+    It does not where it names a key itself, or has other fields in it.
+    """
     if field.root != interpolation.TABLES or not field.filters:
         return False
     if field.filters[0].arguments:
-        # A key of its own.
+        # The arguments of "row" are another key.
         return False
     return len(effects.of_field(field)) == 1
 
@@ -310,7 +335,10 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
 
 
 def _exacting(alternative: values.Alternative) -> Value:
-    """Return an item, which has no value where a field in it has none."""
+    """Return an item that a rule reads as a whole.
+
+    It has no value where one of its parts has none.
+    """
     if not isinstance(alternative, values.LenientMapping):
         return values.only(alternative)
     parts = [values.transform(entry, _exacting)
@@ -320,9 +348,10 @@ def _exacting(alternative: values.Alternative) -> Value:
 
 def _or_second_name(value: Value, steps: data_path.Path,
                     scope: Scope) -> Value:
-    """Return a value of plugin data, or what is at its other places.
+    """Return a value of plugin data, or that of its second place if missing.
 
-    As in the engine, an empty value at another place is not taken.
+    Rules for ironic-inspector expect some values of the inventory in plugin
+    data. As in the engine, an empty value there counts as missing.
     """
     for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
         second = secret.step(scope.machine, scope.roots[root], *parents,
@@ -378,15 +407,16 @@ def _filtered_once(call: filter_syntax.FilterCall, value: Value,
     Its arguments have to be known: the engine's own code computes with them.
     """
     op = registry.filters()[call.name]
-    given, _problems = op.signature.bind_call(call.arguments)
+    args, _problems = op.signature.bind_call(call.arguments)
     # An argument that is a field is a tuple: the field as it was parsed.
-    has_field = any(isinstance(part, tuple) for part in given.values())
+    has_field = any(isinstance(part, tuple) for part in args.values())
     if op.plugin.TAKES_FILTER:
-        # The arguments without a name are those of the other filter.
+        # The arguments without a name are for the filter that it applies to
+        # parts of the value.
         has_field |= not all(name for name, _part in call.arguments)
     if has_field:
         return values.unknown(
             f'filter {call.name} with a field as argument', value, str(call),
             scope.fingerprint)
-    translation = filters.FilterTranslation(op, given, scope.machine)
+    translation = filters.FilterTranslation(op, args, scope.machine)
     return values.transform(value, translation.of)

@@ -4,9 +4,9 @@
 
 What rules write out goes through the filter itself. For what a machine sends
 there are three ways: arithmetic is that of the solver, see :mod:`.floats`;
-what is made of a text
-is computed for a few texts outside of it, see :mod:`.text`; all else is an
-unknown value, the same one wherever the same filter gets the same value.
+what is made of a text is computed for a few texts outside of it, see
+:mod:`.text`; all else is an unknown value, the same one wherever the same
+filter gets the same value.
 """
 
 import json
@@ -30,6 +30,8 @@ from ironic_inspection_rules.kit.proof import value as values
 
 Value = values.Value
 
+# Filters by the types that they take, see FilterTranslation._takes(). Those of
+# the first set make a text of any text: there is no error and nothing missing.
 _ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'regex_replace'))
 _NUMBERS = frozenset(('int', 'float'))
 _OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date', 'trait'}
@@ -38,25 +40,30 @@ _OF_LISTS = frozenset(('length', 'join', 'sum', 'min', 'max', 'first', 'last',
                        'unique', 'sort'))
 
 _FAILED, _MISSING, _MADE = 0, 1, 2
-"""What becomes of a text, as a number of the solver."""
+"""Whether a filter fails for a text, returns nothing, or returns a value."""
 
 
 class FilterTranslation:
-    """A filter with its arguments.
+    """A filter with its arguments, which are known.
 
-    :param given: the arguments by name.
+    :param args: the arguments by name.
     """
 
-    def __init__(self, op: registry.Op, given: dict[str, typing.Any],
+    def __init__(self, op: registry.Op, args: dict[str, typing.Any],
                  machine: machines.SymbolicMachine) -> None:
         self._name = op.name
-        self._given = given
+        self._args = args
         self._machine = machine
-        self._key = json.dumps([op.name, given], sort_keys=True, default=str)
+        self._key = json.dumps([op.name, args], sort_keys=True, default=str)
 
     def apply(self, value: typing.Any) -> typing.Any:
-        """Return what the engine makes of a known value."""
-        call = filter_syntax.FilterCall(self._name, tuple(self._given.items()))
+        """Return what the filter of the engine makes of a known value.
+
+        :raises: :class:`.exceptions.OperationError` as the filter does.
+        """
+        # The engine runs filters only of a field in a text: so the value
+        # becomes a field.
+        call = filter_syntax.FilterCall(self._name, tuple(self._args.items()))
         field = interpolation.Field('item', 'item', filters=(call,))
         made = template.join([field]).render(budget.View({'item': value}))
         if isinstance(made, rendering.Missing):
@@ -67,7 +74,7 @@ class FilterTranslation:
         """Return what the filter makes of one alternative."""
         if alternative.is_missing:
             if self._name == 'default':
-                return values.const(self._given.get('default', ''))
+                return values.const(self._args.get('default', ''))
             return values.NOTHING
         if isinstance(alternative, values.Const):
             try:
@@ -87,7 +94,10 @@ class FilterTranslation:
         return made
 
     def _takes(self, alternative: values.Alternative) -> bool:
-        """Return False where the filter takes no value of such a type."""
+        """Return whether the filter takes values of this type.
+
+        One of another type is an error of the rule.
+        """
         is_plain = isinstance(alternative, values.SolverTerm)
         is_number = is_plain and alternative.kind != 'text'
         if self._name in _OF_NUMBERS:
@@ -101,8 +111,9 @@ class FilterTranslation:
     def _translate(self, alternative: values.Alternative) -> Value | None:
         """Return what it makes of a value of the machine, None if unknown."""
         if self._name == 'default':
-            if self._given.get('boolean'):
-                # It also takes the place of what is empty or zero.
+            if self._args.get('boolean'):
+                # The default then also replaces an empty value or zero, and
+                # whether the value is one depends on the machine.
                 return None
             return values.only(alternative)
         if isinstance(alternative, values.SolverTerm):
@@ -117,20 +128,20 @@ class FilterTranslation:
         """Return what it makes of a mapping, None if unknown."""
         if self._name != 'get':
             return None
-        names = str(self._given.get('path', '')).split('.')
+        names = str(self._args.get('path', '')).split('.')
         found = secret.step(self._machine, values.only(mapping), *names,
                             by_rule=True)
-        if 'default' in self._given:
-            # The default also stands for null, and whether a machine has null
-            # in the field is not known.
+        if 'default' in self._args:
+            # The default also replaces null, and whether a machine has null
+            # there is not known.
             return None
         return found
 
     def _of_list(self, items: values.ItemList) -> Value | None:
         """Return what it makes of a list, None if unknown.
 
-        The number of items matters from now on, so that no machine with fewer
-        of them stands for those with more.
+        The filter may depend on the number of items. So it is noted as a use
+        of the list: no machine with fewer items stands for those with more.
         """
         items.uses.add(self._name)
         if self._name == 'length':
@@ -183,28 +194,33 @@ class FilterTranslation:
 
     def _keeps_integers(self) -> bool:
         """Return whether rounding leaves integers as they are."""
-        precision = self._given.get('precision', 0)
+        precision = self._args.get('precision', 0)
         return isinstance(precision, int) and precision >= 0
 
     def _tier(self, term: logic.Term) -> Value:
         """Return the label of the highest bound that a number reaches."""
-        found = values.const(self._given.get('default', data_path.ABSENT))
-        # The last bound that is reached decides here, and of equal bounds the
-        # first one of the table is to.
-        backwards = reversed(self._given['table'])
+        found = values.const(self._args.get('default', data_path.ABSENT))
+        # From the lowest bound on: a later one that is reached decides. Of
+        # equal bounds the first in the table decides, so it comes last here.
+        backwards = reversed(self._args['table'])
         for bound, label in sorted(backwards, key=_bound):
             found = values.choose(term >= logic.number(bound),
                                   values.const(label), found)
         return found
 
     def _calculated(self, term: logic.Term) -> Value | None:
-        number = self._given.get('number')
+        """Return what arithmetic makes of a number, None if unknown."""
+        number = self._args.get('number')
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
         return floats.calculate(self._machine, self._name, term, number)
 
     def _of_text(self, term: logic.Term) -> Value | None:
-        """Return what becomes of a text, None if it is no whole field."""
+        """Return what it makes of a text, None if that is no whole field.
+
+        One number of the solver says whether the filter fails, returns
+        nothing or returns a value, and a second term is the value.
+        """
         is_number = self._name in _NUMBERS
 
         def make_terms(name: str) -> tuple[logic.Term, ...]:

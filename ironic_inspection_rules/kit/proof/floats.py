@@ -66,8 +66,10 @@ def calculate(machine: Machine, name: str, term: logic.Term,
               number: float) -> values.Value | None:
     """Return what one of :data:`OPERATIONS` makes of a number.
 
-    :param number: the one that the rule writes.
-    :returns: None where that is not followed.
+    :param name: of the operation.
+    :param term: the number of the machine, on the left.
+    :param number: that the rule writes, on the right.
+    :returns: None where the result is not followed.
     """
     is_of_integers = z3.is_int(term) and isinstance(number, int)
     operate = OPERATIONS[name]
@@ -80,8 +82,8 @@ def calculate(machine: Machine, name: str, term: logic.Term,
     if abs(number) > sys.float_info.max:
         return None
     if name in ('add', 'subtract') and float(number) != number:
-        # It is rounded before. Of a small difference of two large numbers
-        # that may be a large part.
+        # Python rounds such an integer to a float first. That is too much of
+        # an error where the result is a small difference of large numbers.
         return None
     if number == 0 and name == 'divide':
         return values.FAILED
@@ -89,16 +91,17 @@ def calculate(machine: Machine, name: str, term: logic.Term,
     if z3.is_int(term):
         real = z3.ToReal(term)
     exact = operate(real, logic.number(fractions.Fraction(number)))
-    is_same = _is_same(name, term, number, exact)
-    rounded = _rounded(machine, exact, is_same)
+    is_exact = _is_exact(name, term, number, exact)
+    rounded = _rounded(machine, exact, is_exact)
     if z3.is_int(term) and not is_of_integers:
-        # It becomes a float first, if it is not too large for one.
+        # Python makes a float of the integer first, an error if it is too
+        # large for one.
         fits = logic.is_within_floats(real)
         return values.choose(fits, rounded, values.FAILED)
     return rounded
 
 
-def _is_same(name: str, term: logic.Term, number: float,
+def _is_exact(name: str, term: logic.Term, number: float,
              exact: logic.Term) -> logic.Formula:
     """Return when a result is surely exact.
 
@@ -120,12 +123,12 @@ def _is_float(integer: logic.Term) -> logic.Formula:
 
 
 def _rounded(machine: Machine, exact: logic.Term,
-             is_same: logic.Formula) -> values.Value:
+             is_exact: logic.Formula) -> values.Value:
     """Return a real number as Python rounds it to a float.
 
     One that is too large for a float is an error.
 
-    :param is_same: when it is surely a float already.
+    :param is_exact: when the number is surely a float, and is not rounded.
     """
     key = exact.get_id()
     if key not in machine.rounded:
@@ -141,7 +144,7 @@ def _rounded(machine: Machine, exact: logic.Term,
             # No result has the other sign.
             z3.Implies(exact >= 0, made >= 0),
             z3.Implies(exact <= 0, made <= 0),
-            z3.Implies(is_same, made == exact),
+            z3.Implies(is_exact, made == exact),
         ]
     _exact, made = machine.rounded[key]
     fits = logic.is_within_floats(made)

@@ -27,7 +27,7 @@ State = states.State
 RulePass = states.RulePass
 
 _ROOTS = ('inventory', 'plugin_data', 'node', 'ports')
-_UNKNOWN = ('port_groups', 'previous')
+_UNKNOWN = ('port_groups', 'previous')  # Roots of which nothing is followed.
 
 
 def texts(rules: Iterable[model.Rule]) -> set[str]:
@@ -49,7 +49,7 @@ def texts(rules: Iterable[model.Rule]) -> set[str]:
 
 
 def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
-    """Return how the traits begin that rules replace."""
+    """Return the prefixes of the traits that ``set-traits`` replaces."""
     op = registry.installed().actions['set-traits']
     prefixes = set()
     for rule in rules:
@@ -61,10 +61,10 @@ def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
 
 
 class SymbolicInspection:
-    """Rules on the machines of a solver.
+    """Inspections of all machines at once, by some of the rules.
 
-    :param deadline: looked at before each rule and each action.
-    :param rules: all that may run.
+    :param deadline: of the proof, looked at before every rule and action.
+    :param rules: all rules that may run.
     """
 
     def __init__(self, machine: machines.SymbolicMachine,
@@ -85,9 +85,10 @@ class SymbolicInspection:
         self._traits |= {f'{prefix}*' for prefix in ('', *_prefixes(rules))}
 
     def decides_first(self, rule: model.Rule) -> bool:
-        """Return whether a rule is decided before any of its phase acts.
+        """Return whether a rule is decided before any rule of its phase acts.
 
-        An error of its conditions comes before what other rules do.
+        An error of its conditions then ends the inspection before other rules
+        have written.
         """
         return self._plan(rule).decides_first
 
@@ -107,9 +108,9 @@ class SymbolicInspection:
             notes: list[RulePass] | None = None) -> State:
         """Run rules that are in order, phase by phase.
 
-        :param state: the machines as the first of these rules finds them;
-            as inspection finds them if None.
-        :param notes: takes how each rule went.
+        :param state: the machines before the first of these rules; None for
+            the machines at the begin of an inspection.
+        :param notes: a list to which what every rule did is appended.
         """
         if state is None:
             state = self._first_state()
@@ -135,10 +136,10 @@ class SymbolicInspection:
 
     def resume(self, passed: RulePass, others: Sequence[model.Rule],
                number: int) -> State:
-        """Run rules from where one of them ran, as if it had not run.
+        """Run the rules after a rule again, as if that one had not run.
 
         :param others: all rules without that one, in order.
-        :param number: the index of the first of them that runs again.
+        :param number: the index in them of the first that runs again.
         """
         phase = passed.rule.phase
         in_phase = [rule for rule in others if rule.phase == phase]
@@ -173,7 +174,7 @@ class SymbolicInspection:
         for rule in rules:
             as_decided = state
             if self.decides_first(rule):
-                # It is decided on the data of then.
+                # It was decided above, on the data before the first rule.
                 as_decided = first
             passed, state = self._pass(rule, state, begin, scope, as_decided)
             if notes is not None:
@@ -185,8 +186,11 @@ class SymbolicInspection:
         """Return the machines after rules that are decided before any acts.
 
         A decision may be an error, and a rule that does not match may undo
-        what it did in an earlier inspection: what that was is in no rule and
-        in no machine. So everything may be otherwise than it was.
+        what it did in an earlier inspection. What that was, neither the rules
+        nor the machine say: so all data are unknown then.
+
+        :param decided: the rules.
+        :param begin: the machines before the phase.
         """
         written = []
         for rule in decided:
@@ -205,8 +209,12 @@ class SymbolicInspection:
 
     @staticmethod
     def _after_phase(begin: State, state: State, phase: str) -> State:
-        """Return what a phase leaves: nothing where it met an error."""
-        # Where it had ended before the phase, the phase changes nothing.
+        """Return the machines after a phase.
+
+        They are as before the phase where it met an error, and an early phase
+        does not change the node, which is not known then.
+        """
+        # An error of an earlier phase has already undone that phase.
         broken = logic.settled(
             logic.conj(begin.going, state.result == states.ERROR))
         roots = {}
@@ -221,8 +229,10 @@ class SymbolicInspection:
               scope: Value, as_decided: State) -> tuple[RulePass, State]:
         """Run one rule.
 
-        :param scope: that of the node.
-        :param as_decided: the machines as the conditions of the rule see them.
+        :param state: the machines before the rule.
+        :param begin: the machines before its phase.
+        :param scope: the scope of the node, to compare with that of the rule.
+        :param as_decided: the machines on which conditions are decided.
         """
         self._deadline.left()
         applies = self._applies(rule, scope)
@@ -275,9 +285,9 @@ class SymbolicInspection:
 
     def _holds(self, conditions: Sequence[typing.Any],
                scope: expression.Scope) -> condition.Truth:
-        """Translate the conditions of a rule once for the same data.
+        """Return when the conditions of a rule hold, from a cache.
 
-        Many rules ask the same, and a question runs the rules again.
+        A question may run the rules again, on data that are mostly the same.
         """
         text = json.dumps(conditions, default=str)
         # Some ops read data that their arguments do not name.
@@ -285,8 +295,9 @@ class SymbolicInspection:
         for name, op in registry.installed().conditions.items():
             if name in text and op.plugin.NEEDS_VIEW:
                 reads_all = True
-        # What changes elsewhere does not matter. A name in the text is enough
-        # to count as read: at worst conditions are translated once more.
+        # Only roots that the conditions read are part of the key. Any text
+        # with the name of a root counts as a read: at worst the conditions
+        # are translated again although nothing that they read has changed.
         data = []
         for name, value in scope.roots.items():
             is_of_machine = name in (*_ROOTS, *_UNKNOWN)

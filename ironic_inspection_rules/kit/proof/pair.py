@@ -22,10 +22,11 @@ _TEXTS = {
     cells.CAPABILITIES: cells.CAPABILITY_TEXT,
     cells.TRAITS: ('node', 'traits'),
 }
-"""The fields in which rules read what a machine has by name."""
+"""The fields in which rules read as a whole what the proof has by name."""
 
 _CHANGING = ('node', 'ports', 'plugin_data', 'item')
-"""The roots of what two messages of one text may read differently."""
+"""Roots whose data rules may change: two messages of one text that read them
+may be different."""
 
 
 class Messages:
@@ -36,24 +37,24 @@ class Messages:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        # What the messages read, so that no other object gets an id that is
-        # in a key.
+        # Keys have ids in them. What the messages read is kept, so that no
+        # other object gets one of these.
         self._kept: list[list[values.Value]] = []
 
-    def number_of(self, given: typing.Mapping[str, typing.Any],
+    def number_of(self, args: typing.Mapping[str, typing.Any],
                   rule: model.Rule, roots: Roots) -> int:
-        """Return the number of a message, which equal messages share.
+        """Return the number of a message; equal messages have the same.
 
-        They are equal where their texts are, and what these read of a node,
-        its ports and plugin data; an inventory does not change.
+        Two messages are equal where their texts as written are, and the data
+        that their fields read and that rules may change.
 
-        :param given: the arguments of the action that fails.
-        :param roots: the data that the action finds.
+        :param args: of the action that fails the inspection.
+        :param roots: the data when the action is carried out.
         """
-        written: list[typing.Any] = [given]
+        written: list[typing.Any] = [args]
         places = list(effects.places(written))
         if any(root == model.VARS for root, _steps in places):
-            # Variables are texts of the rule, too.
+            # What the variables are, is part of the text.
             written.append(dict(rule.vars))
             places = list(effects.places(written))
         changing = [(root, *steps) for root, steps in places
@@ -79,7 +80,11 @@ def _key(value: values.Value) -> Hashable:
 
 def _in_other_forms(places: Iterable[data_path.Path]
                     ) -> Iterator[data_path.Path]:
-    """Yield where traits or capabilities are that are read at places."""
+    """Yield the places of traits and capabilities by name.
+
+    :param places: where rules read. Only those forms are returned whose other
+        form is read there.
+    """
     for place in places:
         for by_name, as_text in _TEXTS.items():
             if overlap(place, as_text):
@@ -87,7 +92,10 @@ def _in_other_forms(places: Iterable[data_path.Path]
 
 
 def overlap(one: data_path.Path, other: data_path.Path) -> bool:
-    """Return whether one of two places is the other, or above it."""
+    """Return whether two places are the same, or one is above the other.
+
+    A port without a known MAC address may be any port.
+    """
     for number, (here, there) in enumerate(zip(one, other, strict=False)):
         is_port = number == 1 and one[0] == 'ports'
         if is_port and states.ANY_PORT in (here, there):
@@ -106,8 +114,10 @@ def clash(machine: Machine, one: states.SymbolicWrite,
     if not overlap(one.place, other.place):
         return logic.FALSE
     if one.place[-1].endswith('*') and one.place[:2] == cells.TRAITS:
-        # It stands for many traits, and for none that the other rule names.
+        # A name with a star stands for many traits, but for none that rules
+        # name.
         return logic.FALSE
+    # The upper place has the lower one in it, or is the same.
     above, below = one, other
     if len(other.place) < len(one.place):
         above, below = other, one

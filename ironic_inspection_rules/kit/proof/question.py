@@ -46,7 +46,10 @@ NO = 'no'
 UNKNOWN = 'unknown'
 
 _MISTAKES = (AssertionError, z3.Z3Exception)
-"""Errors that a mistake of a proof shows in: it then knows nothing."""
+"""Errors in which a mistake of this package shows.
+
+The question then has the answer "unknown" instead of a wrong one.
+"""
 
 MISTAKE = 'a mistake in the proof itself'
 """How the reason of such an answer begins."""
@@ -59,8 +62,10 @@ Unclear = search.Unclear
 class Answer:
     """The answer to one question about some rules.
 
-    ``witness`` shows a ``yes`` to somebody who doubts it; there is none for
-    a rule that no machine can match.
+    :ivar rules: that the answer is about.
+    :ivar reason: why it is ``unknown``, or what the witness shows.
+    :ivar witness: a machine that proves a ``yes``. A rule that no machine can
+        match has none.
     """
 
     question: str
@@ -74,10 +79,10 @@ class Proof:
     """Answers questions about a set of rules.
 
     :param rules: in the order they run in, phase by phase.
-    :param seconds: what all answers together may take.
-    :param other: another set, which :data:`DIFFERENT` compares with.
-    :param tables: those that the rules read, by name.
-    :param other_tables: those of the other set.
+    :param seconds: how long all answers together may take.
+    :param other: another set of rules, for the question :data:`DIFFERENT`.
+    :param tables: of the rules, by name.
+    :param other_tables: of the other set of rules, by name.
     :param steps: how many steps of the solver all answers together may take;
         None for any number.
     """
@@ -97,30 +102,33 @@ class Proof:
         self._same_tables = _same_tables(tables or {}, other_tables or {})
         self._inspection = inspections.SymbolicInspection(
             self._machine, self._deadline, everything)
-        # How each rule went, as far as they were followed. Where that ends
-        # with an error, questions about the rules before have answers.
-        self._passed: list[states.RulePass] = []
-        # Why not all rules were followed; "" if they were.
+        # Of the rules in order, as far as they could be followed: questions
+        # about rules before an error have answers.
+        self._passes: list[states.RulePass] = []
+        # Why the rules after these could not be followed; empty if all were.
         self._stopped = ''
         try:
             self._followed = self._inspection.run(self._rules,
-                                                  notes=self._passed)
+                                                  notes=self._passes)
         except Unclear as exc:
             self._stopped = str(exc)
         except _MISTAKES as exc:
             self._stopped = _reason_of(exc)
         self._search = search.MachineSearch(self._machine, self._deadline)
         self._engine = witnesses.Engine(tables)
-        # A machine that each rule matches, by the number of the rule.
-        self._met: dict[int, Witness] = {}
-        # All machines found so far: they often answer for another rule.
-        self._pool: list[Witness] = []
+        # Machines that a rule matches, by the number of the rule.
+        self._matching: dict[int, Witness] = {}
+        # All witnesses so far. Most rules match some of them, or differ on
+        # some, and need no search.
+        self._witnesses: list[Witness] = []
 
     def answers(self, questions: Iterable[str]) -> Iterator[Answer]:
-        """Answer questions, each about the rules or pairs that it concerns.
+        """Answer questions one after another.
 
         :param questions: of :data:`OF_RULES`, ``gap:`` with a path, and
-            :data:`DIFFERENT`: of the other set.
+            :data:`DIFFERENT`.
+        :returns: an answer for every rule or pair of rules that a question
+            concerns, without those that are trivial.
         """
         for question in questions:
             for numbers in self._concerned(question):
@@ -129,20 +137,24 @@ class Proof:
                     yield answer
 
     def _concerned(self, question: str) -> Iterator[tuple[int, ...]]:
-        """Yield the numbers of the rules that a question concerns."""
+        """Yield the numbers of the rules of every answer to a question.
+
+        A number is the index in the order in which rules run.
+        """
         numbers = range(len(self._rules))
         if question in (DEAD, SHADOWED):
             for number in numbers:
                 yield (number,)
         elif question == CONFLICT:
             for first, second in itertools.combinations(numbers, 2):
+                # Of two phases the later one is to have the last word.
                 if self._rules[first].phase == self._rules[second].phase:
                     yield first, second
         else:
             yield ()
 
     def _answer(self, question: str, *numbers: int) -> Answer | None:
-        """Answer a question of the rules with these numbers."""
+        """Answer a question about rules, None if the answer is trivial."""
         asks: dict[str, Callable[..., Answer | None]] = {
             DEAD: self._dead,
             SHADOWED: self._shadowed,
@@ -161,20 +173,20 @@ class Proof:
         rules = tuple(self._rules[number] for number in numbers)
         return Answer(question, rules, UNKNOWN, reason)
 
-    def _went(self, number: int) -> states.RulePass:
-        """Return how a rule went.
+    def _pass_of(self, number: int) -> states.RulePass:
+        """Return what a rule did on all machines.
 
-        :raises: :class:`Unclear` where it was not followed.
+        :raises: :class:`Unclear` where it could not be followed.
         """
-        if number >= len(self._passed):
+        if number >= len(self._passes):
             raise Unclear(self._stopped)
-        return self._passed[number]
+        return self._passes[number]
 
     @property
     def _end(self) -> states.State:
         """The machines after all rules.
 
-        :raises: :class:`Unclear` where these were not followed.
+        :raises: :class:`Unclear` where these could not be followed.
         """
         if self._stopped:
             raise Unclear(self._stopped)
@@ -183,17 +195,18 @@ class Proof:
     def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
                    wanted: logic.Formula,
                    confirms: Callable[[Witness], bool], reason: str) -> Answer:
-        """Search a machine, which the engine has to confirm.
+        """Answer by a search for a machine, which the engine has to confirm.
 
-        The answer is "no" only if there is none. A machine that the engine
-        does not confirm leaves the question open: the formulas allow more
-        than the engine, as where they guess, and there may be another one.
+        The answer is "no" only if there is no such machine. One that the
+        engine does not confirm leaves the question open: the formulas allow
+        more than the engine does, as where they guess, and another machine
+        may be confirmed.
 
-        :param wanted: when a machine shows the answer.
-        :param confirms: whether the engine finds so, too.
-        :param reason: what a machine shows.
-        :raises: :class:`Unclear` if the engine does not confirm it, or the
-            solver cannot tell.
+        :param wanted: when a machine is an example for "yes".
+        :param confirms: whether the machine is one for the engine, too.
+        :param reason: of the answer "yes".
+        :raises: :class:`Unclear` if the engine does not confirm the machine,
+            or the solver does not know.
         """
         witness = self._search.find(wanted)
         if witness is None:
@@ -202,23 +215,23 @@ class Proof:
             raise Unclear(self._search.reasons(wanted))
         return Answer(question, rules, YES, reason, witness)
 
-    def _meet(self, number: int) -> Witness | None:
+    def _machine_that_matches(self, number: int) -> Witness | None:
         """Return a machine that a rule matches, None if there is none."""
-        passed = self._went(number)
-        if number in self._met:
-            return self._met[number]
-        # A machine that was found for another rule costs no search.
-        for known in self._pool:
+        passed = self._pass_of(number)
+        if number in self._matching:
+            return self._matching[number]
+        # The witness of another rule costs no search.
+        for known in self._witnesses:
             if self._matches(passed.rule, known):
-                self._met[number] = known
+                self._matching[number] = known
                 return known
         witness = self._search.find(passed.matched)
         if witness is None:
             return None
         if not self._matches(passed.rule, witness):
             raise Unclear(self._search.reasons(passed.matched))
-        self._pool.append(witness)
-        self._met[number] = witness
+        self._witnesses.append(witness)
+        self._matching[number] = witness
         return witness
 
     def _matches(self, rule: model.Rule, machine: Witness) -> bool:
@@ -227,31 +240,37 @@ class Proof:
         return witnesses.matched(done, rule)
 
     def _dead(self, number: int) -> Answer | None:
-        """Answer whether no machine can match a rule."""
-        passed = self._went(number)
+        """Answer whether no machine can match a rule.
+
+        :returns: None for a rule that matches all machines, which is trivial.
+        """
+        passed = self._pass_of(number)
         if logic.settled(passed.matched) is logic.TRUE:
             return None
-        if self._meet(number) is None:
+        if self._machine_that_matches(number) is None:
             return Answer(DEAD, (passed.rule,), YES, 'no machine can match it')
         return Answer(DEAD, (passed.rule,), NO)
 
     def _shadowed(self, number: int) -> Answer | None:
         """Answer whether a rule does nothing that is left in the end.
 
-        All rules run, and all but this one; where the two end alike on all
-        machines and nothing of it lasts, it is shadowed.
+        It is shadowed where on all machines an inspection with all rules ends
+        as one without this rule, and it makes no call and no log entry.
+
+        :returns: None for a rule that is to change nothing, or matches no
+            machine.
         """
-        passed = self._went(number)
+        passed = self._pass_of(number)
         rules = (passed.rule,)
         if passed.rule.mode == model.AUDIT:
             return None
-        met = self._meet(number)
-        if met is None:
+        match = self._machine_that_matches(number)
+        if match is None:
             # It is dead, which is another question.
             return None
         without = [*self._rules[:number], *self._rules[number + 1:]]
-        # Machines that were found before cost no search.
-        for machine in (met, *self._pool):
+        # Witnesses of other answers cost no search.
+        for machine in (match, *self._witnesses):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
         for wanted in self._effects(passed, without, number):
@@ -261,22 +280,25 @@ class Proof:
             differs = self._engine.differs(self._rules, without, witness)
             if not differs and not self._leaves_lasting(passed.rule, witness):
                 raise Unclear(self._search.reasons(wanted))
-            self._pool.append(witness)
+            self._witnesses.append(witness)
             return Answer(SHADOWED, rules, NO)
-        # The machine shows a match for which nothing is left: the engine
-        # has said so above.
+        # The rule matches the machine, and without the rule it ends alike:
+        # the engine has confirmed that above.
         return Answer(SHADOWED, rules, YES, 'whatever it does, other '
-                      'rules do, undo or prevent', met)
+                      'rules do, undo or prevent', match)
 
     def _effects(self, passed: states.RulePass, without: Sequence[model.Rule],
                  number: int) -> list[logic.Formula]:
-        """Return when something of a rule is left, the usual cases first.
+        """Return formulas of machines on which something of a rule is left.
+
+        Each is searched by itself: that in most cases a machine is one of the
+        first saves the search of all of them.
 
         :param without: all rules but this one.
-        :param number: that of the rule.
+        :param number: of the rule.
         """
-        # The end may be unclear. It is read before rules are run again, which
-        # takes long and would be in vain.
+        # First, as the end may be unclear: then it would be in vain to run
+        # the rules again, which takes long.
         end = self._end
         end_without = self._inspection.resume(passed, without, number)
         ends_differ = self._ends_differ(end, end_without)
@@ -291,7 +313,10 @@ class Proof:
         return effects
 
     def _leaves_lasting(self, rule: model.Rule, machine: Witness) -> bool:
-        """Return whether a rule does to a machine what nothing takes back."""
+        """Return whether a rule calls or logs something for a machine.
+
+        Of that nothing is in the state in which an inspection ends.
+        """
         done = self._engine.evaluate(self._rules, machine)
         for record in done.traces:
             if record.rule.uuid != rule.uuid:
@@ -305,7 +330,7 @@ class Proof:
                      other: states.State) -> logic.Formula:
         """Return when two inspections of a machine end differently.
 
-        Rules do not change the inventory.
+        The inventory is not compared: rules do not change it.
         """
         differing = [one.result != other.result]
         for name in ('node', 'plugin_data', 'ports'):
@@ -314,17 +339,23 @@ class Proof:
         return logic.disj(*differing)
 
     def _conflict(self, first: int, second: int) -> Answer | None:
-        """Answer whether two rules write two values to one place."""
+        """Answer whether two rules write two values to one place.
+
+        :returns: None for two rules that never write to a common place, or
+            that do so in an order.
+        """
         rules = (self._rules[first], self._rules[second])
         if rules[0].priority != rules[1].priority:
+            # Whoever gives them priorities wants one to have the last word.
             return None
-        one = self._went(first)
-        other = self._went(second)
+        one = self._pass_of(first)
+        other = self._pass_of(second)
         unclear = ''
         for mine, theirs in itertools.product(one.writes, other.writes):
             differing = pair.clash(self._machine, mine, theirs)
             wanted = logic.conj(one.matched, other.matched, mine.when,
                                 theirs.when, differing)
+            # One place may be above the other: they clash at the lower one.
             place = max(mine.place, theirs.place, key=len)
             confirms = functools.partial(
                 self._engine.clashes, self._rules, first, second, place, mine)
@@ -333,6 +364,7 @@ class Proof:
                     CONFLICT, rules, wanted, confirms,
                     f'both write {pair.as_text(place)}')
             except search.Exhausted:
+                # It is an Unclear, but nothing is left for other pairs.
                 raise
             except Unclear as exc:
                 # Another pair of writes may show it.
@@ -345,7 +377,7 @@ class Proof:
         for mine, theirs in itertools.product(one.writes, other.writes):
             if pair.overlap(mine.place, theirs.place):
                 return Answer(CONFLICT, rules, NO)
-        # Rules that write to no common place are no answer: it is trivial.
+        # They write to no common place: "no" would be trivial.
         return None
 
     def _gap(self, question: str) -> Answer:
@@ -353,11 +385,12 @@ class Proof:
 
         :param question: ``gap:`` with the path of the place.
         """
+        # Raises where nothing is left: what follows may take long as well.
         self._deadline.left()
         path = _place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
-        # What nobody knows may be missing or null: a machine where it is has
-        # to be confirmed as any other.
+        # A value that nobody knows may be missing or null. Whether it is, the
+        # engine says of the machine that is found.
         lacks_it = logic.disj(
             self._machine.may_lack(end), self._machine.may_be_null(end),
             values.when(end, _is_nothing))
@@ -367,8 +400,8 @@ class Proof:
             done = self._engine.evaluate(self._rules, machine)
             if done.error is not None:
                 return False
-            found = data_path.get(witnesses.state(done.facts), path)
-            return found in (None, data_path.ABSENT)
+            value = data_path.get(witnesses.state(done.facts), path)
+            return value in (None, data_path.ABSENT)
 
         return self._confirmed(question, (), wanted, confirms,
                                f'no rule gives it {pair.as_text(path)}')
@@ -396,7 +429,11 @@ def _is_nothing(alternative: values.Alternative) -> bool:
 
 
 def _reason_of(mistake: Exception) -> str:
-    """Return where a mistake was noticed, or the limit that it is none of."""
+    """Return the reason of an answer that an error has prevented.
+
+    An error of the solver may be a limit that it has reached, and no mistake.
+    Else the reason says where the error was raised.
+    """
     if isinstance(mistake, z3.Z3Exception):
         limit = effort.reason_of(mistake)
         if limit is not None:
@@ -407,11 +444,14 @@ def _reason_of(mistake: Exception) -> str:
 
 
 def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
-    """Return whether two sets are word for word the same rules in order."""
+    """Return whether two sets have the same rules in the same order.
+
+    Where they have, nothing needs to be searched.
+    """
     if len(one) != len(other):
         return False
     for mine, theirs in zip(one, other, strict=True):
-        if _without_name(mine) != _without_name(theirs):
+        if _behaviour(mine) != _behaviour(theirs):
             return False
         # Variables are read in their order, which "==" does not compare.
         if list(mine.vars) != list(theirs.vars):
@@ -419,8 +459,11 @@ def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
     return True
 
 
-def _without_name(rule: model.Rule) -> model.Rule:
-    """Return a rule without all that does not change what it does."""
+def _behaviour(rule: model.Rule) -> model.Rule:
+    """Return a rule with only the fields that decide what it does.
+
+    The priority decides about the order alone, which callers compare.
+    """
     return dataclasses.replace(
         rule, uuid='', description=None, priority=0, built_in=False,
         revision=None)
@@ -448,7 +491,7 @@ def _texts(tables: table.Tables) -> set[str]:
 
 
 def _same_tables(one: table.Tables, other: table.Tables) -> bool:
-    """Return whether two sets of tables have the same rows, in order."""
+    """Return whether two sets have the same tables, with the same rows."""
     if one.keys() != other.keys():
         return False
     for name, mine in one.items():
@@ -463,7 +506,7 @@ def _same_tables(one: table.Tables, other: table.Tables) -> bool:
 def parse(questions: str) -> list[str]:
     """Read questions with commas between them.
 
-    :raises: ValueError that says what is none.
+    :raises: ValueError that names a part that is no question.
     """
     parts = (part.strip() for part in questions.split(','))
     asked_for = [part for part in parts if part]

@@ -249,8 +249,7 @@ def _between_number_and_text(
         other: values.Alternative) -> logic.Formula:
     """Return when a number has a relation to a text, or a text to a number.
 
-    A text that reads as no number is not
-    equal to one, and has no order.
+    A text that reads as no number is not equal to one, and has no order.
     """
     if one.kind == 'text':
         is_number, left = _number_in(machine, one, other)

@@ -31,22 +31,24 @@ ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
 ERROR = -1  # The result of an inspection that met an error.
 
 
-def _goes_on() -> typing.Any:
+def _no_result() -> typing.Any:
+    """Return the result of an inspection that goes on, see :class:`State`."""
     return z3.IntVal(0)
 
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """All machines at one moment.
+    """All machines at one moment of an inspection.
 
-    ``going`` holds for those whose inspection goes on; ``result`` is 0 where
-    it goes on, -1 where it ended with an error, else the number of the
-    message that it failed with.
+    :ivar roots: their data, by the name of the root.
+    :ivar going: holds for machines whose inspection goes on.
+    :ivar result: 0 where it goes on, :data:`ERROR` where it ended with an
+        error, else the number of the message that it failed with.
     """
 
     roots: Mapping[str, values.Value]
     going: logic.Formula = logic.TRUE
-    result: typing.Any = dataclasses.field(default_factory=_goes_on)
+    result: typing.Any = dataclasses.field(default_factory=_no_result)
 
     def ended(self, ends: logic.Formula, result: int = ERROR) -> 'State':
         """Return the state after some inspections have ended."""
@@ -63,11 +65,15 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class SymbolicWrite:
-    """The value that a rule leaves at one place, and when.
+    """A value that a rule writes at one place.
 
-    ``place`` begins with the name of a root; after ``ports`` comes the MAC
-    address of the port, or :data:`ANY_PORT`; ``port`` is it as a term.
-    ``extends`` is that of one more item in a list, or one more trait.
+    :ivar place: a path from the name of a root on. After ``ports`` comes the
+        MAC address of the port, or :data:`ANY_PORT`.
+    :ivar when: on which machines it is written.
+    :ivar extends: whether it is one more item of a list, or one more trait.
+    :ivar port: the MAC address of the port as a term, also where it is not
+        known before; None for another place, or an action that cannot be
+        followed.
     """
 
     place: data_path.Path
@@ -79,11 +85,15 @@ class SymbolicWrite:
 
 @dataclasses.dataclass
 class RulePass:
-    """One rule that has run.
+    """What a rule did on all machines when it ran.
 
-    ``before`` are the machines as it found them, ``begin`` as its phase did;
-    ``lasts`` says when it wrote a log or called somebody, ``fails`` when it
-    failed an inspection, ``ends`` when it did that or met an error.
+    :ivar matched: on which machines it matched.
+    :ivar before: the machines before the rule.
+    :ivar begin: the machines before its phase, as they stay where the phase
+        ends with an error.
+    :ivar lasts: when it wrote a log or made a call, which nothing undoes.
+    :ivar fails: when it failed the inspection on purpose.
+    :ivar ends: when it did that, or ended the inspection with an error.
     """
 
     rule: model.Rule
@@ -98,7 +108,9 @@ class RulePass:
 
 def places(op: registry.Op, bound: dict[str, typing.Any]
            ) -> Iterator[data_path.Path]:
-    """Yield the places that an action may change, all if it declares none.
+    """Yield the places that an action may change, by what its op declares.
+
+    An op of another package may declare none: it may change all.
 
     :raises: :class:`.exceptions.PluginFailed`.
     """
@@ -110,7 +122,10 @@ def places(op: registry.Op, bound: dict[str, typing.Any]
 
 
 def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
-    """Yield the places that an action declares as one."""
+    """Yield the places of one write that an op declares.
+
+    Capabilities have two places, by name and as one text.
+    """
     if write.kind in ('trait', 'traits'):
         yield cells.TRAITS
         return
@@ -147,7 +162,11 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
 
 
 def address(port_id: values.Alternative) -> typing.Any:
-    """Return the MAC address of a port as a term, None if it is none."""
+    """Return the MAC address of a port as a term.
+
+    :param port_id: with which a rule names the port.
+    :returns: None where that is no MAC address, such as a UUID.
+    """
     if isinstance(port_id, values.SolverTerm) and port_id.is_text:
         return port_id.term
     known = known_address(port_id)
@@ -172,19 +191,24 @@ def is_at(machine: machines.SymbolicMachine, port: Value,
           address: typing.Any) -> logic.Formula:
     """Return when a port has a MAC address."""
     parts = []
-    for guard, found in values.step(port, 'address'):
-        if isinstance(found, values.SolverTerm) and found.is_text:
+    for guard, alternative in values.step(port, 'address'):
+        if isinstance(alternative, values.SolverTerm) and alternative.is_text:
             if z3.is_string_value(address):
-                machine.note(found.term, logic.text_of(address))
-            parts.append(logic.conj(guard, found.term == address))
+                machine.note(alternative.term, logic.text_of(address))
+            has_address = alternative.term == address
+            parts.append(logic.conj(guard, has_address))
     return logic.disj(*parts)
 
 
 def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
-    """Return what is at a place after a change that nobody can follow.
+    """Return the value of a place after a change that cannot be followed.
 
-    What is a mapping in any case stays one: else a rule that reads one of its
-    entries might meet an error there that no machine has.
+    A place that always has a mapping still has one, with unknown entries: of
+    a value of any type, the reading of an entry might be an error that no
+    machine has.
+
+    :param reason: why the change cannot be followed.
+    :param about: all that the value depends on.
     """
     (_guard, unknown), = values.unknown(reason, *about)
     entries: dict[str, Value] = {}
@@ -214,7 +238,11 @@ def _is_mapping(place: data_path.Path) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Put:
-    """A value with another one in it, and when it could not be put there."""
+    """A value after a write in it.
+
+    :ivar broken: when the write is an error, as something in its path is no
+        mapping.
+    """
 
     value: Value
     broken: logic.Formula = logic.FALSE
@@ -222,9 +250,9 @@ class Put:
 
 def put(machine: machines.SymbolicMachine, value: Value,
         path: data_path.Path, new: Value, creates: bool = True) -> Put:
-    """Write a value at a path.
+    """Write a value at a path inside of a value.
 
-    :param creates: whether parents that are missing are made.
+    :param creates: whether missing parents are made. Deleting makes none.
     """
     if not path:
         return Put(new)
@@ -255,20 +283,20 @@ def _put_in(machine: machines.SymbolicMachine, into: values.Alternative,
     may_be_item = into.is_list and (
         data_path.appends(path[0]) or data_path.index(path[0]) is not None)
     if may_be_item or isinstance(into, values.UnknownValue):
-        # Where in a list a value comes to, is not followed.
+        # Which item of a list is written, is not followed.
         reason = f'a change inside a list, at {path[0]}'
         about = into, path, new, creates
         broken = logic.FALSE
         if creates:
             broken = machine.guess(reason, 'fails', *about)
         return Put(values.unknown(reason, *about), broken)
-    # A plain value has no entries, and a list none with a name. To delete
-    # one is no error.
+    # A text or a number has no entries, and a list none with a name: to write
+    # one is an error. To delete one is none.
     return Put(values.only(into), logic.known(creates))
 
 
 def _new_parent(token: str) -> values.Alternative:
-    """Return what the engine makes to put the first value into it."""
+    """Return the empty list or mapping that the engine makes for a token."""
     if data_path.appends(token):
         return values.ItemList(z3.IntVal(0), (), 'a list')
     return values.Mapping(None, {})

@@ -6,8 +6,8 @@ The solver knows regular expressions over texts, and little else: it has no
 versions, no addresses, no numbers with a fraction in a text. What it does not
 know is computed by the code of the engine for a few texts that were chosen
 beforehand, and the solver may take one of these. That a text is one of them
-is a limit of the search: what holds for no machine within the limit may hold
-for one beyond it, and the answer is unknown.
+is a restriction of the search, see :class:`.cell.Restriction`: where no such
+text is a solution another one may be, and the answer is unknown.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,14 +21,15 @@ from ironic_inspection_rules.kit.proof import alphabet as alphabets
 from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 
-# Texts that a search tries: each is a formula for every facet.
 _MOST_CANDIDATES = 80
+"""Most texts that a search tries of a field: each costs a formula a facet."""
+
 _MOST_HALVES = 2 ** 50
-"""From where on a float does not tell half of one."""
+"""Floats below it surely have a digit for one half."""
 
 INTEGER = '-?[0-9]+'
 FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
-"""How numbers are shown."""
+"""The texts of numbers in Python, as regular expressions."""
 
 Compute = Callable[[str], Sequence[typing.Any]]
 Answers = Callable[[str], bool]
@@ -50,11 +51,15 @@ def pattern_of(number: logic.Term) -> str:
 
 @dataclasses.dataclass(eq=False)
 class Facet:
-    """Values computed from a text outside the solver.
+    """Values that the engine computes from a text, outside the solver.
 
-    ``terms`` stand for them, ``compute`` returns what they are for a text,
-    None for a term that may be anything; ``near`` are texts for which they
-    may be of interest.
+    Examples are the number in a text, or what a filter makes of it.
+
+    :ivar terms: of the solver, that stand for the values.
+    :ivar compute: returns the values for a known text; None in it leaves the
+        choice of the value to the solver.
+    :ivar near: texts to be tried, as the values may be others for them than
+        for most texts.
     """
 
     terms: tuple[logic.Term, ...]
@@ -70,9 +75,11 @@ TextVariables = Mapping[int, 'TextVariable']
 class TextVariable:
     """A text of the solver, and what is asked of it.
 
-    ``derived`` is one that a filter makes of another text. ``near`` are texts
-    that it is compared with, ``languages`` say when a regular expression
-    matches it, by the number of the formula.
+    :ivar derived: whether a filter makes it of another text.
+    :ivar near: texts that it is compared with.
+    :ivar facets: by a key of what computes them.
+    :ivar languages: formulas, by their number, that a regular expression
+        matches the text.
     """
 
     term: logic.Term
@@ -86,7 +93,11 @@ class TextVariable:
 
     def equations(self, variables: TextVariables,
                   text: str) -> Iterator[logic.Formula]:
-        """Yield what holds where the text is this one."""
+        """Yield what holds where this variable is a known text.
+
+        :param variables: all, among which are those that filters make of it.
+        :param text: the known text.
+        """
         for facet in self.facets.values():
             computed = facet.compute(text)
             for term, result in zip(facet.terms, computed, strict=True):
@@ -98,16 +109,16 @@ class TextVariable:
                     yield term == logic.number(result)
                 else:
                     yield term == result
-                # What a filter makes of the text may be asked for, too.
+                # The term may be a text of a filter with facets of its own.
                 derived = variables.get(term.get_id())
                 if derived is not None:
                     yield from derived.equations(variables, result)
 
     def candidates(self, variables: TextVariables) -> list[str]:
-        """Return texts that differ in what is asked of them.
+        """Return texts to be tried, for which answers may differ.
 
-        Texts that differ only behind a filter are among them. There are at
-        most as many as a search can try.
+        Answers may differ only after a filter: texts of which the filter may
+        make such candidates are among them.
         """
         texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
@@ -124,9 +135,9 @@ class TextVariable:
         return usable[:_MOST_CANDIDATES]
 
     def _example(self, holds: logic.Formula) -> str | None:
-        """Return a text that a regular expression matches.
+        """Return a text for which one of ``languages`` holds.
 
-        :returns: None where the solver finds none in time.
+        :returns: None where there is none, or the solver finds none in time.
         """
         solver = z3.Solver()
         try:
@@ -138,7 +149,11 @@ class TextVariable:
 
 
 def _before_filters(texts: list[str]) -> set[str]:
-    """Return texts of which a filter may make these."""
+    """Return texts of which a filter may make some texts.
+
+    Which filter it is, is not looked at: texts for which there was no need
+    do no harm.
+    """
     before = set(texts)
     for text in texts:
         before |= {text.lower(), text.upper(), text.title()}
@@ -147,7 +162,11 @@ def _before_filters(texts: list[str]) -> set[str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Question:
-    """What is asked of the text of a number: ``holds`` stands for it."""
+    """A question about the text of a number.
+
+    :ivar holds: the truth value of the solver that stands for the answer.
+    :ivar answers: returns the answer for a known text.
+    """
 
     holds: logic.Formula
     answers: Answers
@@ -157,7 +176,8 @@ class _Question:
 class NumberVariable:
     """A number of the solver, and what is asked of its text.
 
-    ``near`` are numbers for which the answers may be of interest.
+    :ivar near: numbers to be tried, with their neighbours, since answers may
+        be others for them than for most numbers.
     """
 
     term: logic.Term
@@ -168,7 +188,7 @@ class NumberVariable:
 
     @property
     def asked(self) -> int:
-        """How much was asked."""
+        """A count that grows with all that :meth:`tried` depends on."""
         return len(self.near) + len(self._questions)
 
     @property
@@ -179,7 +199,8 @@ class NumberVariable:
     def asks(self, question: typing.Any, answers: Answers) -> logic.Formula:
         """Return when something holds of the text.
 
-        :param question: tells what holds from other things.
+        :param question: a name for what is asked: questions with one name
+            have one formula.
         """
         if question not in self._questions:
             holds = z3.Bool(f'{question} of {self.name}')
@@ -187,11 +208,10 @@ class NumberVariable:
         return self._questions[question].holds
 
     def tried(self) -> tuple[list[logic.Formula], logic.Formula]:
-        """Return the answers for a few numbers, and when it is one of them.
+        """Return the answers for the numbers that are tried.
 
-        The first formulas say which answer each question has if the number of
-        the solver is one that is tried. It may be another one only beyond the
-        limits of a search.
+        :returns: formulas that say which answers hold if the number is one of
+            them, and the formula that it is one of them.
         """
         equations: list[logic.Formula] = []
         is_tried: list[logic.Formula] = []
@@ -210,7 +230,8 @@ class NumberVariable:
             numbers |= {near - 1, near, near + 1}
         if z3.is_int(self.term):
             return sorted(numbers)
-        # A real number of the solver may be an integer of the machine, whose
-        # text is another one. With half of one it is a float for sure.
+        # The term is a real number. Of a whole one the text depends on
+        # whether the machine has it as integer or as float, "2" or "2.0". One
+        # and a half is surely a float.
         return [number + .5 for number in sorted(numbers)
                 if abs(number) < _MOST_HALVES]

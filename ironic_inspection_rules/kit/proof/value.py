@@ -27,13 +27,19 @@ from ironic_inspection_rules.kit.proof import logic
 Formula = logic.Formula
 
 MOST = 64
-"""Alternatives of a value that are followed."""
+"""Most alternatives of a value: one with more becomes an unknown value.
+
+Every rule may double them, and formulas with them would grow without end.
+"""
 
 _LARGEST = 5_000
-"""Values inside of a value that are followed: one put into itself grows."""
+"""Most values inside of a value, for the same reason.
+
+A rule that puts a value into itself doubles it.
+"""
 
 _MOST_PAIRS = 400
-"""Alternatives of two values that are compared one by one."""
+"""Most pairs of alternatives of two values that are compared exactly."""
 
 
 class Guesses(typing.Protocol):
@@ -64,15 +70,15 @@ class Alternative:
     @property
     def kind(self) -> str:
         """The type of a value of which something is known."""
-        # Callers have set aside what is unknown or an error. A caller that
-        # has not is a mistake, and its question is answered with unknown.
+        # Callers do not ask about an unknown value or an error. One that does
+        # is a mistake, for which a question has the answer "unknown".
         raise AssertionError(f'{type(self).__name__} is of no type')
 
     @property
     def identity(self) -> Hashable:
-        """A key. Alternatives with equal keys are surely the same.
+        """A key: alternatives with equal keys are the same on any machine.
 
-        Alternatives that are the same may have different keys.
+        With different keys they may be the same on some or on all machines.
         """
         return id(self)
 
@@ -86,10 +92,11 @@ class Alternative:
         return None
 
     def opened(self) -> 'Alternative':
-        """Return the alternative, a constant list or mapping with parts.
+        """Return the alternative with its parts, if it has any.
 
-        A constant is one value as a whole. With its parts it can be compared
-        with a list or mapping of the machine, part by part.
+        A constant list or mapping is one value. As an :class:`ItemList` or a
+        :class:`Mapping` it can be compared with one of the machine, part by
+        part.
         """
         return self
 
@@ -98,10 +105,10 @@ class Alternative:
         return NOTHING
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
-        """Return the items that a loop over it has, each with when it exists.
+        """Return pairs: when an item of a loop over it exists, and the item.
 
-        Only what :class:`Const`, :class:`Mapping` and :class:`ItemList` are
-        has items.
+        Only a :class:`Const`, a :class:`Mapping` and an :class:`ItemList` are
+        asked.
         """
         raise AssertionError(f'{type(self).__name__} has no items')
 
@@ -109,8 +116,8 @@ class Alternative:
                      other: 'Alternative') -> Formula:
         """Return when it is not the same as another alternative.
 
-        :param other: of which something is known; not both are a
-            :class:`Const`, and neither is a known mapping or list.
+        :param other: no :class:`UnknownValue`. Of both, constant lists and
+            mappings have been opened, and at least one is no :class:`Const`.
         """
         # Values of two types are never the same.
         return logic.TRUE
@@ -224,14 +231,15 @@ _mapping_numbers: dict[Hashable, int] = {}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mapping(Alternative):
-    """A mapping: that of a machine, if there is one, with other entries.
+    """A mapping: the one of a machine with the entries that rules changed.
 
-    ``cell`` is the :class:`.cell.Cell` of the first, an
-    :class:`UnknownValue` where nobody knows what else is in it, None where
-    nothing is.
+    An entry whose name begins with ``#`` is the other form of the entry
+    without it: capabilities by name, which the node has as one text.
 
-    An entry whose name begins with ``#`` holds in another form what the
-    entry without it holds as one text: capabilities, each by its name.
+    :ivar cell: what entries beside ``entries`` are: those of a
+        :class:`.cell.Cell`; unknown ones where it is an
+        :class:`UnknownValue`; none where it is None.
+    :ivar entries: that rules have written, or removed, by name.
     """
 
     cell: typing.Any
@@ -253,8 +261,8 @@ class Mapping(Alternative):
             return self.entries[name]
         in_another_form = self.entries.get(f'#{name}')
         if in_another_form is not None:
-            # Rules have changed it by its names. Which text that makes, with
-            # the names in an order, is not followed.
+            # A rule has changed it in the other form, by name. Which text that
+            # makes is not followed: the names may have any order in it.
             return unknown(f'{name} as a text', in_another_form)
         if self.cell is None:
             return NOTHING
@@ -273,8 +281,8 @@ class Mapping(Alternative):
         for name in sorted(self.entries):
             entries.append((name, fingerprint(self.entries[name])))
         key = id(self.cell), tuple(entries)
-        # A number for the key: mappings in mappings in mappings would have
-        # keys without end.
+        # A number in place of the key: a mapping around it has it in its own
+        # key, and keys of keys would grow with the depth.
         number = _mapping_numbers.setdefault(key, len(_mapping_numbers))
         return Mapping, number
 
@@ -299,7 +307,8 @@ class Mapping(Alternative):
         if not isinstance(other, Mapping):
             return logic.TRUE
         if self.cell is not other.cell:
-            # Mappings of two places of a machine are compared by nobody.
+            # They are from two places of a machine, and entries that no rule
+            # names may differ: that is a guess.
             return perhaps_differ(machine, self, other)
         # What neither has changed is the same in both.
         differing = []
@@ -311,7 +320,10 @@ class Mapping(Alternative):
 
 
 def _is_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
-    """Return when an entry of a mapping is not there."""
+    """Return when an entry of a mapping is not there.
+
+    :param name: of the entry, perhaps one that begins with ``#``.
+    """
     parts = []
     for guard, alternative in entry:
         if name.startswith('#') and isinstance(alternative, Mapping):
@@ -327,28 +339,31 @@ def _is_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
 
 
 class LenientMapping(Mapping):
-    """An item of a loop that a rule writes out, perhaps without some fields.
+    """An item of a loop that a rule writes out, with fields in it.
 
-    The item is there, but as a whole it has a value only where all are.
+    It exists where some of these fields are missing. But a rule that reads
+    the item as a whole gets a value only where all of them have one.
     """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WrittenItem:
-    """An item that a rule writes out."""
+    """An item of a list that a rule has written, and not the machine."""
 
     value: 'Value'
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemList(Alternative):
-    """A list of a machine; ``items`` are those that are looked at.
+    """A list, with its length as a term of the solver.
 
-    Each item is a :class:`WrittenItem` or a :class:`.cell.Cell`, which have a
-    ``value`` both.
-    ``uses`` are those for which the number or the place of items matters:
-    without any, an item that is not looked at is like one that is, and the
-    search needs no longer lists. See :class:`.search.MachineSearch`.
+    :ivar items: the first items, all that are looked at: a
+        :class:`WrittenItem` or a :class:`.cell.Cell`. Both have a ``value``.
+    :ivar name: of the field, for reasons of answers.
+    :ivar uses: whatever reads the length or the place of an item. Where it is
+        empty, items only go through loops: the items that are not looked at
+        are then like the others, and the search needs no longer lists; see
+        :class:`.search.MachineSearch`.
     """
 
     length: Formula
@@ -431,7 +446,11 @@ class ItemList(Alternative):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TraitNames(Alternative):
-    """The list of a node's traits: the names whose entry is true."""
+    """The list of a node's traits.
+
+    :ivar mapping: truth values by the name of a trait: whether the node has
+        it.
+    """
 
     mapping: 'Value'
 
@@ -452,10 +471,12 @@ class TraitNames(Alternative):
 class UnknownValue(Alternative):
     """A value of which nothing is known, and why.
 
-    It may be of any type, missing, or an error. It is the value that a
-    function has for the things it is ``about``: :func:`unknown` returns the
-    same one where they are the same. So two rules that make the same of the
-    same are known to make the same, whatever that is.
+    It may be of any type, missing, or an error. It stands for the result of
+    an unknown function of ``about``: for the same things :func:`unknown`
+    returns the same object. So two rules that compute the same are known to
+    have the same result, whatever that is.
+
+    :ivar reason: why nothing is known, for users.
     """
 
     reason: str
@@ -484,16 +505,19 @@ class Failed(Alternative):
         return only(self)
 
 
-# An entry goes with the last user of the unknown value. That keeps what it is
-# about, so that no other object gets an id that is in the key.
+# Keys have ids of objects in them, which another object may get later. That is
+# safe: the unknown value keeps the objects that it is about, and its entry
+# goes with the last user of the value.
 _unknown: weakref.WeakValueDictionary[Hashable, UnknownValue] = (
     weakref.WeakValueDictionary())
 
 
 def unknown(reason: str, *about: typing.Any) -> Value:
-    """Return the value that nobody knows of things that are known.
+    """Return the unknown value that depends on some things.
 
-    :param about: all that the value depends on.
+    :param reason: why it is not known, for users.
+    :param about: all that the value depends on: the same things have the same
+        unknown value.
     """
     key = reason, *map(fingerprint, about)
     known = _unknown.get(key)
@@ -517,9 +541,10 @@ def fingerprint(thing: typing.Any) -> Hashable:
         return z3.AstRef, thing.get_id()
     if isinstance(thing, tuple | list):
         return tuple(map(fingerprint, thing))
-    own = getattr(thing, 'fingerprint', None)
-    if own is not None:
-        return typing.cast(Hashable, own)
+    # A scope of fields, whose class is not known here.
+    its_fingerprint = getattr(thing, 'fingerprint', None)
+    if its_fingerprint is not None:
+        return typing.cast(Hashable, its_fingerprint)
     return typing.cast(Hashable, thing)
 
 
@@ -538,7 +563,13 @@ FAILED = only(Failed())
 
 
 def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
-    """Return the value of the part whose guard holds."""
+    """Return the value that is that of the part whose guard holds.
+
+    Alternatives that are the same become one, whose guard is either of theirs.
+
+    :param parts: pairs of a guard and a value. On a machine exactly one guard
+        holds.
+    """
     known: dict[Hashable, tuple[Formula, Alternative]] = {}
     for outer, value in parts:
         for inner, alternative in value:
@@ -551,8 +582,7 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
                 guard = logic.disj(known_guard, guard)
             known[key] = guard, alternative
     if len(known) > MOST:
-        # Each rule may double the alternatives of a place. An unknown value
-        # keeps the time of a proof in bounds, at the price of the answer.
+        # Bounds the time of a proof, at the price of its answer.
         return unknown('a value with too many alternatives',
                        tuple(known.values()))
     return tuple(known.values())
@@ -580,16 +610,16 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
     parts: list[tuple[Formula, Value]] = []
     left = list(other)
     for inner, mine in one:
-        twin = _mapping_of_one_cell(mine, left)
-        # A twin that is the same mapping stays in left: join() makes one of
-        # the two parts.
+        twin = _find_mapping_of_cell(mine, left)
+        # Nothing needs to be merged with the very same mapping. It stays in
+        # "left", and join() makes one alternative of the two.
         if twin is None or twin[1] is mine:
             parts.append((logic.conj(guard, inner), only(mine)))
             continue
         left.remove(twin)
-        there, theirs = twin
+        guard_of_theirs, theirs = twin
         exists = logic.disj(logic.conj(guard, inner),
-                            logic.conj(opposite, there))
+                            logic.conj(opposite, guard_of_theirs))
         assert isinstance(mine, Mapping)
         entries = {}
         for name in (*mine.entries, *theirs.entries):
@@ -601,11 +631,15 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
     return join(parts)
 
 
-def _mapping_of_one_cell(
+def _find_mapping_of_cell(
         alternative: Alternative,
         others: list[tuple[Formula, Alternative]],
 ) -> tuple[Formula, Mapping] | None:
-    """Return the first mapping that is of the cell of another one."""
+    """Return the first mapping whose cell is that of an alternative.
+
+    :returns: the pair of its guard and the mapping, None where there is none
+        or the alternative itself is no mapping.
+    """
     if not isinstance(alternative, Mapping):
         return None
     for pair in others:
@@ -687,15 +721,15 @@ def differ(machine: Guesses, one: Value, other: Value) -> Formula:
 def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
     """Return when two values with many alternatives are not the same.
 
-    They are the same where both are the same alternative. Where they are two,
-    nobody compares these, and they may differ.
+    Only the identities of alternatives are compared, not every pair of them:
+    where these are not equal, that the values differ is a guess.
     """
     theirs = {alternative.identity: guard for guard, alternative in other}
-    both = []
+    same = []
     for guard, alternative in one:
         if alternative.identity in theirs:
-            both.append(logic.conj(guard, theirs[alternative.identity]))
-    are_other = logic.negated(logic.disj(*both))
+            same.append(logic.conj(guard, theirs[alternative.identity]))
+    are_other = logic.negated(logic.disj(*same))
     perhaps = machine.guess('whether two values are the same', 'differ', one,
                             other)
     return logic.conj(are_other, perhaps)

@@ -41,7 +41,8 @@ from ironic_inspection_rules.traits import names as trait_names
 ABSENT = data_path.ABSENT
 
 _MOST_ITEMS = 64
-"""Items of a list in a witness: the solver does not mind how many it has."""
+"""Most items of a list in a witness: the solver may choose a length of
+millions."""
 
 _SECRET = 'other_password'
 """The name of a secret that no rule names."""
@@ -58,8 +59,9 @@ _KINDS = {
 """The kind of a field by the type of its value in JSON."""
 
 
-# Ranks of what is usual: a field has another value than in the sample before
-# it is of another kind; a kind that nobody reports, and a float, come last.
+# Ranks of what is usual of a field: the search gives up lower ranks first. So
+# a field gets another value than in the sample before it gets another kind of
+# value, and only in the end a kind that no ramdisk reports, or a float.
 _VALUE_IS_USUAL = 0
 _KIND_IS_USUAL = 1
 _KIND_IS_REPORTED = 2
@@ -78,23 +80,24 @@ def sample() -> dict[str, typing.Any]:
 
 
 def usual(cell: cells.Cell) -> typing.Any:
-    """Return what a field is in the sample, ABSENT if it is not there."""
+    """Return the value of a field in the sample, ABSENT if it is not there."""
     if cell.steps[:-1] == cells.TRAITS:
+        # The sample has the names of traits in a list, which is empty.
         return False
     return data_path.get(sample(), cell.steps)
 
 
 def usual_parts(cell: cells.Cell
                 ) -> list[tuple[int, logic.Formula]]:
-    """Return what usually holds of a field, in parts.
+    """Return formulas that hold where a field is as usual.
 
-    The search gives up parts of a low rank first.
+    Each is an assumption that the search may give up by itself.
 
-    :returns: pairs of a rank and a formula.
+    :returns: pairs of a rank, as :data:`_VALUE_IS_USUAL`, and a formula.
     """
     parts = []
     if 'text' in cell.kinds and len(cell.kinds) > 1:
-        # Rules hardly ask for a value of a type that nobody reports.
+        # A witness with a type that no ramdisk reports is hardly of use.
         reported = ['absent', cell.type or 'text']
         is_reported = _is_of_one(cell, reported)
         is_reported_or_text = _is_of_one(cell, [*reported, 'text'])
@@ -105,7 +108,8 @@ def usual_parts(cell: cells.Cell
         parts.append((_NO_FLOAT, logic.negated(cell.is_of('float'))))
     if cell.is_item:
         for secret in cell.secrets.values():
-            # A list that has one has it in a mapping.
+            # A list that has a secret needs an item that can have it: a
+            # mapping, under a name.
             has_place = z3.Implies(secret, cell.is_of('mapping'))
             parts.append((_SECRET_HAS_PLACE, has_place))
     value = usual(cell)
@@ -135,7 +139,11 @@ def _is_of_one(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
 
 @dataclasses.dataclass(frozen=True)
 class Witness:
-    """A machine; ``ports`` is None where its interfaces have one each."""
+    """A machine that the solver has found.
+
+    :ivar ports: None where no rule asks for them: the machine has one for each
+        of its interfaces.
+    """
 
     inventory: dict[str, typing.Any]
     plugin_data: dict[str, typing.Any]
@@ -201,18 +209,25 @@ def _write(path: pathlib.Path, data: typing.Any) -> str:
 
 
 def _trait_names(traits: dict[str, bool]) -> list[str]:
-    """Return the names of traits; a star stands for one that has no other."""
+    """Return the names of the traits that a node has.
+
+    :param traits: whether it has a trait, by name. Of a name that ends in a
+        star, some trait with the prefix that no rule names.
+    """
     names = []
     for name, is_there in traits.items():
         if is_there and name.endswith('*'):
-            name = _other_trait(name[:-1], traits)
+            name = _unnamed_trait(name[:-1], traits)
         if is_there and name:
             names.append(name)
     return sorted(names)
 
 
-def _other_trait(prefix: str, known: Container[str]) -> str:
-    """Return a trait with a prefix that no rule names, empty if none has."""
+def _unnamed_trait(prefix: str, known: Container[str]) -> str:
+    """Return a trait with a prefix that no rule names, empty if there is none.
+
+    :param known: the names of traits that rules name.
+    """
     candidates = (f'{prefix}OTHER', 'CUSTOM_OTHER',
                   *sorted(trait_names.STANDARD))
     for name in candidates:
@@ -261,14 +276,17 @@ def _kind_of(cell: cells.Cell, solution: z3.ModelRef) -> str:
     number = solution.eval(cell.kind, model_completion=True).as_long()
     if 0 <= number < len(cell.kinds):
         return str(cell.kinds[number])
-    # The solver was not asked about the field, and took any number.
+    # The field was not in the formulas of the search. The model then has any
+    # number for it, and any kind will do.
     return cell.kinds[0]
 
 
 def _text(cell: cells.Cell, text: str) -> str:
-    """Return a text with characters that the rules take as the solver did.
+    """Return a text with only characters that Python and the solver agree on.
 
-    For regular expressions, all that the alphabet does not have are one.
+    The language of a regular expression takes all characters that are not in
+    the alphabet for one: such a character is replaced by the one that stands
+    for them. So is half a character, which no text can be written with.
     """
     asked = cell.machine.texts[cell.terms['text'].get_id()]
     if asked.languages or any(map(_is_surrogate, text)):
@@ -285,38 +303,38 @@ def _build_mapping(cell: cells.Cell, solution: z3.ModelRef
     """Return a mapping: what no rule asks for in it is as in the sample."""
     if z3.is_true(solution.eval(cell.empty)):
         return {}
-    there = usual(cell)
+    in_sample = usual(cell)
     made: dict[str, typing.Any] = {}
-    if isinstance(there, dict):
-        made = copy.deepcopy(there)
+    if isinstance(in_sample, dict):
+        made = copy.deepcopy(in_sample)
     for name, below in cell.below.items():
         value = _build(below, solution)
         made.pop(name, None)
         if value is not ABSENT:
             made[name] = value
-    # Whether a mapping has nothing but some names, a rule may ask. Where it
-    # has nothing else, the other names of the sample go.
-    for names, has_only in cell.others():
+    # Where the solver has chosen that there are no entries but those of some
+    # names, other entries of the sample go.
+    for names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
             expected = names | cell.below.keys()
             made = {name: value for name, value in made.items()
                     if name in expected}
-    for names, has_only in cell.others():
-        # What no rule names has to be there.
+    for names, has_only in cell.only_entries():
+        # Where it has chosen that there are others, one is put there.
         if z3.is_false(solution.eval(has_only)) and names.issuperset(made):
             made['other'] = 'something'
-    if _hides(cell, solution):
+    if _has_unnamed_secret(cell, solution):
         made[_SECRET] = 'something'
     return made
 
 
-def _hides(cell: cells.Cell, solution: z3.ModelRef) -> bool:
+def _has_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
     """Return whether a mapping has a secret in it that no rule names."""
     is_record = cell.steps == ('node',) or cell.steps[:-1] == ('ports',)
     if is_record:
         # A node and a port have the columns that Ironic gives them.
         return False
-    for _names, has_only in cell.others():
+    for _names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
             return False
     return any(z3.is_true(solution.eval(secret))
@@ -324,7 +342,7 @@ def _hides(cell: cells.Cell, solution: z3.ModelRef) -> bool:
 
 
 def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
-    """Return an item of a list: what is not asked for is as usual."""
+    """Return an item of a list; what no rule asks for is as in the sample."""
     base = _usual_item(cell, index)
     if index >= len(cell.items):
         # Beyond the items that are looked at, the length alone is known.
@@ -335,8 +353,8 @@ def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
     value = _build(item, solution)
     if not isinstance(base, dict) or not isinstance(value, dict):
         return value
-    # A mapping has all that such an item usually has, and of what rules ask
-    # for only what the solver chose.
+    # Entries that a rule asks for are as the solver chose them, which may be
+    # gone, and all others as in the sample.
     others = {name: entry for name, entry in base.items()
               if name not in item.below}
     asked = {name: entry for name, entry in value.items()
@@ -345,16 +363,16 @@ def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
 
 
 def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
-    """Return an item of the sample, ABSENT if there is none like it.
+    """Return an item of the sample, ABSENT if the list is not in it.
 
-    After the last one of the sample come others like it, with an address, a
-    name and a serial number of their own.
+    An item after the last one of the sample is a copy of that one, with
+    another address, name and serial number: no two parts share these.
     """
-    there = usual(cell)
-    if not isinstance(there, list) or not there:
+    in_sample = usual(cell)
+    if not isinstance(in_sample, list) or not in_sample:
         return ABSENT
-    item = copy.deepcopy(there[min(index, len(there) - 1)])
-    if isinstance(item, dict) and index >= len(there):
+    item = copy.deepcopy(in_sample[min(index, len(in_sample) - 1)])
+    if isinstance(item, dict) and index >= len(in_sample):
         endings = {
             'mac_address': f'{index + 1:02x}',
             'name': str(index),
@@ -374,7 +392,8 @@ class Engine:
 
     def __init__(self, tables: table.Tables | None = None) -> None:
         self._tables = tables or {}
-        # By identity of a rule, which must not be another one's later.
+        # By id() of a rule, which another object has once the rule is gone: so
+        # the rules are kept.
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
 
@@ -387,7 +406,7 @@ class Engine:
 
     def evaluate(self, rules: Sequence[model.Rule],
                  witness: Witness) -> evaluation.Evaluation:
-        """Run rules in the order given."""
+        """Run rules on a machine, in their order within their phase."""
         by_phase: dict[str, list[compiler.CompiledRule]] = {}
         for rule in rules:
             if rule.mode != model.OFF:
@@ -396,7 +415,11 @@ class Engine:
 
     def outcome(self, rules: Sequence[model.Rule],
                 witness: Witness) -> typing.Any:
-        """Return what becomes of a machine, to be compared."""
+        """Return what rules make of a machine, in a form to be compared.
+
+        :returns: the error that ended the inspection, or None, and the state
+            of the machine.
+        """
         done = self.evaluate(rules, witness)
         error = None
         if done.error is not None:
@@ -415,12 +438,15 @@ class Engine:
                 witness: Witness) -> bool:
         """Return whether two rules write two values to one place.
 
-        :param first: the number of the one, ``second`` of the other.
-        :param written: what the first rule writes; where its value or its
-            port is not known it has to change something there.
+        :param first: the index of the rule that runs first, ``second`` that of
+            the other one.
+        :param written: the write of the first rule at the place. Where its
+            value or its port is not known, the engine has to show that the
+            rule changes something there.
         """
+        # The value there before the first rule, after it, and after the
+        # second one.
         states_at = []
-        # What is there before the first rule, after it, and after the second.
         for number in (first - 1, first, second):
             done = self.evaluate(rules[:number + 1], witness)
             if number >= first:
@@ -430,20 +456,23 @@ class Engine:
         before, one, other = states_at
         if place[:2] == ('ports', states.ANY_PORT):
             for port, value in one.items():
-                # The first rule has written here, and the second one again.
+                # The first rule has changed this port, and the second one has
+                # changed it again.
                 if value != before.get(port) and value != other.get(port):
                     return True
             return False
         if data_path.same(one, other):
             return False
+        # A known value differs from that of the second rule, even if it was
+        # there before. An unknown one may be no write at all.
         is_known = values.when(written.value, _is_unknown) is logic.FALSE
         return is_known or not data_path.same(one, before)
 
 
 def _is_broken(done: evaluation.Evaluation) -> bool:
-    """Return whether rules ended with an error, which undoes what they did.
+    """Return whether rules ended with an error, which undoes their writes.
 
-    A rule that fails an inspection has written before it does.
+    A rule that fails the inspection on purpose undoes nothing.
     """
     if done.error is None:
         return False
@@ -473,9 +502,10 @@ def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
 
 
 def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
-    """Return what rules may change, in no order where none matters.
+    """Return the data that rules may change, in a form to be compared.
 
-    Ports are by their MAC addresses, capabilities are a list.
+    Where no order matters there is none: traits and capabilities are sorted
+    lists, and ports are by their MAC addresses.
     """
     node = copy.deepcopy(facts.node or {})
     node['traits'] = sorted(node.get('traits') or ())
@@ -517,10 +547,13 @@ def at(machine_state: dict[str, typing.Any], place: data_path.Path
 
 def _capabilities_at(machine_state: dict[str, typing.Any],
                      names: data_path.Path) -> list[typing.Any]:
-    """Return the capability of a name, all without one."""
-    there = data_path.get(machine_state, cells.CAPABILITY_TEXT)
-    if not isinstance(there, list):
+    """Return the capabilities of a name, as ``name:value``.
+
+    :param names: the name, or nothing for all capabilities.
+    """
+    capabilities = data_path.get(machine_state, cells.CAPABILITY_TEXT)
+    if not isinstance(capabilities, list):
         return []
     beginning = ':'.join([*names, ''])
-    return [capability for capability in there
+    return [capability for capability in capabilities
             if str(capability).startswith(beginning)]
