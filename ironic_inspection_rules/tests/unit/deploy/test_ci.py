@@ -2,7 +2,10 @@
 
 """The pipelines of ``deploy/ci``, by what they say, and pre-commit's hooks."""
 
+import contextlib
 import importlib.util
+import io
+import json
 import os
 import pathlib
 import re
@@ -165,6 +168,27 @@ class StarterTestCase(CheckoutTestCase):
         # One machine is not like the others: without what is expected of
         # it, the check would fail.
         self.assertEqual(2, self.call(*rules))
+
+    def unknown(self, *words):
+        """Return the rules about which a proof answers "unknown"."""
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            self.assertEqual(0, self.call('prove', *words, '-f', 'json'))
+        answers = json.loads(output.getvalue())['answers']
+        return {name for answer in answers for name in answer['rules']
+                if answer['verdict'] == 'unknown'}
+
+    def test_a_profile_makes_what_follows_it_uncertain(self):
+        if not importlib.util.find_spec('z3'):
+            self.skipTest('no z3')
+        tag = 'Tag machines with 64 processors and more'
+        self.assertEqual({'server-64: begin', tag}, self.unknown('rules'))
+        # As README.md says to do.
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'tag')
+        rule, = self.read(STARTER / 'rules' / 'tag.yaml')
+        path.write_text(yaml.safe_dump([rule | {'priority': 31}]))
+        self.assertEqual({'server-64: begin'}, self.unknown(
+            'rules/server-64.yaml', str(path)))
 
     def test_pre_commit_tries_what_is_expected(self):
         if not importlib.util.find_spec('pre_commit'):
