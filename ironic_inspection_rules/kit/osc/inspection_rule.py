@@ -173,7 +173,8 @@ class ExportInspectionRules(command.BaremetalCommand):
             'file', metavar='<file>', nargs='?',
             default=arguments.STANDARD_OUTPUT,
             help=_('File to write, JSON if its name ends in .json and YAML '
-                   'otherwise; standard output if not given, or "-"'))
+                   'otherwise; one that is there is replaced, with its '
+                   'comments. Standard output if not given, or "-"'))
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
