@@ -156,11 +156,11 @@ def undo(dry_run: bool) -> int:
     changes = dict(db_rule.list_values('updated_at'))
     adopted = []
     for rule in (*rows, *_read_file()):
-        adopted_uuid = stock_rule.uuid_of(rule['uuid'])
+        adopted_uuid = stock_form.uuid_of(rule['uuid'])
         if adopted_uuid in names:
             adopted.append(adopted_uuid)
     for row in rows:
-        if stock_rule.uuid_of(row['uuid']) in names:
+        if stock_form.uuid_of(row['uuid']) in names:
             text = _("%s goes back to Ironic's own table")
         else:
             text = _("%s goes back to Ironic's own table; it was removed "
@@ -197,7 +197,7 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
 
 def _refuse_taken_uuids(rows: list[adoption.Row], here: set[str]) -> None:
     for row in rows:
-        if stock_rule.uuid_of(row['uuid']) in here:
+        if stock_form.uuid_of(row['uuid']) in here:
             raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
 
 
@@ -216,10 +216,10 @@ def _new_rules_of_file(rows: list[adoption.Row], here: set[str]
 
     Those in Ironic's table as well are adopted from there.
     """
-    in_table = {stock_rule.uuid_of(row['uuid']) for row in rows}
+    in_table = {stock_form.uuid_of(row['uuid']) for row in rows}
     rules = []
     for fields in _read_file():
-        rule_uuid = stock_rule.uuid_of(fields['uuid'])
+        rule_uuid = stock_form.uuid_of(fields['uuid'])
         if rule_uuid not in in_table and rule_uuid not in here:
             rules.append(StockRule(fields))
     return rules

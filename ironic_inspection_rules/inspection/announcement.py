@@ -168,7 +168,8 @@ def left_behind() -> Iterator[str]:
 def _is_adopted(path: str) -> bool:
     """Return whether all rules of a file of stock Ironic are stored."""
     try:
-        uuids = {rule['uuid'] for rule in stock_form.load(path)}
+        uuids = {stock_form.uuid_of(rule['uuid'])
+                 for rule in stock_form.load(path)}
     except ValueError:
         return False
     stored = {uuid for uuid, _value in db_rule.list_values('uuid')}

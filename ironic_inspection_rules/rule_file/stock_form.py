@@ -12,6 +12,7 @@ import re
 import typing
 import uuid
 
+from oslo_utils import uuidutils
 import yaml
 
 from ironic_inspection_rules import exceptions
@@ -95,6 +96,16 @@ def load(path: str) -> list[dict[str, typing.Any]]:
             name = uuid.uuid5(NAMESPACE, content)
         rules.append({**entry, 'uuid': str(name)})
     return rules
+
+
+def uuid_of(name: typing.Any) -> str:
+    """Return the UUID of a rule that may have any text for one.
+
+    It is written as UUIDs are stored, whatever capitals and dashes it has.
+    """
+    if uuidutils.is_uuid_like(name):
+        return str(uuid.UUID(name))
+    return str(uuid.uuid5(NAMESPACE, str(name)))
 
 
 def _is_rule(entry: typing.Any) -> bool:

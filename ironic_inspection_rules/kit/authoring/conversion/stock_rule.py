@@ -4,10 +4,8 @@
 
 from collections.abc import Iterable, Iterator
 import typing
-import uuid
 
 from oslo_utils import strutils
-from oslo_utils import uuidutils
 
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import operation_check
@@ -45,13 +43,6 @@ _COMPARISONS = ('eq', 'lt', 'gt')
 
 _FILLED_ARGUMENT = {'log': 'msg', 'api-call': 'url'}
 """The argument of an action that is filled in, ``value`` of all others."""
-
-
-def uuid_of(name: typing.Any) -> str:
-    """Return the UUID of a rule that may have any text for one."""
-    if uuidutils.is_uuid_like(name):
-        return str(name)
-    return str(uuid.uuid5(stock_form.NAMESPACE, str(name)))
 
 
 class _Malformed(Exception):
@@ -296,7 +287,7 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
                        % ', '.join(unknown))
     name = fields.get('uuid')
     if name is not None:
-        converted['uuid'] = uuid_of(name)
+        converted['uuid'] = stock_form.uuid_of(name)
         if converted['uuid'] != name:
             converter.hint(_('"%s" becomes its UUID') % name)
     if fields.get('scope'):

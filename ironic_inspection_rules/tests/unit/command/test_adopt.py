@@ -64,6 +64,29 @@ class AdoptTestCase(base.TestCase):
             'edited is removed here, with what was changed in it since, last '
             f'at {time} UTC'], told.splitlines())
 
+    def test_a_uuid_is_the_same_whatever_its_capitals_and_dashes(self):
+        path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        with open(path, 'w') as file:
+            file.write('- uuid: 0A1B2C3D-0000-4000-8000-00000000000F\n'
+                       '  actions: [{op: fail, args: {msg: no}}]\n')
+        self.useFixture(config_fixture.Config(CONF)).config(
+            group='inspection_rules', built_in_rules=path)
+        with self.database.engine.begin() as connection:
+            connection.execute(sa.insert(ironic_models.InspectionRule), [
+                {'uuid': '0A1B2C3D-0000-4000-8000-00000000000A',
+                 'actions': ACTIONS},
+                {'uuid': '0a1b2c3d00004000800000000000000b',
+                 'actions': ACTIONS}])
+        self.printed(adopt.from_ironic, False)
+        self.assertEqual(3, len(db_rule.list_rules()))
+        self.assertIn('no rules to adopt',
+                      self.printed(adopt.from_ironic, False))
+
+        self.assertEqual(
+            3, self.printed(adopt.undo, False).count('is removed here'))
+
+        self.assertEqual([], db_rule.list_rules())
+
     def test_a_priority_that_stock_ironic_refuses_is_named(self):
         path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
         with open(path, 'w') as file:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.inspection import announcement
+from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.inspection import base as glue
 
@@ -89,14 +90,16 @@ class LeftBehindTestCase(glue.GlueTestCase):
         self.assertIn('ironic-inspection-rules-dbsync adopt', said)
 
     def test_its_file_is_named_until_it_is_taken_over(self):
-        path = self.create_tempfiles([('rules', (
-            '[{"uuid": "0a1b2c3d-0000-4000-8000-000000000001",'
-            ' "actions": [{"op": "fail", "args": {"msg": "no"}}]}]'))])[0]
-        self.config(group='inspection_rules', built_in_rules=path)
-        self.assertIn(path, ''.join(announcement.left_behind()))
+        for name in ('0a1b2c3d-0000-4000-8000-000000000001',
+                     '0A1B2C3D-0000-4000-8000-000000000002', 'no-uuid'):
+            path = self.create_tempfiles([(name, (
+                f'[{{"uuid": "{name}",'
+                ' "actions": [{"op": "fail", "args": {"msg": "no"}}]}]'))])[0]
+            self.config(group='inspection_rules', built_in_rules=path)
+            self.assertIn(path, ''.join(announcement.left_behind()))
 
-        adoption.store([{
-            'uuid': '0a1b2c3d-0000-4000-8000-000000000001', 'version': '1.0',
-            'priority': 0, 'phase': 'main', 'sensitive': False,
-            'conditions': [], 'actions': ACTIONS}])
-        self.assertEqual([], list(announcement.left_behind()))
+            adoption.store([{
+                'uuid': stock_form.uuid_of(name), 'version': '1.0',
+                'priority': 0, 'phase': 'main', 'sensitive': False,
+                'conditions': [], 'actions': ACTIONS}])
+            self.assertEqual([], list(announcement.left_behind()))

@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_rule
 from ironic_inspection_rules.kit.authoring.conversion import stock_text
+from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.tests.unit import base
 
 CPU = '{inventory[cpu]}'
@@ -365,7 +366,7 @@ class ConditionTestCase(StockTestCase):
         made = convert(uuid='a', scope='x', phase=None, odd=1, even=2,
                        sensitive='yes', priority=5, description='d')
         self.assertEqual(
-            {'uuid': stock_rule.uuid_of('a'), 'priority': 5,
+            {'uuid': stock_form.uuid_of('a'), 'priority': 5,
              'description': 'd', 'sensitive': True,
              'actions': [{'op': 'fail', 'args': {'msg': 'x'}}]}, made.rule)
         self.check(made, hints=[('', 'even, odd had no effect'),
