@@ -92,7 +92,11 @@ def load(path: str) -> list[dict[str, typing.Any]]:
     for entry in entries:
         name = entry.get('uuid')
         if not name:
-            content = json.dumps(entry, sort_keys=True, default=str)
+            try:
+                content = json.dumps(entry, sort_keys=True, default=str)
+            except TypeError as exc:
+                # Keys of YAML may be numbers beside texts.
+                raise ValueError(f'{path}: {exc}') from exc
             name = uuid.uuid5(NAMESPACE, content)
         rules.append({**entry, 'uuid': str(name)})
     return rules

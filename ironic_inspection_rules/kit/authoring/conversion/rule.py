@@ -34,6 +34,8 @@ class Conversion:
     :ivar hints: what the operator should know, or see to, likewise.
     :ivar differences: those of the hints that say where the new rule does
         something else than the old one.
+    :ivar failures: those of the differences where the old rule fails the
+        inspection of some machines, and the new one does not.
     :ivar pointer: the place that is converted.
     """
 
@@ -42,6 +44,7 @@ class Conversion:
         self.lost: list[Problem] = []
         self.hints: list[Problem] = []
         self.differences: list[Problem] = []
+        self.failures: list[Problem] = []
         self.pointer = ''
 
     def lose(self, message: str) -> None:
@@ -56,6 +59,11 @@ class Conversion:
         """Note where the new rule does something else here."""
         self._note(self.differences, message)
         self.hint(message)
+
+    def differ_by_failing(self, message: str) -> None:
+        """Note where only the old rule fails some inspections here."""
+        self._note(self.failures, message)
+        self.differ(message)
 
     def _note(self, noted: list[Problem], message: str) -> None:
         problem = Problem(self.pointer, message)

@@ -66,9 +66,9 @@ def convert(op: str, inverted: bool, args: Args,
     if constant is not None:
         return constant != inverted
     if op == 'in-net':
-        notes.differ(_('where "%s" is no IP address or subnet, stock Ironic '
-                       'fails the inspection; here the condition is false')
-                     % texts[0].literal)
+        notes.differ_by_failing(
+            _('where "%s" is no IP address or subnet, stock Ironic fails the '
+              'inspection; here the condition is false') % texts[0].literal)
     if op == 'is-empty':
         return _is_empty(texts[0], inverted, notes)
     if len(texts) > 1:

@@ -53,6 +53,7 @@ class _StockConverter(rule.Conversion):
     """Converts one rule.
 
     :ivar reasons: why the rule never did what it says.
+    :ivar earlier_failures: the failures before the first of the reasons.
     """
 
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
@@ -60,9 +61,12 @@ class _StockConverter(rule.Conversion):
         self._ops = ops
         self._fills_values = fills_values
         self.reasons: list[rule.Problem] = []
+        self.earlier_failures: list[rule.Problem] = []
 
     def never(self, message: str) -> None:
         """Note that the rule never did what it says."""
+        if not self.reasons:
+            self.earlier_failures = list(self.failures)
         self.reasons.append(rule.Problem(self.pointer, message))
 
     def refuse(self, message: str) -> rule.Conversion:
@@ -190,6 +194,11 @@ def convert(fields: Fields, ops: registry.Registry,
     converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)
     hints_on_fields = list(converter.hints)
+    for name in _KEYS:
+        if not isinstance(fields.get(name) or [], list):
+            return converter.refuse(
+                _('stock Ironic does not take this rule: %s must be a list')
+                % name)
     written = {name: [_without_unknown(operation, name, converter)
                       for operation in fields.get(name) or ()]
                for name in _KEYS}
@@ -223,8 +232,10 @@ def convert(fields: Fields, ops: registry.Registry,
             _('nothing of it does anything in stock Ironic, so it is '
               'switched off and left as it is written'))
     if converter.reasons:
-        converter.hints = [*hints_on_fields, *converter.reasons]
-        converter.differences.clear()
+        # Stock Ironic checks the conditions up to the one that never holds.
+        failures = converter.earlier_failures
+        converter.hints = [*hints_on_fields, *failures, *converter.reasons]
+        converter.differences = failures
         converted['mode'] = model.OFF
         converted.update(written)
     else:

@@ -21,6 +21,7 @@ class LoadTestCase(base.TestCase):
         self.assertEqual(one['uuid'], again['uuid'])
 
     def test_what_is_no_list_of_rules_is_refused(self):
-        for text in ('a: 1', '[1]', '{', '', '[{"priority": "a"}]'):
+        for text in ('a: 1', '[1]', '{', '', '[{"priority": "a"}]',
+                     '[{1: 2, "a": 3}]'):
             self.assertRaises(ValueError, self.load, text)
         self.assertRaises(ValueError, stock_form.load, '/nowhere/rules.yaml')

@@ -332,6 +332,30 @@ class ConditionTestCase(StockTestCase):
             self.assertIsNone(made.rule, (action, why))
             self.told([('/actions/0', why)], made.lost)
 
+    def test_what_is_no_list_of_operations_is_told(self):
+        for operations in (5, 'fail', {'op': 'fail', 'args': {'msg': 'a'}}):
+            for name in ('conditions', 'actions'):
+                made = stock_rule.convert({
+                    'actions': [{'op': 'fail', 'args': {'msg': 'a'}}],
+                    name: operations}, registry.installed())
+                self.assertIsNone(made.rule, operations)
+                self.told([('', f'{name} must be a list')], made.lost)
+
+    def test_where_an_earlier_condition_may_fail_is_told(self):
+        address = {'op': 'in-net', 'args': {'address': '{inventory[a]}',
+                                            'subnet': '10.0.0.0/8'}}
+        never = {'op': 'is-none', 'args': {'value': CPU}}
+        reason = '/conditions/0', 'stock Ironic fails the inspection'
+        made = convert([address, never])
+        self.told([reason], made.differences)
+        self.told([reason, ('/conditions/1', 'never holds')], made.hints)
+        self.assertEqual([], convert([never, address]).differences)
+        self.assertEqual([], convert([address], phase='early').differences)
+        made = convert([address], [{'op': 'unset-plugin-data',
+                                    'args': {'path': 'a'}}])
+        self.assertEqual('off', made.rule['mode'])
+        self.told([reason], made.differences)
+
     def test_a_rule_of_which_nothing_can_be_kept_is_switched_off(self):
         # Stock Ironic would write the braces.
         action = {'op': 'set-attribute', 'args': {
