@@ -157,7 +157,8 @@ def undo(dry_run: bool) -> int:
     adopted = []
     for rule in (*rows, *_read_file()):
         adopted_uuid = stock_form.uuid_of(rule['uuid'])
-        if adopted_uuid in names:
+        # A rule may be in the table and in the file.
+        if adopted_uuid in names and adopted_uuid not in adopted:
             adopted.append(adopted_uuid)
     for row in rows:
         if stock_form.uuid_of(row['uuid']) in names:
@@ -188,6 +189,7 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     here = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     _refuse_taken_uuids(rows, here)
     stock_rules = [*_rules_of_table(rows), *_new_rules_of_file(rows, here)]
+    _refuse_same_uuids(stock_rules)
     priorities = _within_range([rule.priority for rule in stock_rules])
     candidates = []
     for rule, priority in zip(stock_rules, priorities, strict=True):
@@ -199,6 +201,18 @@ def _refuse_taken_uuids(rows: list[adoption.Row], here: set[str]) -> None:
     for row in rows:
         if stock_form.uuid_of(row['uuid']) in here:
             raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
+
+
+def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
+    names: dict[str, str] = {}
+    for rule in stock_rules:
+        rule_uuid = stock_form.uuid_of(rule.fields['uuid'])
+        if rule_uuid in names:
+            raise exceptions.Invalid(
+                _('"%(one)s" and "%(other)s" have the same UUID, or the same '
+                  'content and none: give one of them another') % {
+                      'one': names[rule_uuid], 'other': rule.name})
+        names[rule_uuid] = rule.name
 
 
 def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:

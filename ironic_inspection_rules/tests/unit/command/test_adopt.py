@@ -11,6 +11,7 @@ from ironic.db.sqlalchemy import models as ironic_models
 from oslo_config import fixture as config_fixture
 import sqlalchemy as sa
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.command import adopt
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
@@ -85,6 +86,35 @@ class AdoptTestCase(base.TestCase):
         self.assertEqual(
             3, self.printed(adopt.undo, False).count('is removed here'))
 
+        self.assertEqual([], db_rule.list_rules())
+
+    def test_two_rules_of_one_uuid_are_named_before_anything_is_tried(self):
+        path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        self.useFixture(config_fixture.Config(CONF)).config(
+            group='inspection_rules', built_in_rules=path)
+        actions = 'actions: [{op: fail, args: {msg: no}}]'
+        for rules in (f'- {actions}\n- {actions}\n',
+                      f'- {{uuid: a, description: one, {actions}}}\n'
+                      f'- {{uuid: a, {actions}}}\n'):
+            with open(path, 'w') as file:
+                file.write(rules)
+            for dry_run in (True, False):
+                error = self.assertRaises(
+                    exceptions.Invalid, adopt.from_ironic, dry_run)
+                self.assertIn('have the same UUID', str(error))
+
+    def test_what_is_in_the_table_and_in_the_file_is_given_back_once(self):
+        uuid = self.add(1, 'both')
+        path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        with open(path, 'w') as file:
+            file.write(f'- uuid: {uuid}\n'
+                       '  actions: [{op: fail, args: {msg: no}}]\n')
+        self.useFixture(config_fixture.Config(CONF)).config(
+            group='inspection_rules', built_in_rules=path)
+        self.printed(adopt.from_ironic, False)
+        self.assertEqual(["both goes back to Ironic's own table",
+                          'both is removed here'],
+                         self.printed(adopt.undo, False).splitlines())
         self.assertEqual([], db_rule.list_rules())
 
     def test_a_priority_that_stock_ironic_refuses_is_named(self):
