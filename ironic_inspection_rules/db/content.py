@@ -141,7 +141,7 @@ def store(document: Document) -> str:
 
     :returns: its digest.
     """
-    with transaction.plain_writer() as connection:
+    with transaction.writer_without_session() as connection:
         return put(connection, document)
 
 

@@ -102,7 +102,7 @@ def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
     :returns: ``created_at``, ``content`` and ``parts`` of the inspection, and
         the two documents by digest; None and no document where there is none.
     """
-    with transaction.plain_reader() as connection:
+    with transaction.reader_without_session() as connection:
         last = connection.execute(_LAST, {'node_uuid': node_uuid}).first()
         if last is None:
             return None, {}

@@ -63,9 +63,9 @@ class Search:
 
     Requests that other workers have to serve are passed over row by row,
     which takes seconds where a hundred thousand of them wait. So a thread
-    reads them once in a lease. Between, a search begins at the first request
-    that was found before, less the time that a transaction which stores one
-    may have taken to commit.
+    reads them once in a lease. Until then, a search leaves out what was due
+    before the first request that the search before it has read. It reads a
+    lease further back than that, for requests whose transaction commits late.
 
     :param lease: seconds that a worker holds a request before it has to
         prolong its lease.
@@ -125,7 +125,8 @@ class Search:
                 until = min(first.due_at, float(first.looked_at))
             else:
                 until = read_clock()
-            # A transaction that began before may commit a request later.
+            # A transaction that has taken its due_at before may commit the
+            # request later, but not much: see transaction.limit_waits.
             self._looked_until = until - self._lease
         return candidates
 
@@ -134,14 +135,16 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     """Return conditions, one of which a request that is due meets.
 
     Every condition is a range of the index. The second one holds for requests
-    that are due later than any is put off or leased. Either the clock was set
-    back since, or others go before the request (``precedence``), and it is
+    that are due later than any lease or delay ends. Either the clock was set
+    back since, or the request was stored with a precedence of others, and is
     delivered when there are none.
 
     :param lease: seconds that a worker holds a request.
     """
     row = models.RequestRow
     is_past = row.due_at <= clock.now()
+    # Twice: a small correction of the clock must not make a lease that has
+    # just begun look like a clock that was set back.
     is_far_off = row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY)
     return is_past, is_far_off
 
@@ -153,16 +156,17 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
     1. Its time has come.
     2. It is due later than any lease or delay ends, see :func:`due`.
-    3. It is due between the two, but no worker holds it, and it was never put
-       off or is due later than any request is put off: the clock was set
-       back, or others go before it.
+    3. It is due between the two, but no worker holds it, and no delay is the
+       reason: it was never put off, or is due later than any delay ends. The
+       clock was set back, or others go before it.
 
-    A reapplication is due ``PRECEDENCE`` later, so that all others come
-    first, and may be delivered all that time. If it was put off, it may be
-    delivered once its delay is over.
+    A reapplication is stored with a due time that is :data:`PRECEDENCE` later
+    than it could be delivered: others are due earlier, and come first. Where
+    there are none it may be delivered all the same. If it was put off, that
+    is added to its delay, and it may be delivered once the delay is over.
 
-    They stay three, as each is read by its own range of the index, see
-    :func:`limited`.
+    The conditions stay three, as every one is read by its own range of the
+    index, see :func:`limited`.
     """
     row = models.RequestRow
     is_past, is_far_off = due(lease)
@@ -320,6 +324,8 @@ def expire_leases(lease: float, states: Iterable[str]
                   ) -> list[models.RequestRow]:
     """Take back requests that workers held beyond the end of their lease.
 
+    They have no worker then, and stay due.
+
     :param states: states of the requests to take back.
     :returns: the requests as they were, but for the token.
     """
@@ -330,6 +336,8 @@ def expire_leases(lease: float, states: Iterable[str]
 def claim_unsettled(lease: float, states: Iterable[str]
                     ) -> list[models.RequestRow]:
     """Lease the ended requests whose nodes may not be in a final state.
+
+    For the time of the lease no later call returns them once more.
 
     :param states: states of the requests to lease.
     :returns: the requests as they were, but for the token.
@@ -343,6 +351,8 @@ def _take_lapsed(lease: float, states: Iterable[str],
                  *conditions: sa.ColumnElement[bool]
                  ) -> list[models.RequestRow]:
     """Give the requests that are due a new token, and other values.
+
+    The token shuts out the delivery that has held the request until now.
 
     :param values: column values to change.
     :param conditions: conditions that the requests must meet as well.

@@ -174,29 +174,33 @@ def table_names() -> list[str]:
 def count_rows() -> dict[str, int]:
     """Return how many rows the tables have that are there, by name.
 
-    The table of the revision comes first, if it is there, then the others in
-    the order in which they can be removed.
+    They are in the order of their removal.
     """
-    engine = enginefacade.writer.get_engine()
-    names = table_names()
-    if sa.inspect(engine).has_table(VERSION_TABLE):
-        names.insert(0, VERSION_TABLE)
     counts: dict[str, int] = {}
-    with engine.connect() as connection:
-        for name in names:
+    with enginefacade.writer.get_engine().connect() as connection:
+        for name in _names_to_drop():
             query = sa.select(sa.func.count()).select_from(sa.table(name))
             counts[name] = connection.execute(query).scalar_one()
     return counts
 
 
-def drop() -> None:
-    """Remove all tables.
+def _names_to_drop() -> list[str]:
+    """Return the tables that are there, in the order of their removal.
 
     The table of the revision goes first: tables that are left without a
-    revision, when this is interrupted, are not taken for whole.
+    revision, when the removal is interrupted, are not taken for whole. Tables
+    that refer to others go before these.
     """
-    # The order matters: tables that refer to others go before these.
-    names = list(count_rows())
+    names = table_names()
+    inspector = sa.inspect(enginefacade.writer.get_engine())
+    if inspector.has_table(VERSION_TABLE):
+        names.insert(0, VERSION_TABLE)
+    return names
+
+
+def drop() -> None:
+    """Remove all tables."""
+    names = _names_to_drop()
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:
             # SQLAlchemy drops tables by objects; their columns do not matter.

@@ -124,10 +124,11 @@ def stop_clock(session: orm.Session, node_uuid: str,
 
 def served_by(drivers: Collection[str], conductor_groups: Collection[str]
               ) -> sa.ColumnElement[bool]:
-    """Describe the requests whose nodes a worker can reach.
+    """Return the condition of requests whose nodes a worker can reach.
+
+    The request of a deleted node meets it too: any worker may end that.
 
     :param conductor_groups: empty for all.
-    :returns: a condition on requests; one of a deleted node meets it too.
     """
     node = models.Node
     unreachable = [node.driver.not_in(drivers)]
@@ -135,7 +136,7 @@ def served_by(drivers: Collection[str], conductor_groups: Collection[str]
         # Ironic keeps the groups of nodes in lower case.
         groups = [group.lower() for group in conductor_groups]
         unreachable.append(node.conductor_group.not_in(groups))
-    # The request of a deleted node has no node that is out of reach.
+    # Not "has a node in reach": a deleted node has neither.
     return ~sa.exists().where(
         node.uuid == own_models.RequestRow.node_uuid, sa.or_(*unreachable))
 

@@ -31,7 +31,8 @@ def find_or_create_request(
         values: Mapping[str, Any], data: Mapping[str, Any] | None,
         accept: Callable[[orm.Session], datetime.datetime | None],
         why_over: Callable[[models.RequestRow, datetime.datetime | None],
-                           str | None], over: str, precedence: float = 0.0
+                           str | None],
+        state_of_ended: str, precedence: float = 0.0
 ) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless an open one of the node goes on.
 
@@ -46,7 +47,7 @@ def find_or_create_request(
     :param why_over: called with the open request that there is, and what
         ``accept`` returned; returns why that request ends, None if it goes
         on.
-    :param over: state of a request that ends for the new one.
+    :param state_of_ended: state of a request that ends for the new one.
     :param precedence: seconds in which later requests of others, without a
         precedence, are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
@@ -62,8 +63,9 @@ def find_or_create_request(
                 reason = why_over(present, began)
                 if reason is None:
                     return present, False
-                _supersede(session, present.id, over, reason)
-                # The clock of the node stopped when the other one was put.
+                _supersede(session, present.id, state_of_ended, reason)
+                # Accepting the first data of an inspection has removed the
+                # time of its begin from the node: the request has it.
                 began = began or present.inspection_began_at
             row = models.RequestRow(
                 **values, open_node_uuid=node_uuid,
@@ -78,9 +80,10 @@ def find_or_create_request(
 
 def _supersede(session: orm.Session, id_: Any, state: str,
                reason: str) -> None:
-    """End a request; a worker that processes it commits nothing any more.
+    """End a request, and shut out a worker that processes it.
 
-    It has the token of a delivery that is not the last one now.
+    The token of that worker is not the last one any more, so the database
+    refuses what it commits.
     """
     session.execute(
         sa.update(models.RequestRow).where(models.RequestRow.id == id_)
@@ -107,8 +110,9 @@ def supersede_request(node_uuid: str, events: Collection[str], state: str,
 def uncount_attempt(uuid: str, attempts: int) -> None:
     """Count an attempt less of an open request.
 
-    :param attempts: how many attempts there were before the one to take away:
-        if no more were counted, nothing changes.
+    :param attempts: how many attempts there were before the one to take away.
+        If no more are counted, that one never was, as the database was away,
+        and nothing changes.
     """
     with transaction.writer() as session:
         session.execute(

@@ -32,7 +32,7 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
     """
     # In one order, so that no two processes wait for each other.
     ordered = sorted(rows, key=lambda row: row['rule_uuid'])
-    with transaction.plain_writer() as connection:
+    with transaction.writer_without_session() as connection:
         for chunk in transaction.chunks(ordered, _CHUNK):
             transaction.upsert(connection, _TABLE, chunk, _sums)
 

@@ -40,8 +40,8 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
-    :param keep: how many runs of each event to keep of the node, this one
-        among them.
+    :param keep: how many runs of an event the node may have in the end, this
+        one among them; 0 to store none.
     """
     kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
     row = {**values, 'version': VERSION}
@@ -117,7 +117,10 @@ def get_run(node_uuid: str, uuid: str) -> models.RunRow:
 
 
 def get_data(node_uuid: str) -> dict[str, Any] | None:
-    """Return the row of :func:`list_failed` of one node, if there is one."""
+    """Read what a machine sent in the last run of its node, if that failed.
+
+    :returns: a row of :func:`list_failed`, None if there is none.
+    """
     rows = list_failed([node_uuid])
     if not rows:
         return None

@@ -96,7 +96,8 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
     """Read all tables without their rows, by name.
 
     :param revision: of the rule set; None for what holds now.
-    :returns: for each its ``name``, ``revision``, ``size``, ``definition``.
+    :returns: mappings with the ``name`` of a table, the ``revision`` that last
+        changed it, its ``size`` and ``definition``.
     """
     query = (sa.select(_VERSIONS).where(*_in_force(_VERSIONS, revision))
              .order_by(_VERSIONS.c.name))
@@ -252,7 +253,8 @@ def _with_data(session: orm.Session, name: str,
                rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows of the database with data in place of texts.
 
-    Those without a text are stored at another place of the table.
+    A chunk without a text has not changed but moved: its data are those of
+    the row that has it until now, and that ends after this.
     """
     moved = [row['digest'] for row in rows if row['text'] is None]
     data = {}

@@ -46,19 +46,22 @@ def writer_without_gaps() -> Iterator[orm.Session]:
         yield session
 
 
-def plain_writer() -> contextlib.AbstractContextManager[sa.Connection]:
+def writer_without_session() -> contextlib.AbstractContextManager[
+        sa.Connection]:
     """Open a transaction without a session, which takes less time.
 
     It is never a part of another one.
-
-    The engine opens it: oslo.db does not give a connection back to the pool
-    when its transaction cannot begin.
     """
+    # The engine opens it: oslo.db does not give a connection back to the pool
+    # when its transaction cannot begin.
     return enginefacade.writer.get_engine().begin()
 
 
-def plain_reader() -> contextlib.AbstractContextManager[sa.Connection]:
+def reader_without_session() -> contextlib.AbstractContextManager[
+        sa.Connection]:
     """Open a transaction that only reads, without a session."""
+    # The writer's engine, as oslo.db takes for reader(): the reader's may be
+    # that of a replica ([database]slave_connection), which lags behind.
     return enginefacade.writer.get_engine().connect()
 
 
@@ -86,33 +89,34 @@ def read(query: Any) -> list[Any]:
 @retried
 def read_rows(query: Any) -> list[dict[str, Any]]:
     """Read rows as mappings of names of columns to values."""
-    with plain_reader() as connection:
+    with reader_without_session() as connection:
         return [dict(row._mapping) for row in connection.execute(query)]
 
 
-def bound(engine: sa.Engine, seconds: float) -> None:
-    """Limit how long either side of a connection waits.
+def limit_waits(engine: sa.Engine, seconds: float) -> None:
+    """Limit how long either side of a connection waits for the other.
 
     A process that stops in the middle of a transaction loses its locks: the
     database ends the transaction, except for MySQL, which has no such limit.
     An answer that does not come is an error.
 
     :param seconds: how long a transaction may do nothing; an answer may take
-        twice as long.
+        twice as long, as a statement may wait all that time for the lock of
+        such a transaction.
     """
     family = engine.dialect.name
     # The queue and the power-on of conductors both call this, in one process.
-    if family == 'sqlite' or getattr(engine, _BOUND, False):
+    if family == 'sqlite' or getattr(engine, _HAS_LIMITS, False):
         return
-    setattr(engine, _BOUND, True)
+    setattr(engine, _HAS_LIMITS, True)
     parameters: dict[str, Any] = {}
     if engine.dialect.driver == 'pymysql':
         parameters = {'read_timeout': 2 * seconds,
                       'write_timeout': 2 * seconds}
     elif engine.dialect.driver == 'psycopg2':
-        # The first bounds what was sent and is not acknowledged, in
+        # The first is for what was sent and is not acknowledged, and is in
         # milliseconds; the others find a server that is gone while an answer
-        # is awaited.
+        # is awaited. Zero would stand for the default of the kernel.
         parameters = {'tcp_user_timeout': int(2000 * seconds),
                       'keepalives_idle': max(int(seconds), 1),
                       'keepalives_interval': max(int(seconds / 3), 1)}
@@ -135,6 +139,7 @@ def bound(engine: sa.Engine, seconds: float) -> None:
             cursor.execute('SELECT VERSION()')
             server = cursor.fetchone()[0].lower()
             if 'mariadb' in server:
+                # Zero would switch the limit off.
                 cursor.execute('SET SESSION idle_transaction_timeout = '
                                f'{max(int(seconds), 1)}')
 
@@ -144,8 +149,8 @@ def bound(engine: sa.Engine, seconds: float) -> None:
     engine.dispose()
 
 
-_BOUND = '_ir_is_bound'
-"""Attribute of an engine whose connections have limits, see :func:`bound`."""
+_HAS_LIMITS = '_ir_has_limits'
+"""Attribute of an engine that :func:`limit_waits` has been called with."""
 
 
 @retried
@@ -154,7 +159,7 @@ def write(work: Callable[[sa.Connection], Any]) -> Any:
 
     :returns: what the work returns.
     """
-    with plain_writer() as connection:
+    with writer_without_session() as connection:
         return work(connection)
 
 

@@ -148,8 +148,9 @@ def _list_in_place(after: int) -> Sequence[Any]:
 
 @transaction.retried
 def _store_by_content(id_: int) -> None:
-    """Move the data of a row, unless it is gone by now, or just about to be.
+    """Move the data of a row, unless it is gone, locked or needed by now.
 
+    A new request of its node needs the data in the row, see the module.
     SQLite reuses the id of a row that is gone, so the row is compared with
     what was read before its data are removed.
     """

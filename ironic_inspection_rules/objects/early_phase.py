@@ -50,7 +50,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
             sa.select(_ROWS.c.id)
             .where(_ROWS.c.node_uuid == node_uuid,
                    _ROWS.c.stored_at < clock.now() - LONGEST_WAIT))
-        with transaction.plain_writer() as connection:
+        with transaction.writer_without_session() as connection:
             ids = connection.execute(left_over).scalars().all()
             removal.remove(connection, models.EarlyPhaseRow, ids)
             connection.execute(sa.insert(_ROWS).values(
@@ -62,13 +62,13 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     def take(cls, context, node_uuid):
         """Return what they did, None if nothing was stored, and remove it."""
         # Read first: mostly there is nothing to remove.
-        with transaction.plain_reader() as connection:
+        with transaction.reader_without_session() as connection:
             row = connection.execute(
                 sa.select(_ROWS.c.id, _ROWS.c.kept)
                 .where(_ROWS.c.request_id == context.request_id,
                        _ROWS.c.node_uuid == node_uuid)).first()
         if row is None:
             return None
-        with transaction.plain_writer() as connection:
+        with transaction.writer_without_session() as connection:
             removal.remove(connection, models.EarlyPhaseRow, [row.id])
         return dict(row.kept)

@@ -52,7 +52,7 @@ class InspectedMachine(base.IronicObject):
             of_node.node_id.in_(list(nodes)))
         for node_id, name in _pairs(query):
             nodes[node_id]['traits'].append(name)
-        return _plain(models.Node, list(nodes.values()))
+        return _as_of_objects(models.Node, list(nodes.values()))
 
     @remotable.class_method
     def list_ports(cls, context, node_ids):
@@ -60,13 +60,13 @@ class InspectedMachine(base.IronicObject):
 
         :returns: a dict of columns for every port, times as ISO 8601 text.
         """
-        return _plain(models.Port, _of_nodes(models.Port, node_ids))
+        return _as_of_objects(models.Port, _of_nodes(models.Port, node_ids))
 
     @remotable.class_method
     def list_port_groups(cls, context, node_ids):
         """Read the port groups of nodes, as :meth:`list_ports` the ports."""
-        return _plain(models.Portgroup,
-                      _of_nodes(models.Portgroup, node_ids))
+        return _as_of_objects(models.Portgroup,
+                              _of_nodes(models.Portgroup, node_ids))
 
     @remotable.class_method
     def measure(cls, context, node_ids, node_uuids):
@@ -151,8 +151,11 @@ def _of_nodes(model, node_ids):
     return transaction.read_rows(query)
 
 
-def _plain(model, rows):
-    """Return rows as Ironic's objects have them, with times as text."""
+def _as_of_objects(model, rows):
+    """Return rows with the values that Ironic's objects have, as JSON data.
+
+    Times are text, and a mapping that is null in the database is empty.
+    """
     times = []
     mappings = []
     for column in model.__table__.columns:

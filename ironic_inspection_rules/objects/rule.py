@@ -61,7 +61,10 @@ def _object_field(field):
 
 
 def origin(context, message=None):
-    """Return the origin of a change that a request makes."""
+    """Return the origin of a change: who asked the API for it, and why.
+
+    :param message: what the user has given as the reason of the change.
+    """
     return rule_set.ChangeOrigin(
         user_id=context.user_id, project_id=context.project_id,
         message=message, keep_revisions=CONF.inspection_rules.keep_revisions)

@@ -46,7 +46,7 @@ def install() -> None:
     options = CONF.inspection_queue
     if not options.enabled:
         return
-    transaction.bound(enginefacade.writer.get_engine(), options.lease)
+    transaction.limit_waits(enginefacade.writer.get_engine(), options.lease)
     requests = database_queue.DatabaseQueue(
         options.lease, node_reservation.stop_clock)
 

@@ -52,7 +52,7 @@ def make_queue(served: typing.Any = None,
     :param wake: see :class:`.DatabaseQueue`; None where nobody is woken.
     """
     lease = CONF.inspection_queue.lease
-    transaction.bound(enginefacade.writer.get_engine(), lease)
+    transaction.limit_waits(enginefacade.writer.get_engine(), lease)
     if wake is None:
         return database_queue.DatabaseQueue(
             lease, node_reservation.stop_clock, served)

@@ -111,7 +111,7 @@ def read_all() -> dict[str, typing.Any]:
     rules = rule_object.Rule
     requests = request_object.InspectionRequest.list(context)
     revisions = rules.list_revisions(context, 100)
-    with transaction.plain_reader() as connection:
+    with transaction.reader_without_session() as connection:
         digests = connection.execute(sa.select(
             models.ContentRow.__table__.c.digest)).scalars().all()
     found = {
@@ -295,7 +295,7 @@ def _describe(column: sa.Column) -> str:
 def _write(path: pathlib.Path) -> None:
     """Write the dump of the database that oslo.db works on."""
     tables = {}
-    with transaction.plain_reader() as connection:
+    with transaction.reader_without_session() as connection:
         for table in models.Base.metadata.sorted_tables:
             columns = {column.name: _describe(column)
                        for column in table.columns}

@@ -107,7 +107,7 @@ class UpgradeMixin:
 
     def execute(self, statement: typing.Any, *values: typing.Any
                 ) -> sa.CursorResult:
-        with transaction.plain_writer() as connection:
+        with transaction.writer_without_session() as connection:
             return connection.execute(statement, *values)
 
     def load(self, release: dump.Dump) -> None:
@@ -174,7 +174,7 @@ class UpgradeMixin:
         return inspector.get_pk_constraint(name)['constrained_columns']
 
     def read(self, query: typing.Any) -> list[dict[str, typing.Any]]:
-        with transaction.plain_reader() as connection:
+        with transaction.reader_without_session() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
     def test_columns_that_were_added_need_no_value(self) -> None:
@@ -235,7 +235,7 @@ class SideBySideMixin:
 
     def execute(self, statement: typing.Any) -> sa.CursorResult:
         """Carry out a statement of the old code."""
-        with transaction.plain_writer() as connection:
+        with transaction.writer_without_session() as connection:
             return connection.execute(statement)
 
     def put(self) -> str:
@@ -244,7 +244,7 @@ class SideBySideMixin:
         self.execute(sa.insert(self.data).values(
             node_uuid=self.node_uuid, posted=True, inventory='{"cpu": 1}',
             plugin_data='{}'))
-        with transaction.plain_reader() as connection:
+        with transaction.reader_without_session() as connection:
             data = connection.execute(sa.select(sa.func.max(
                 self.data.c.id))).scalar()
         self.execute(sa.insert(self.requests).values(

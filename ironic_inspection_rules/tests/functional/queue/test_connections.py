@@ -17,7 +17,7 @@ class ConnectionsMixin:
 
     def setUp(self):
         super().setUp()
-        transaction.bound(self.database.engine, 1)
+        transaction.limit_waits(self.database.engine, 1)
 
     def ask(self, query):
         with self.database.engine.connect() as connection:

@@ -267,7 +267,7 @@ class HeldRowsMixin:
                 exc = self.assertRaises(
                     (db_exc.DBError, sa.exc.OperationalError), node.save)
         self.assertTrue(surroundings.are_to_blame(exc))
-        with (transaction.plain_reader() as ours,
+        with (transaction.reader_without_session() as ours,
               self.holder.connect() as default):
             self.assertEqual(default.scalar(sa.text(self.question)),
                              ours.scalar(sa.text(self.question)))

@@ -130,7 +130,7 @@ class StalledProcessMixin:
 
     def test_its_own_request_is_delivered_within_a_lease(self):
         put = self.put(0)
-        transaction.bound(self.database.engine, 1)
+        transaction.limit_waits(self.database.engine, 1)
         self.stall(self.claim)
 
         self.assertEqual(put.uuid, self.promptly(self.wait_for_work).uuid)

@@ -37,7 +37,7 @@ class ContentMixin:
                 sa.select(sa.func.count()).select_from(table)).scalar()
 
     def age(self, seconds=content.GRACE + 1):
-        with transaction.plain_writer() as connection:
+        with transaction.writer_without_session() as connection:
             for table in (models.ContentRow, models.SectionRow):
                 connection.execute(sa.update(table).values(
                     used_at=clock.now() - seconds))

@@ -75,7 +75,7 @@ class HistoryMixin:
                 for row in db_history.list_stays(identity, 9)]
 
     def make_old(self, machine, days=31):
-        with transaction.plain_writer() as connection:
+        with transaction.writer_without_session() as connection:
             for table, column in ((models.KeptInventoryRow, 'created_at'),
                                   (models.PartStayRow, 'began_at')):
                 connection.execute(

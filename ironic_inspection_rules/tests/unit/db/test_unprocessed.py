@@ -72,7 +72,7 @@ class UnprocessedMixin:
         return found and found['inventory']
 
     def age(self):
-        with transaction.plain_writer() as connection:
+        with transaction.writer_without_session() as connection:
             for table in (models.ContentRow, models.SectionRow):
                 connection.execute(sa.update(table).values(
                     used_at=clock.now() - content.GRACE - 1))
