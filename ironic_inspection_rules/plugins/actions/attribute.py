@@ -42,6 +42,9 @@ class AttributeAction(plugin.Action):
               path: data_path.Path) -> None:
         """Check a literal argument together with the path.
 
+        Derived classes check those that depend on it.
+
+        :param name: of the argument, which may be ``path`` itself.
         :raises: :class:`.exceptions.OperationError` if it is invalid there.
         """
 
@@ -61,6 +64,7 @@ class AttributeAction(plugin.Action):
 
     def _remove(self, target: Target, path: data_path.Path,
                 port_id: str | None = None) -> None:
+        """Remove the value at a path of the node or of a port."""
         root, where = self.place(target, path, port_id)
         if len(path) == 1:
             # Nodes and ports always have all attributes: one that is removed
@@ -98,6 +102,7 @@ class _Set(AttributeAction):
 
     def _set(self, target: Target, path: data_path.Path,
              value: typing.Any, port_id: str | None = None) -> None:
+        """Set the value at a path of the node or of a port."""
         root, where = self.place(target, path, port_id)
         converted = schema.read_value(path, value, self.TABLE)
         if self.TABLE is schema.NODE:
@@ -106,9 +111,11 @@ class _Set(AttributeAction):
 
     def _undo(self, target: Target, path: data_path.Path,
               cleanup: typing.Any, port_id: str | None = None) -> None:
+        """Set the cleanup value, or remove the value if there is none."""
         if cleanup is not None:
             self._set(target, path, cleanup, port_id)
             return
+        # Only for its errors: the path may not lead to an attribute.
         self.place(target, path, port_id)
         attribute = self.TABLE[path[0]]
         # An attribute that cannot be removed stays as it is.
@@ -155,15 +162,22 @@ class _Extend(AttributeAction):
 
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:
-        if name == 'path' and len(path) == 1:
+        if name == 'path':
+            self._check_may_be_list(path)
+
+    @staticmethod
+    def _check_may_be_list(path: data_path.Path) -> None:
+        """Check that a path leads into an attribute: none is a list itself."""
+        if len(path) == 1:
             raise exceptions.OperationError(
                 _('attribute "%s" is not a list') % path[0])
 
     def _extend(self, target: Target, path: data_path.Path,
                 value: typing.Any, unique: bool,
                 port_id: str | None = None) -> None:
+        """Append a value to a list of the node or of a port."""
         root, where = self.place(target, path, port_id)
-        self.check('path', path, path)
+        self._check_may_be_list(path)
         if self.TABLE is schema.NODE:
             schema.check_capabilities(path, [value])
         target.extend(root, where, value, unique)
@@ -211,6 +225,7 @@ class _Delete(AttributeAction):
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:
         if name == 'path':
+            # Null stands for a removal: an attribute may refuse it.
             schema.read_value(path, None, self.TABLE)
 
 

@@ -14,7 +14,10 @@ PATH = schema.CAPABILITIES
 
 
 def read(target: Target) -> dict[str, str]:
-    """Return the node's capabilities by name."""
+    """Return the node's capabilities by name.
+
+    :raises: :class:`.exceptions.OperationError` if they are no text.
+    """
     text = target.get(plugin.NODE, PATH)
     if text is data_path.ABSENT or not text:
         return {}
@@ -39,9 +42,10 @@ def _as_text(capabilities: dict[str, str]) -> str:
 
 def _write(target: Target, capabilities: dict[str, str],
            name: str) -> None:
-    """Write the text of all capabilities.
+    """Write the text of all capabilities, or remove it if there are none.
 
-    :param name: the one that was changed.
+    :param name: the capability that was changed: a run names the rule that
+        set it, not only the text of all.
     """
     if capabilities:
         target.set(plugin.NODE, PATH, _as_text(capabilities), (name,))
@@ -63,11 +67,11 @@ class SetCapability(plugin.Action):
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for argument, text in arguments.items():
-            fits = text.strip() and ',' not in text
+            is_usable = text.strip() and ',' not in text
             if argument == 'name' and ':' in text:
                 # The first colon ends the name.
-                fits = False
-            if not fits:
+                is_usable = False
+            if not is_usable:
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:
@@ -82,7 +86,8 @@ class SetCapability(plugin.Action):
         value = value.strip()
         capabilities = {**read(target), name: value}
         if target.get(plugin.NODE, PATH) == _as_text(capabilities):
-            # The rule only sets this part of the text.
+            # Nothing changes. The rule has set this part of the text, not
+            # the other capabilities.
             target.confirm(plugin.NODE, (*PATH, name), value)
         else:
             _write(target, capabilities, name)

@@ -92,7 +92,7 @@ class ApiCall(plugin.Action):
                  backoff_factor: float = 0.3) -> None:
         request = plugin.GetRequest(
             url, headers, proxies, timeout, retries, backoff_factor)
-        # What fields made of the arguments is not checked before.
+        # Arguments with fields were not checked when the rule was made.
         problems = self.problems(dataclasses.asdict(request))
         first = next(problems, None)
         if first is not None:

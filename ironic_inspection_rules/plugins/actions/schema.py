@@ -27,7 +27,7 @@ NODE_NAME = '[A-Za-z0-9._~-]+'
 """A pattern of text of those characters."""
 
 UUID_LIKE = '-*(?:[0-9A-Fa-f]-*){32}'
-"""A pattern of such text that counts as a UUID."""
+"""A pattern of text of those characters that Ironic takes for a UUID."""
 
 TEXT_KINDS = ('a string', NAME_KIND)
 """The kinds that also take numbers, and have a maximum length."""
@@ -213,7 +213,9 @@ CAPABILITIES = ('properties', 'capabilities')
 def path_schemas(table: typing.Mapping[str, Attribute],
                  targets: typing.Iterable[str]
                  ) -> dict[str, list[dict[str, typing.Any]]]:
-    """Return the JSON Schema of the argument ``path``.
+    """Return the JSON Schema of the argument ``path``, by its name.
+
+    A path may always lead into a mapping.
 
     :param targets: the attributes that may be the whole path.
     """
@@ -264,16 +266,17 @@ def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
 
 
 def check_path(path: data_path.Path,
-               schema: typing.Mapping[str, Attribute]) -> None:
+               table: typing.Mapping[str, Attribute]) -> None:
     """Check that a path leads to or into one of the attributes.
 
+    :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
     :raises: :class:`.exceptions.OperationError` if it does not.
     """
-    attribute = schema.get(path[0])
+    attribute = table.get(path[0])
     if attribute is None:
         text = _('attribute "%s" does not exist or may not be changed') % (
             suggestion.shown(path[0]))
-        near = suggestion.nearest(path[0], schema)
+        near = suggestion.nearest(path[0], table)
         if near:
             text += _('; did you mean "%s"?') % near
         raise exceptions.OperationError(text)
@@ -283,15 +286,18 @@ def check_path(path: data_path.Path,
 
 
 def read_value(path: data_path.Path, value: typing.Any,
-               schema: typing.Mapping[str, Attribute]) -> typing.Any:
+               table: typing.Mapping[str, Attribute]) -> typing.Any:
     """Convert a value to the kind that the attribute at the path has.
 
+    A value below an attribute may be of any kind.
+
+    :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
     :raises: :class:`.exceptions.OperationError` if it cannot hold the value.
     """
     if len(path) > 1:
         return value
     try:
-        return schema[path[0]].read(value)
+        return table[path[0]].read(value)
     except exceptions.OperationError as exc:
         raise exceptions.OperationError(
             _('attribute "%(name)s" %(problem)s')
@@ -309,7 +315,7 @@ def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
     if path[:common] != CAPABILITIES[:common]:
         return
     is_inside = len(path) > len(CAPABILITIES)
-    # Absent if a mapping around them is set that has none.
+    # The value may be that of a mapping around them, which may have none.
     capabilities = data_path.get(value, CAPABILITIES[common:])
     is_text = isinstance(capabilities, str)
     is_nothing = capabilities is None or capabilities is data_path.ABSENT

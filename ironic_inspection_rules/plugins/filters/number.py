@@ -38,7 +38,11 @@ def _too_large() -> exceptions.OperationError:
 
 
 def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
-    """Return a number of the first kind that reads the value."""
+    """Return a number of the first kind that reads the value.
+
+    :raises: :class:`.exceptions.OperationError` if none does, or the value is
+        neither text, number nor boolean.
+    """
     if isinstance(value, str) and len(value) > _LONGEST:
         raise exceptions.OperationError(
             _('the text is longer than %d characters') % _LONGEST)
@@ -61,7 +65,9 @@ class Int(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> int:
+        # Text such as "1.5" and "1e3" is read as a float, and cut off.
         number = _convert(value, int, float)
+        # Text may also be "inf" or "nan", which compares false.
         if not abs(number) < math.inf:
             raise exceptions.OperationError(_('"%s" is no number') % value)
         return int(number)
@@ -84,7 +90,8 @@ class Round(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any, precision: int = 0) -> Number:
-        # Any number rounds to zero there; round() would be slow beyond.
+        # So far left of the point every number rounds to zero. Further left
+        # round() would be slow.
         return round(read(value), max(precision, -_MOST_DIGITS))
 
 

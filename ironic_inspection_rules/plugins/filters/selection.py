@@ -58,8 +58,8 @@ class _Select(plugin.Filter):
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., typing.Any]:
-        # No argument varies: without a value here there is none at all, and
-        # the rule is refused when it is compiled.
+        # Only for its errors, so that the rule is refused when it is made: no
+        # argument varies, so without a value here there is none at all.
         _test(arguments['op'], arguments.get('value', data_path.ABSENT),
               budget.UNLIMITED)
         return super().bind(arguments)
@@ -74,7 +74,7 @@ class _Select(plugin.Filter):
         :param wanted: the second argument of the condition.
         """
         test, holds_for_missing = _test(op, wanted, allowance)
-        kept = []
+        chosen = []
         allowance.spend(len(items))
         for item, value in zip(items, values, strict=True):
             if value is data_path.ABSENT:
@@ -82,8 +82,8 @@ class _Select(plugin.Filter):
             else:
                 holds = test(value)
             if bool(holds) is self.KEEPS:
-                kept.append(item)
-        return kept
+                chosen.append(item)
+        return chosen
 
 
 class Select(_Select):
@@ -180,23 +180,23 @@ def _test(name: str, wanted: typing.Any,
     is_given = wanted is not data_path.ABSENT
     if parameter is not None and parameter.required and not is_given:
         raise exceptions.OperationError(_('%s takes a value') % name)
-    paid = []
+    first_arguments = []
     if op.plugin.PAYS:
         # Its calls begin with the budget.
-        paid = [allowance]
+        first_arguments = [allowance]
     test: Test
     if parameter is not None and parameter.variadic:
         # A relation is asked of the two values directly; any other
         # condition is called with both.
         compare = op.relation()
         if compare is None:
-            compare = functools.partial(op.bind({}), *paid)
+            compare = functools.partial(op.bind({}), *first_arguments)
         test = functools.partial(_compare, compare, wanted)
     else:
         literals = {}
         if parameter is not None and is_given:
             literals = _literals(parameter, wanted)
-        test = functools.partial(op.bind(literals), *paid)
+        test = functools.partial(op.bind(literals), *first_arguments)
     if op.plugin.SEES_MISSING:
         return test, test(data_path.ABSENT)
     if op.plugin.ACCEPTS_MISSING:
@@ -206,4 +206,5 @@ def _test(name: str, wanted: typing.Any,
 
 def _compare(compare: typing.Callable[..., typing.Any], wanted: typing.Any,
              value: typing.Any) -> bool:
+    """Compare a value, which comes last, so that the others can be bound."""
     return bool(compare(value, wanted))

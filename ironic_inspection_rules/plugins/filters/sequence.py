@@ -204,7 +204,11 @@ class Unique(plugin.Filter):
 
 
 def _key(value: typing.Any) -> typing.Hashable:
-    """Return a key by which numbers of different types may be equal."""
+    """Return a key that is equal for equal values.
+
+    1, 1.0 and true are equal, as to Jinja2, but not inside of a list or a
+    mapping.
+    """
     if isinstance(value, bool):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -239,7 +243,8 @@ class Sort(plugin.Filter):
             # A machine may choose how many attributes there are.
             allowance.spend(1 + (len(items) >> 2))
             columns.append([ignore_case(value) for value in values])
-        # As Jinja2 has it: what is equal needs no order.
+        # Tuples, as in Jinja2: they compare the first values that differ, so
+        # what is equal needs no order.
         keys = list(zip(*columns, strict=True))
         try:
             order = sorted(range(len(items)), key=keys.__getitem__,

@@ -144,7 +144,7 @@ class Split(plugin.Filter):
 
 
 def _group(written: typing.Any) -> typing.Any:
-    """Return the number or name of a group."""
+    """Return the number or name of a group, as the argument has it."""
     if not isinstance(written, str):
         return written
     group = written
