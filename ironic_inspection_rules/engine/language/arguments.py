@@ -169,13 +169,15 @@ class Signature:
         if len(values) == 1 and isinstance(values[0], list):
             values = values[0]
         if not values:
-            # So that the argument is missing.
+            # bind() then reports that the argument is missing.
             return Bound({}, [])
         return Bound({argument.name: values}, [])
 
     def bind_call(self, values: typing.Sequence[
             tuple[str | None, typing.Any]]) -> Bound:
         """Bind the positional and named values of a filter.
+
+        An op has one or the other, a filter may have both.
 
         :param values: pairs of a name, None for a positional value, and a
             value.
@@ -246,16 +248,17 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
 
 
 def _require(types: typing.Any, value: typing.Any) -> typing.Any:
-    """Return a value of one of the types; raise TypeError for another."""
+    """Return a value of one of the types; raise TypeError for any other."""
     if not isinstance(value, types):
         raise TypeError
     return value
 
 
 def _read_bool(value: typing.Any) -> bool:
+    """Read a boolean, or text or a number that stands for one."""
     value = _require(str | int | float, value)
     if isinstance(value, float) and value.is_integer():
-        # JSON has one number for 1 and 1.0.
+        # To JSON, 1.0 is the same number as 1.
         value = int(value)
     return bool(strutils.bool_from_string(value, strict=True))
 

@@ -73,7 +73,8 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     content = [rule.conditions, rule.actions, rule.vars]
     unexplained = not (explained and disclosure.gives_reasons(rule))
     decides_first = any(condition.decides_first for condition in conditions)
-    # What rules did in earlier inspections is undone before any rule acts.
+    # What rules did in earlier inspections is undone before any rule acts, so
+    # a rule with an action that can be undone is decided by then.
     reverts = any(action.reverts for action in actions)
     tables_of_rule = None
     if effects.mentions(interpolation.TABLES, content):
@@ -122,6 +123,7 @@ def _compile_conditions(operations: typing.Iterable[Operation],
 def _compile_condition(operation: Operation, ops: registry.Registry,
                        outer: engine_loop.Loop | None
                        ) -> engine_condition.CompiledCondition:
+    """Compile a condition, with its parts or its loop."""
     name, inverted = model.split_op(operation['op'])
     op = ops.condition(name)
     loop = engine_loop.Loop.of(operation.get('loop'), outer)

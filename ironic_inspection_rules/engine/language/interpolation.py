@@ -89,7 +89,8 @@ class Field(typing.NamedTuple):
 def parse(text: str) -> list[str | Field]:
     """Split text into literal pieces and fields; never raises.
 
-    Doubled braces are single ones in the literal pieces.
+    Doubled braces are single ones in the literal pieces. What stands between
+    braces and is no path is a field without a root.
     """
     return list(_parse(text))
 
@@ -121,6 +122,7 @@ def _parse(text: str) -> tuple[str | Field, ...]:
             literal = ''
         field = field_at(text, position)
         if field is None:
+            # There is a brace that closes: see opens_field.
             closing = text.index('}', position)
             field = Field(text[position + 1:closing], root=None)
         pieces.append(field)
@@ -131,7 +133,7 @@ def _parse(text: str) -> tuple[str | Field, ...]:
 
 
 def sole_field(text: typing.Any) -> Field | None:
-    """Return the field if a value is a text that consists of one, else None.
+    """Return the field if a value is a text that is one field, else None.
 
     :param text: any value of a rule.
     """
@@ -186,6 +188,7 @@ def field_at(text: str, position: int) -> Field | None:
 
 
 def _steps(path: re.Match[str]) -> data_path.Path:
+    """Return the keys and indices of a path, as text."""
     steps = []
     # Of each step one group matches; the other one is empty.
     for dotted, bracketed in _STEP.findall(path['steps']):

@@ -19,8 +19,9 @@ INDEX = '#item'
 
 NO_ITEMS = _('the loop has no items')
 
-_MOST_WRITTEN = 1000
-"""Maximum number of items whose paths or patterns are compiled one by one."""
+_MOST_COMPILED = 1000
+"""Maximum number of items of a literal loop that have a path or a pattern of
+their own, which is compiled."""
 
 Items = typing.Callable[[budget.View], list[typing.Any] | rendering.Missing]
 """Returns the items of a loop for data by root name."""
@@ -50,7 +51,8 @@ def compile_items(loop: typing.Any) -> Items:
 class Loop:
     """A loop of a rule.
 
-    ``items`` are those of a literal loop, None if they come from the data.
+    ``items`` are those of a literal loop, which are part of the rule; None if
+    they come from the data of a machine.
     """
 
     items: list[typing.Any] | None
@@ -82,17 +84,20 @@ class Loop:
         :raises: :class:`.exceptions.OperationError` if there are too many.
         """
         # Not all of them are compiled to find that there are too many.
-        compiled = list(itertools.islice(arguments, _MOST_WRITTEN + 1))
-        if len(compiled) > _MOST_WRITTEN:
+        compiled = list(itertools.islice(arguments, _MOST_COMPILED + 1))
+        if len(compiled) > _MOST_COMPILED:
             raise exceptions.OperationError(
                 _('more than %d items cannot be part of a path or of a '
-                  'regular expression') % _MOST_WRITTEN)
+                  'regular expression') % _MOST_COMPILED)
         return _ForEach(compiled)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _ForEach(rendering.Template):
-    """An argument with one value or template for each item."""
+    """An argument with one value or template for each item.
+
+    The number of the present item is a root of the data.
+    """
 
     arguments: list[typing.Any]
 
@@ -147,6 +152,10 @@ class ItemsInTurn:
 
 
 def _as_list(value: typing.Any) -> list[typing.Any]:
+    """Return the items that the value of a loop stands for.
+
+    :raises: :class:`.exceptions.OperationError` for a plain value.
+    """
     if value is None:
         return []
     if isinstance(value, dict):

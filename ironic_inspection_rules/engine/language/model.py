@@ -46,6 +46,7 @@ def _field(text: str, default: typing.Any = dataclasses.MISSING,
     :param more: other metadata.
     """
     metadata = {'help': text, **more}
+    # A dataclass takes no default that can change.
     if default == {}:
         return dataclasses.field(default_factory=dict, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)

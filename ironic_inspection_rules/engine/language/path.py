@@ -158,6 +158,7 @@ def same(one: typing.Any, other: typing.Any) -> bool:
 
     To Python alone, 1, 1.0 and true are equal.
     """
+    # A list, no recursion: Ironic's threads have little stack.
     pairs = [(one, other)]
     while pairs:
         one, other = pairs.pop()
@@ -179,14 +180,16 @@ def same(one: typing.Any, other: typing.Any) -> bool:
 def identity(value: typing.Any) -> typing.Hashable:
     """Return a key that is equal for two values if :func:`same` is true.
 
-    Numbers are in it as text: a machine can choose integers whose hashes
-    collide.
+    So that sets and mappings find the same values. Numbers are in it as text:
+    a machine can choose integers whose hashes collide, which would make a set
+    slow.
     """
     parts: list[typing.Hashable] = []
     ahead = [value]
     while ahead:
         part = ahead.pop()
         if isinstance(part, dict):
+            # The order of keys is no part of the value.
             keys = sorted(part, key=repr)
             parts.append((dict, *keys))
             ahead += [part[key] for key in keys]
@@ -213,7 +216,9 @@ def _identity_of_float(number: float) -> typing.Hashable:
 def resolve(data: typing.Any, path: Path) -> Path:
     """Return a path with the index of the last item of a list for its ``-``.
 
-    :param data: what the path begins in, after it was written to.
+    A record names the item that was appended: later ones may follow it.
+
+    :param data: what the path begins in, after the item was appended.
     """
     if APPEND not in path:
         return path

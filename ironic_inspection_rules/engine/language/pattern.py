@@ -26,7 +26,8 @@ _MOST_STEPS = 1_000_000
 """Maximum number of ways to match without a time limit."""
 
 _SHORT = 64
-"""Characters up to which a quick match needs no look at the clock."""
+"""Characters up to which a match without a time limit is not worth a look at
+the clock."""
 
 # The alternatives before the last skip braces that have a meaning.
 _BRACES = re.compile(
@@ -121,6 +122,7 @@ class Pattern:
             :class:`.exceptions.BudgetExceeded` if the result would be too
             long, or the time of the phase is up.
         """
+        # An upper bound of what all replacements so far are long.
         longest_result = 0
 
         def expand(match: typing.Any) -> str:
@@ -197,7 +199,10 @@ class Pattern:
 
     def _in_time(self, allowance: budget.Budget, method: str,
                  *args: typing.Any) -> typing.Any:
-        """Call a method of the pattern of ``regex`` with a time limit."""
+        """Call a method of the pattern of ``regex`` with a time limit.
+
+        :raises: as :meth:`find`.
+        """
         limit = min(TIME_LIMIT, allowance.remaining())
         call = getattr(self._limited(), method)
         try:

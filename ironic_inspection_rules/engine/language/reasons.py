@@ -11,11 +11,12 @@ _SHORT = 20
 """Maximum length of text that is certainly not too long once it is quoted."""
 
 Name = typing.Callable[[typing.Any], str | None]
-"""Returns what stands for a mapping in reasons, None for what it holds."""
+"""Returns the name that a reason has in place of a mapping, such as a row of
+a table. None for a mapping without a name, which is written out."""
 
 
 def nameless(_value: typing.Any) -> str | None:
-    """Let reasons show what every mapping holds."""
+    """Let reasons write out every mapping."""
     return None
 
 
@@ -24,6 +25,7 @@ def show(value: typing.Any, name: Name = nameless) -> str:
     if value.__class__ is str:
         if len(value) <= _SHORT:
             return repr(value)
+        # Cut first: quoting takes as long as the text is.
         return shorten(repr(value[:_LONGEST + 1]))
     if value.__class__ not in (list, dict):
         return shorten(repr(value))
@@ -36,7 +38,10 @@ def show(value: typing.Any, name: Name = nameless) -> str:
 
 
 def _write(value: typing.Any, name: Name) -> typing.Iterator[str]:
-    """Yield the text of a value piece by piece: it may be large."""
+    """Yield the text of a value piece by piece: it may be large.
+
+    The caller stops when it has enough.
+    """
     # One function for both: each level of the data takes room on a stack
     # that is small in Ironic's threads.
     separator = ''
@@ -48,9 +53,9 @@ def _write(value: typing.Any, name: Name) -> typing.Iterator[str]:
             separator = ', '
         yield ']'
     elif value.__class__ is dict:
-        text_instead = name(value)
-        if text_instead is not None:
-            yield text_instead
+        name_of_value = name(value)
+        if name_of_value is not None:
+            yield name_of_value
             return
         yield '{'
         for key, item in value.items():

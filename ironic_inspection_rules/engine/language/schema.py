@@ -49,6 +49,7 @@ def words(known: Iterable[str]) -> str:
 
 
 def _in_any_case(word: str) -> str:
+    """Return a pattern of a word in any case."""
     # ECMAScript knows no "(?i)" inside of a pattern.
     pattern = ''
     for character in word:
@@ -253,7 +254,10 @@ GROUP = _operation(['conditions'], conditions=_PARTS, multiple=_MULTIPLE)
 def _require(_validator: typing.Any, names: Iterable[str],
              instance: typing.Any, schema: Schema
              ) -> Iterator[jsonschema.ValidationError]:
-    """Yield an error for each property that is missing, at its place."""
+    """Yield an error for each property that is missing, at its place.
+
+    jsonschema calls it for "required".
+    """
     if not isinstance(instance, dict):
         return
     for name in names:

@@ -19,8 +19,8 @@ State = dict[str, typing.Any]
 class StateDifference(typing.NamedTuple):
     """How two states of a machine differ.
 
-    ``changes`` lead from one to the other. ``closed``: there are more of
-    them, at places whose values are withheld.
+    ``changes`` lead from the first to the second. ``closed``: there are more
+    of them, at places whose values are withheld.
     """
 
     changes: list[engine_change.Change]
@@ -74,11 +74,11 @@ def _touches_any(change: engine_change.Change,
     return False
 
 
-def _without(data: State | None, left_out: str) -> State:
+def _without(data: State | None, omitted: str) -> State:
     """Return an object without one of its values; None is an empty one."""
     if data is None:
         return {}
-    return {name: value for name, value in data.items() if name != left_out}
+    return {name: value for name, value in data.items() if name != omitted}
 
 
 def _traits(facts: working_copy.Facts) -> set[str]:

@@ -113,7 +113,10 @@ def evaluate(
 
 def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
           outcome: runner.PhaseOutcome, phase: str) -> working_copy.Facts:
-    """Return the data after a phase whose changes are kept."""
+    """Return the data after a phase whose changes are kept.
+
+    The early phase has no node and no ports: these stay as they are.
+    """
     roots = target.roots
     plugin_data = dict(roots[working_copy.PLUGIN_DATA])
     outcome.record(plugin_data, phase)
@@ -125,7 +128,10 @@ def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
 
 def closing(facts: working_copy.Facts, target: working_copy.WorkingCopy
             ) -> working_copy.Facts:
-    """Return the data with the places whose values a phase withholds."""
+    """Return the data with the places that sensitive rules set in a phase.
+
+    Their values are shown to nobody.
+    """
     closed = target.journal.closed
     if not closed:
         return facts

@@ -23,7 +23,7 @@ def is_complete(plan: compiler.CompiledRule,
     :func:`explain` completes them.
     """
     if plan.unexplained:
-        # Conditions return their reasons unasked. explain() removes these.
+        # They have reasons all the same, which explain() removes.
         return False
     if len(traces) < len(plan.conditions):
         return False
@@ -57,18 +57,22 @@ def explain(plan: compiler.CompiledRule, view: budget.View,
 
 
 def explain_match(plan: compiler.CompiledRule, view: budget.View,
-                  shown: budget.View) -> Traces:
+                  masked_view: budget.View) -> Traces:
     """Return the reasons of a rule whose conditions all hold.
 
+    The condition of a rule that sees secrets is decided with them, and its
+    reason shows masked values: with these alone it might not hold.
+
     :param view: the data by root name, as the rule sees them.
-    :param shown: the same without secrets.
+    :param masked_view: the same without secrets.
     """
     if plan.masked:
         return explain(plan, view)
     traces = []
     for condition in plan.conditions:
         traces.append(reasons.ConditionResult(
-            condition.written_op, True, reason(condition, view, shown)))
+            condition.written_op, True,
+            reason(condition, view, masked_view)))
     return tuple(traces)
 
 

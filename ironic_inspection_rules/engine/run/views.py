@@ -38,7 +38,8 @@ class Tree:
     __slots__ = ('_members', '_own')
 
     def __init__(self) -> None:
-        # By id. The containers are kept alive, so that no id is used again.
+        # By id. They refer to the containers as well: the id of one that is
+        # gone could be given to another.
         self._own: dict[int, Container] = {}
         self._members: dict[int, tuple[Container, set[typing.Any]]] = {}
 
@@ -92,6 +93,7 @@ class Tree:
                value: typing.Any) -> typing.Any:
         """Append a value to the list at the path, which may be absent."""
         items = data_path.get(data, path)
+        # Once it is the tree's own, to append takes no copy of its parents.
         if id(items) not in self._own:
             if items is data_path.ABSENT or items is None:
                 items = []
@@ -106,7 +108,8 @@ class Tree:
                    value: typing.Any) -> bool:
         """Return whether the list at the path has the same item.
 
-        The set of its items is kept for the next time.
+        The set of its items is kept for the next time: a loop that appends
+        what is not there yet takes linear time.
         """
         items = data_path.get(data, path)
         if not isinstance(items, list):
@@ -154,6 +157,7 @@ class Tree:
         self._own.clear()
 
     def _owned(self, data: typing.Any) -> typing.Any:
+        """Return a container that may be changed: itself, or a copy."""
         if id(data) not in self._own:
             data = data.copy()
             self._own[id(data)] = data
@@ -204,6 +208,8 @@ class Facts:
                   make: typing.Callable[[typing.Any], typing.Any]
                   ) -> typing.Any:
         """Make something of a root, once for all phases with the same data.
+
+        The phases of an inspection mask an inventory only once.
 
         :param data: the data of the root, which must not change any more.
         :param make: takes the data; always the same function.

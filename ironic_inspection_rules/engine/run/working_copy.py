@@ -130,6 +130,7 @@ class WorkingCopy:
         if before is data_path.ABSENT:
             return
         self.roots.budget.spend()
+        # The record of the change has the path, too.
         self.roots.budget.write(None, path)
         self._views.remove(root, path)
         self._touch(root, path)
@@ -165,6 +166,7 @@ class WorkingCopy:
         return self._port_index(port_id) is not None
 
     def _port_index(self, port_id: str) -> int | None:
+        """Return the index of a port, None if there is no such port."""
         if data_path.index(port_id) is not None:
             # Fields may name a port by its number, actions may not.
             return None
@@ -245,7 +247,7 @@ class WorkingCopy:
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
-        # It is kept with the run.
+        # The record of the run has it, so it is paid for.
         self.roots.budget.take(message)
         self._effects.log(level, self.journal.log(level, message))
 
@@ -262,6 +264,7 @@ class WorkingCopy:
 
     def _write(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:
+        """Set a value in both views, and remember its place."""
         self._views.assign(root, path, value)
         self._touch(root, path)
 
@@ -288,6 +291,6 @@ class WorkingCopy:
             previous=self.roots.get('previous'))
         fork = WorkingCopy(facts)
         fork.journal = self.journal.fork()
-        # The roots that are masked already are not masked once more.
+        # To mask a root takes long: those that are masked already are shared.
         fork._views.masked.update(self._views.masked)
         return fork

@@ -13,8 +13,9 @@ from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 
-# Loops over a machine's data may set one value again and again.
 _MOST_CONFIRMED = 1000
+"""Values that were there already of which the journal has a record; a loop
+over a machine's data may set one value again and again."""
 
 
 class Journal:
@@ -45,7 +46,7 @@ class Journal:
         self._withholds = False
 
     def enter(self, rule: model.Rule, action: str, masked: bool) -> None:
-        """Begin an action, whose changes follow.
+        """Begin an action: the records that follow are its.
 
         :param action: its op.
         :param masked: whether secrets are hidden from the rule.
@@ -195,6 +196,7 @@ class Journal:
                                        (name,), name, None))
 
     def _add(self, change: engine_change.Change) -> None:
+        """Add a change; that of a sensitive rule is withheld."""
         self._made.append(change)
         if self._withholds:
             self.withheld.append(change)

@@ -24,7 +24,8 @@ class _MaskedRoots(budget.View):
         self._make_once = make_once
 
     def __missing__(self, root: str) -> typing.Any:
-        # Containers without secrets are now in both views.
+        # Containers without secrets are now in both views: neither tree may
+        # change them in place any more.
         self._own.release_all()
         masked = self._make_once(root, self._roots[root], masking.mask)
         self[root] = masked
