@@ -132,7 +132,7 @@ class Budget:
         # none, and "requests" refuses zero.
         return max(self._deadline - time.monotonic(), 0.001)
 
-    def enter_loop(self, items: int) -> None:
+    def check_loop(self, items: int) -> None:
         """Check the number of items of a loop.
 
         :raises: :class:`.exceptions.BudgetExceeded` if there are too many.
@@ -142,8 +142,8 @@ class Budget:
                 _('the loop has %(items)d items, more than %(most)d')
                 % {'items': items, 'most': self.limits.loop})
 
-    def give(self, value: typing.Any) -> None:
-        """Pay for a value that something is called with.
+    def pay_for_argument(self, value: typing.Any) -> None:
+        """Pay for a value that an op or a filter is called with.
 
         It costs an operation for every 64 characters or items.
 
@@ -159,8 +159,9 @@ class Budget:
                 # work on a short list.
                 self.check_time()
 
-    def take(self, value: typing.Any, of_parts: bool = False) -> None:
-        """Pay for a value that something has returned.
+    def pay_for_result(self, value: typing.Any,
+                       of_parts: bool = False) -> None:
+        """Pay for a value that a filter returns, or that is made of fields.
 
         :param of_parts: whether a container is only made of parts that were
             charged before; then its items are charged, and nothing in them.
@@ -209,7 +210,7 @@ class Budget:
         # Each write is recorded with its path.
         size = self.measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in _SIZED:
-            # What is replaced gives its room back.
+            # The value that is replaced gives its room back.
             size -= self.measure(before)
         self._room -= size
         if self._room < 0:
@@ -233,7 +234,7 @@ class Budget:
             return 8
         size = 0
         # Level by level, not by recursion: Ironic's threads have little
-        # stack, and what is too deep shall be found before it is walked.
+        # stack, and a value that is too deep is refused before it is walked.
         level = [value]
         while level:
             depth += 1

@@ -86,7 +86,7 @@ class Call:
             if value.__class__ is not str or len(value) > _FREE:
                 if value.__class__ is Missing:
                     return value
-                roots.budget.give(value)
+                roots.budget.pay_for_argument(value)
             rendered[name] = value
         return rendered
 

@@ -57,11 +57,13 @@ class CompiledCondition(abc.ABC):
         return reasons.ConditionResult(self.written_op, self.check(roots))
 
     @abc.abstractmethod
-    def reason(self, view: budget.View, shown: budget.View) -> str:
+    def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return why it holds or does not.
 
-        :param view: the data by root name, as the rule sees them.
-        :param shown: the same as they may be shown.
+        :param view: the data by root name, as the rule sees them; they
+            decide.
+        :param masked_view: the same without secrets; their values are in the
+            reason. It is the same object if the rule sees no secrets.
         """
 
 
@@ -109,11 +111,11 @@ class CompoundCondition(CompiledCondition):
                 return dict(enumerate(results))
         return {len(results) - 1: results[-1]}
 
-    def reason(self, view: budget.View, shown: budget.View) -> str:
+    def reason(self, view: budget.View, masked_view: budget.View) -> str:
         reasons_of_parts = []
         for number, result in self.deciding(view).items():
             part = self.parts[number]
-            reason = part.reason(view, shown)
+            reason = part.reason(view, masked_view)
             reasons_of_parts.append(
                 _('condition %(number)d of %(count)d: %(op)s %(result)s '
                   '(%(reason)s)') % {
@@ -195,17 +197,17 @@ class Looped(CompiledCondition):
             return LoopResult(not decisive, items, first)
         return LoopResult(not decisive, items)
 
-    def reason(self, view: budget.View, shown: budget.View) -> str:
+    def reason(self, view: budget.View, masked_view: budget.View) -> str:
         loop = self.check_items(view)
         if isinstance(loop.items, Missing):
             return _('field {%s} does not exist') % loop.items.field
         if not loop.items:
             return engine_loop.NO_ITEMS
         count = len(loop.items)
-        shown_items: list[typing.Any] | Missing = loop.items
-        if shown is not view:
-            shown_items = self.items(shown)
-        if isinstance(shown_items, Missing) or len(shown_items) != count:
+        masked_items: list[typing.Any] | Missing = loop.items
+        if masked_view is not view:
+            masked_items = self.items(masked_view)
+        if isinstance(masked_items, Missing) or len(masked_items) != count:
             # Masked data have no such list: the items are part of a secret.
             return _('the items are hidden')
         if loop.decisive is not None:
@@ -214,15 +216,15 @@ class Looped(CompiledCondition):
             explained_numbers = list(range(min(count, _MOST_ITEMS)))
         sentences = []
         for number in explained_numbers:
-            items = engine_loop.ItemsInTurn([loop.items[number]], view,
-                                            number)
-            masked_items = engine_loop.ItemsInTurn([shown_items[number]],
-                                                   shown, number)
-            with items as item_iterator, masked_items as masked_iterator:
+            in_view = engine_loop.ItemsInTurn(
+                [loop.items[number]], view, number)
+            in_masked_view = engine_loop.ItemsInTurn(
+                [masked_items[number]], masked_view, number)
+            with in_view as iterator, in_masked_view as masked_iterator:
                 # A step of an iterator puts the item into its data.
-                next(item_iterator)
+                next(iterator)
                 next(masked_iterator)
-                reason = self.condition.reason(view, shown)
+                reason = self.condition.reason(view, masked_view)
             sentences.append(_('item %(number)d of %(count)d: %(reason)s') % {
                 'number': number + 1, 'count': count, 'reason': reason})
         if loop.decisive is None and count > _MOST_ITEMS:

@@ -133,7 +133,7 @@ class ItemsInTurn:
         for name in (interpolation.ITEM, INDEX):
             if name in self._roots:
                 self._outer[name] = self._roots[name]
-        self._roots.budget.enter_loop(len(self._items))
+        self._roots.budget.check_loop(len(self._items))
         return self._iterate()
 
     def _iterate(self) -> typing.Iterator[typing.Any]:

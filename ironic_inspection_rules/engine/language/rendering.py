@@ -88,7 +88,7 @@ class Made(Template):
             return value
         made = self.make(value)
         if made.__class__ is str and len(made) > _FREE:
-            roots.budget.take(made)
+            roots.budget.pay_for_result(made)
         return made
 
 
@@ -319,7 +319,7 @@ class LoopItem(Template):
         if value.__class__ is not dict and value.__class__ is not list:
             return value
         # A short list may hold all that the machine sent.
-        roots.budget.give(value)
+        roots.budget.pay_for_argument(value)
         return missing_inside(value)
 
 

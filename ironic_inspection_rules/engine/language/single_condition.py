@@ -100,7 +100,7 @@ class Single(condition.CompiledCondition):
         if value.__class__ is not str or len(value) > _FREE:
             if value.__class__ is Missing:
                 return False
-            roots.budget.give(value)
+            roots.budget.pay_for_argument(value)
         # What _holds_for does: nearly all conditions come here, and one call
         # less is a tenth of their time.
         if self._is_pair:
@@ -121,7 +121,7 @@ class Single(condition.CompiledCondition):
             return False
         values = rendered.pop(_variadic(self.op), self._values)
         for value in values:
-            roots.budget.give(value)
+            roots.budget.pay_for_argument(value)
         if self._holds(*self.op.context(roots), *values, **rendered):
             return not self._inverted
         return self._inverted
@@ -159,15 +159,15 @@ class Single(condition.CompiledCondition):
     def _holds_for(self, value: typing.Any, roots: budget.View) -> bool:
         """Return what the op says of the first value, which is paid for."""
         if value.__class__ is not str or len(value) > _FREE:
-            roots.budget.give(value)
+            roots.budget.pay_for_argument(value)
         if self._is_pair:
             return bool(self._holds(value, self._other))
         if self._pays:
             return bool(self._holds(roots.budget, value))
         return bool(self._holds(value))
 
-    def reason(self, view: budget.View, shown: budget.View) -> str:
-        return self.sentence.describe(shown)
+    def reason(self, view: budget.View, masked_view: budget.View) -> str:
+        return self.sentence.describe(masked_view)
 
 
 def _instead_of_missing(op: registry.Op) -> typing.Any:

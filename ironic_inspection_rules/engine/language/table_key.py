@@ -53,7 +53,7 @@ class KeyTemplate:
                 return None
             texts.append(text)
         joined = ''.join(texts)
-        roots.budget.take(joined)
+        roots.budget.pay_for_result(joined)
         return joined or None
 
 

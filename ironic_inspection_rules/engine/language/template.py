@@ -379,7 +379,7 @@ def _apply(filters: tuple[_CompiledFilter, ...], value: typing.Any,
                     continue
                 value = data_path.ABSENT
             else:
-                allowance.give(value)
+                allowance.pay_for_argument(value)
         if varying:
             rendered = _arguments(op, varying, roots)
             if isinstance(rendered, rendering.Missing):
@@ -400,7 +400,7 @@ def _apply(filters: tuple[_CompiledFilter, ...], value: typing.Any,
                 ArithmeticError, LookupError) as exc:
             raise _error(op, exceptions.reason_of(exc)) from exc
         if value.__class__ is not str or len(value) > budget.SHORT:
-            allowance.take(value, rearranges)
+            allowance.pay_for_result(value, rearranges)
             _check_number(op, value)
     return value
 
@@ -441,10 +441,10 @@ def _arguments(op: registry.Op, varying: dict[str, rendering.Template],
             # A machine's text is one step, whatever is in it: it cannot
             # lead to another place than the rule means.
             token = str(argument)
-            roots.budget.take(token)
+            roots.budget.pay_for_result(token)
             rendered[name] = (token,)
             continue
-        roots.budget.give(argument)
+        roots.budget.pay_for_argument(argument)
         converted = _convert(op, name, argument)
         if isinstance(converted, pattern.Replacement):
             # Nor does a backslash of a machine name a group.

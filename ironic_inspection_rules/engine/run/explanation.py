@@ -77,9 +77,9 @@ def explain_match(plan: compiler.CompiledRule, view: budget.View,
 
 
 def reason(condition: engine_condition.CompiledCondition, view: budget.View,
-           shown: budget.View) -> str:
+           masked_view: budget.View) -> str:
     """Return the reason of a condition, or what went wrong with it."""
     try:
-        return condition.reason(view, shown)
+        return condition.reason(view, masked_view)
     except Exception as exc:
         return exceptions.reason_of(exc)

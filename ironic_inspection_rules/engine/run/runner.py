@@ -173,7 +173,7 @@ class _Phase:
                 holds = step.matches(plan, view)
         finally:
             if plan.vars:
-                self._vars.take(plan, view)
+                self._vars.take_out(plan, view)
         if self._keep:
             self._stop_clock(plan.rule.uuid)
         return holds
@@ -228,7 +228,7 @@ class _Phase:
         step.give_tables(plan, masked_view)
         step.give_tables(plan, view)
         with (self._target.paid_by(self._for_reasons),
-              self._vars.given(plan, self._target)):
+              self._vars.in_data(plan, self._target)):
             if plan.vars and not plan.masked:
                 # The vars that the rule has computed may have secrets.
                 with contextlib.suppress(exceptions.RuleError):
@@ -289,7 +289,7 @@ class _Phase:
         else:
             # Most rules have no vars: they are spared a context.
             if plan.vars:
-                with self._vars.given(plan, self._target):
+                with self._vars.in_data(plan, self._target):
                     done, error = carry_out(plan, self._target, for_reasons)
             else:
                 done, error = carry_out(plan, self._target, for_reasons)
@@ -306,7 +306,7 @@ class _Phase:
         """Carry out an audited rule on a copy of the data."""
         target = self._target.fork()
         with (target.paid_by(self._for_audit),
-              self._vars.given(plan, target)):
+              self._vars.in_data(plan, target)):
             done, error = carry_out(plan, target, for_reasons)
         if done is None:
             # Nothing was undone. If that is due to an error, it is reported.

@@ -268,8 +268,8 @@ class RuleVars:
         self._target = target
         self._values: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
 
-    def take(self, plan: compiler.CompiledRule,
-             view: budget.View) -> None:
+    def take_out(self, plan: compiler.CompiledRule,
+                 view: budget.View) -> None:
         """Move the vars of a rule out of the data, where the next rule looks.
 
         They are kept for its actions.
@@ -280,8 +280,8 @@ class RuleVars:
         self._values[plan] = values
 
     @contextlib.contextmanager
-    def given(self, plan: compiler.CompiledRule,
-              target: working_copy.WorkingCopy) -> typing.Iterator[None]:
+    def in_data(self, plan: compiler.CompiledRule,
+                target: working_copy.WorkingCopy) -> typing.Iterator[None]:
         """Put the vars of a rule into the data while the context lasts."""
         if not plan.vars:
             yield

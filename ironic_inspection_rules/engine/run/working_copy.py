@@ -248,7 +248,7 @@ class WorkingCopy:
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
         # The record of the run has it, so it is paid for.
-        self.roots.budget.take(message)
+        self.roots.budget.pay_for_result(message)
         self._effects.log(level, self.journal.log(level, message))
 
     def call(self, request: GetRequest) -> None:

@@ -47,8 +47,8 @@ class BudgetTestCase(base.TestCase):
 
     def test_loops_texts_and_values_have_a_largest_size(self):
         allowance = budget.Budget(budget.Limits(loop=3, size=20, depth=2))
-        allowance.enter_loop(3)
-        self.refused('4 items', allowance.enter_loop, 4)
+        allowance.check_loop(3)
+        self.refused('4 items', allowance.check_loop, 4)
         allowance.make_text(20)
         self.refused('longer than 20', allowance.make_text, 21)
         allowance.make_value(['x' * 16])
@@ -67,8 +67,8 @@ class BudgetTestCase(base.TestCase):
             self.refused(f'more than {operations} operations',
                          allowance.spend)
             allowance = budget.Budget(limits)
-            allowance.enter_loop(100_000)
-            self.refused('100001 items', allowance.enter_loop, 100_001)
+            allowance.check_loop(100_000)
+            self.refused('100001 items', allowance.check_loop, 100_001)
             allowance.make_value(nested(25))
             self.refused('deeper than 25', allowance.make_value, nested(26))
             allowance.make_text(16 << 20)
