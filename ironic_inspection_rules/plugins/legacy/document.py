@@ -25,7 +25,7 @@ Steps = tuple[typing.Any, ...]
 _GIB = 2 ** 30  # Bytes.
 _OPERATOR = re.compile('[<>=!]')  # Of root device hints.
 
-NOW = {
+IN_IRONIC = {
     'cpu_arch': 'inventory.cpu.architecture',
     'cpus': 'inventory.cpu.count',
     'interfaces': 'plugin_data.valid_interfaces',
@@ -58,10 +58,10 @@ def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
         name, field, *below = rest
         if field == 'lldp_processed':
             return ('plugin_data', 'parsed_lldp', name, *below)
-        if field in interface.NOW:
-            rest = [name, interface.NOW[field], *below]
-    if first in NOW:
-        return (*NOW[first].split('.'), *rest)
+        if field in interface.IN_IRONIC:
+            rest = [name, interface.IN_IRONIC[field], *below]
+    if first in IN_IRONIC:
+        return (*IN_IRONIC[first].split('.'), *rest)
     return ('plugin_data', first, *rest)
 
 
@@ -154,7 +154,7 @@ def _ipmi_v6address(document: InspectorData) -> typing.Any:
 
 def _of_bmc(document: InspectorData, name: str) -> typing.Any:
     """Return an address of the BMC, which is null if it has none."""
-    _root, key = NOW[name].split('.')
+    _root, key = IN_IRONIC[name].split('.')
     address = document.inventory.get(key)
     if address in ('', NO_ADDRESS[name]):
         return None

@@ -17,7 +17,7 @@ Container = dict[str, typing.Any]
 
 _MAC = re.compile('(?:[0-9a-f]{2}:){5}[0-9a-f]{2}')
 
-NOW = {'ip': 'ipv4_address', 'mac': 'mac_address', 'pxe': 'pxe_enabled'}
+IN_IRONIC = {'ip': 'ipv4_address', 'mac': 'mac_address', 'pxe': 'pxe_enabled'}
 """Where an interface of Ironic has the values of one of ironic-inspector.
 
 ``ip`` is the IPv6 address of an interface that has no other.

@@ -56,10 +56,10 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
             yield pointer, problem, False
         if rule.written.is_old:
             continue
-        if name in document.NOW:
+        if name in document.IN_IRONIC:
             message = _('{%(field)s}: ironic-inspector made it, Ironic '
                         'does not; it has %(now)s') % {
-                            'field': text, 'now': document.NOW[name]}
+                            'field': text, 'now': document.IN_IRONIC[name]}
             yield pointer, message, True
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in noted and not problem:
@@ -99,7 +99,7 @@ def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
     near = suggestion.nearest(unknown.name, names)
     if unknown.steps == ('plugin_data',):
         # The document of ironic-inspector has all beside the inventory.
-        of_inspector = (*document.NOW, 'inventory')
+        of_inspector = (*document.IN_IRONIC, 'inventory')
         names = [*names, *of_inspector]
         near = suggestion.nearest(unknown.name, names, cutoff=_ALIKE)
         if unknown.name in of_inspector or not near:

@@ -275,10 +275,11 @@ class _InspectorConverter(rule.Conversion):
 
     def _hint_at(self, name: str) -> None:
         """Note where Ironic has what a hook of ironic-inspector added."""
-        if name in document.NOW:
+        if name in document.IN_IRONIC:
             self.hint(
                 _('Ironic has the "%(name)s" of ironic-inspector in '
-                  '{%(now)s}') % {'name': name, 'now': document.NOW[name]})
+                  '{%(now)s}') % {
+                      'name': name, 'now': document.IN_IRONIC[name]})
         elif name == 'local_gb':
             self.hint(_('the root disk that root device hints choose is '
                         'known only if the hook root-device is enabled'))

@@ -76,7 +76,7 @@ class TyposTestCase(files.FilesTestCase):
             return ['inventory', 'plugin_data', 'node', 'ports', 'item']
         above = inventory_fields.find(inventory_fields.known(),
                                       steps[:index])
-        return [*above.names, *(document.NOW if index == 1 else ())]
+        return [*above.names, *(document.IN_IRONIC if index == 1 else ())]
 
     def test_each_is_found_with_the_name_that_was_meant(self):
         fields = self.mistyped()
