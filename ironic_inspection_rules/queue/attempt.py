@@ -83,8 +83,10 @@ class Attempt(inspection.Inspection):
         request = self.request
         check = queue_node.check(self.task.node, request)
         if check.done and request.event == queue_request.CONTINUE:
-            # That attempt may have died in between.
-            self._take_up()
+            # Its worker may have died after the last transition of the node,
+            # and before the transaction that ends the request and stores the
+            # run.
+            self._take_up_run()
             if not recorder.is_stored(self.run, request.node_uuid):
                 self._run_store = self.prepare(None)
         return check
@@ -134,7 +136,7 @@ class Attempt(inspection.Inspection):
         request = self.request
         failure.fail_node(self.task, request, reason)
         if request.state == state.PROCESSING and request.event in _WITH_DATA:
-            self._take_up()
+            self._take_up_run()
             self._run_store = self.prepare(reason)
 
     def end(self, error: str | None) -> queue_request.Request:
@@ -155,7 +157,8 @@ class Attempt(inspection.Inspection):
         task = self.task
         request = self.request
         if queue_node.is_left_over(task.node, request):
-            # An open request will bring the node into a final state itself.
+            # An open request is a newer one, which the node waits for: it will
+            # bring the node into a final state itself.
             if self._queue.find_open(task.node.uuid) is None:
                 failure.fail_node(task, request,
                                   request.last_error or _('it has ended'))
@@ -213,8 +216,11 @@ class Attempt(inspection.Inspection):
             driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
         self._begin_with_early_phase()
 
-    def _take_up(self) -> None:
-        """Take up what earlier attempts did, instead of another one."""
+    def _take_up_run(self) -> None:
+        """Have the run contain what rules did in earlier attempts.
+
+        For a delivery that runs no rules itself, but stores the run.
+        """
         self._begin_with_early_phase()
         self._has_run_rules = True
         for phase in (model.PREPROCESS, model.MAIN):
@@ -236,7 +242,8 @@ class Attempt(inspection.Inspection):
         event = _EVENTS.get(task.node.provision_state)
         if event:
             task.node.last_error = None
-            # Not saved here: continue_inspection saves the node at once.
+            # Not saved here: continue_inspection begins with a save of the
+            # node, so that one commit has the transition as well.
             task.node.save = _save_later
             try:
                 task.process_event(event)
@@ -259,7 +266,8 @@ class Attempt(inspection.Inspection):
                 driver=task.node.driver, extension='reapply')
         inventory = self.request.inventory
         plugin_data = self.request.plugin_data
-        # None: nothing stores the logs of the ramdisk where a hook fails.
+        # None in the place of the function with which an inspection stores
+        # the logs of its ramdisk where a hook fails: there are no new ones.
         inspect_utils.run_inspection_hooks(task, inventory, plugin_data,
                                            hooks, None)
         # The rules of this project, which take the place of Ironic's own.
@@ -300,7 +308,7 @@ class Attempt(inspection.Inspection):
 
 
 def _save_later(*_context: Any) -> None:
-    """Stand for the method of a node that saves it."""
+    """Take the place of a node's ``save``; a later one saves the changes."""
 
 
 Lock = Callable[[queue_request.Request],
@@ -349,6 +357,7 @@ class GuardedHook:
     """
 
     def __init__(self, hook: Any, attempt: Attempt) -> None:
+        # Ironic reads both of an extension, and calls the object.
         self.name = hook.name
         self.obj = self
         self._hook = hook.obj
@@ -367,10 +376,11 @@ class GuardedHook:
 
 @contextlib.contextmanager
 def _kept_from_failing(task) -> Iterator[None]:
-    """Keep Ironic from failing a node wrongly.
+    """Keep Ironic from failing a node where that is wrong or impossible.
 
-    For what its surroundings did, and where the node has no such transition:
-    the error of that would hide the cause.
+    It is wrong for an error of the surroundings. It is impossible where the
+    state of the node has no such transition: then the error that is the
+    reason is raised, which the error of the transition would hide.
     """
     process_event = task.process_event
 

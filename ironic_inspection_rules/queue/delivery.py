@@ -75,8 +75,8 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
                    f'the state {request.state}')
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:
-        # A timeout leads there. But the state is reached when the request ends,
-        # not when it begins to run.
+        # A timeout leads there. But the state is reached when the request
+        # ends, not when it begins to run.
         return RunDecision(request.state)
     return RunDecision(change.target)
 

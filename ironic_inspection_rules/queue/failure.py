@@ -21,7 +21,7 @@ LOG = log.getLogger(__name__)
 
 _OF_STORING = (db_exc.DBError, db_exc.DBInvalidUnicodeParameter,
                sa.exc.SQLAlchemyError, UnicodeError)
-"""Errors between that of storing a text and the one that has the text."""
+"""Errors of storing a text: of oslo.db, SQLAlchemy and the driver."""
 
 
 def fail_node(task: Any, request: queue_request.Request,
@@ -55,9 +55,10 @@ def fail_node(task: Any, request: queue_request.Request,
 
 
 def put_first(node: Any, reason: str) -> None:
-    """Begin what a node says of its failure with the first cause.
+    """Put the first cause of a failure before the last error of a node.
 
-    Where cleaning up fails as well, Ironic leaves only the reason of that.
+    Where cleaning up fails as well, Ironic leaves only the reason of that in
+    ``last_error``.
     """
     present = node.last_error
     if present is None:
@@ -73,8 +74,8 @@ def put_first(node: Any, reason: str) -> None:
 def reason_of(exc: Exception) -> str:
     """Return why an attempt failed, as text that can be stored.
 
-    Where Ironic could not store the text of an error, another one follows,
-    which says nothing of the first.
+    Where Ironic could not store the text of an error, an error of storing
+    follows. It says nothing of the first one, which is among its causes.
     """
     reason: BaseException = exc
     if isinstance(exc, _OF_STORING):

@@ -79,7 +79,12 @@ class QueueMaintenance:
 
     @property
     def tasks(self) -> tuple[Callable[[], None], ...]:
-        """All tasks, in their order."""
+        """All tasks, in their order.
+
+        Requests are returned first: until then, the lock of a dead worker
+        counts as held. Nodes are unlocked before they are settled, which
+        needs their lock.
+        """
         return (self.return_requests, self.unlock_nodes, self.settle_nodes,
                 self.put_timeouts, self.forget_requests,
                 self.remove_deleted_nodes, self.store_data_by_content)
@@ -208,7 +213,8 @@ class UnservedRequests:
                     ': is there an ironic-inspection-worker with this driver '
                     'in [DEFAULT]enabled_hardware_types and this group in '
                     '[inspection_queue]conductor_groups?', kind._asdict())
-        # One that is served in between is warned of again.
+        # A kind that is served in the meantime is forgotten, and warned of
+        # again when it waits once more.
         self._known = present
 
 
@@ -245,8 +251,8 @@ class LeaderTasks:
 
     def _begin(self) -> None:
         """Begin to run the tasks, in threads that end with the leadership."""
-        # A new one for each leadership: a thread of an earlier one that wakes
-        # up late finds that its own has ended.
+        # A new event for each leadership: a thread of an earlier one that
+        # wakes up late finds its own event set.
         reset = threading.Event()
         self._reset = reset
         loop = watchdog.WatchedLoop(

@@ -62,9 +62,10 @@ _MOST_OVERDUE = 500
 class NodeCheck(NamedTuple):
     """Result of checking the state of a node for a request.
 
-    ``done``: an earlier attempt has finished it. ``obstacle``: why it must
-    not be processed. ``superseded``: the node is in a newer inspection, and
-    stays as it is.
+    ``done``: an earlier attempt has finished it, and only its end is left.
+    ``obstacle``: why it must not be processed; the request fails for that.
+    ``superseded``: the node is in a newer inspection, and stays as it is.
+    None of them: it can be processed.
     """
 
     done: bool = False
@@ -82,7 +83,8 @@ class DeliveryTask(task_manager.TaskManager):
 
     def __init__(self, context, request: queue_request.Request) -> None:
         self._holder = request.delivery
-        # Before Ironic reads the node: it is read as it is under the lock.
+        # In this order: Ironic reads the node next, and what it reads must not
+        # change any more.
         reserved = node_reservation.reserve(request.node_uuid, self._holder)
         # "shared", so that Ironic's task does not lock the node again. It
         # reads the node of another holder too, whom the error names.
@@ -122,14 +124,16 @@ class DeliveryTask(task_manager.TaskManager):
     def _end(self, consume: Callable[[Any], queue_request.Request],
              store: recorder.Store | None) -> queue_request.Request:
         # All transactions lock the node first, then the request. Another
-        # order would cause deadlocks.
+        # order would cause deadlocks. The fence is suspended, as it would ask
+        # at the commit for the lock that is released here.
         with fence.suspended(), transaction.writer() as session:
             unlocked = node_reservation.release(session, self.node.uuid,
                                                 self._holder)
             if store is not None:
                 store(session.connection())
             ended = consume(session)
-        # If the lock was lost, release_resources raises an error.
+        # A task that is not "shared" unlocks its node once more when it ends.
+        # So release_resources raises an error if the lock was lost before.
         self.shared = unlocked
         return ended
 
@@ -198,6 +202,10 @@ def locked(requests: database_queue.DatabaseQueue,
 
 def _acquire(requests: database_queue.DatabaseQueue,
              request: queue_request.Request) -> DeliveryTask:
+    """Lock the node of a request, also where a dead worker has locked it.
+
+    :raises: NodeBusy, NodeGone
+    """
     context = ironic_context.get_admin_context()
     is_again = False
     while True:
@@ -206,6 +214,7 @@ def _acquire(requests: database_queue.DatabaseQueue,
         except ironic_exception.NodeNotFound as exc:
             raise exceptions.NodeGone(str(exc)) from exc
         except ironic_exception.NodeLocked as exc:
+            # Unlocked once at most: whoever was faster then is at work.
             if is_again or not _unlock_dead_holder(context, requests, request):
                 raise exceptions.NodeBusy(str(exc)) from exc
         is_again = True
@@ -230,7 +239,8 @@ def unlock_if_over(requests: database_queue.DatabaseQueue, node_uuid: str,
     """Unlock a node if its lock is that of a delivery which has ended.
 
     :param holder: the ``reservation`` of the node.
-    :returns: whether it is that of such a delivery.
+    :returns: whether it is that of a delivery which has ended. The node may
+        still be locked, for instance by another holder who was faster.
     """
     if not holder.startswith(queue_request.DELIVERY_PREFIX):
         return False
@@ -303,6 +313,7 @@ def is_left_over(node, request: queue_request.Request) -> bool:
         # Accepting the request has stopped the clock of the node.
         return True
     if request.inspection_began_at is None:
+        # The clock runs, and may be that of a newer inspection.
         return False
     return _is_of_inspection(node, request)
 

@@ -32,7 +32,7 @@ from ironic_inspection_rules.queue import request as queue_request
 LOCK = 'inspection-power-on'
 
 HEARTBEAT = 0.5
-"""Seconds between two questions to the coordinator."""
+"""Seconds between two requests to the coordinator, less than its lease."""
 
 
 def install() -> None:
@@ -95,9 +95,10 @@ class Throttle:
         :raises: Stopping when the process stops.
         :raises: TemporaryFailure when the coordinator stays out of reach.
         """
-        # The coordinator tells apart hosts, not threads of a process. Another
-        # thread can have the turn where the watchdog has replaced one.
+        # For the coordinator all threads of a process are the same member. Two
+        # of them may meet here where the watchdog has replaced a thread.
         while not self._of_process.acquire(timeout=HEARTBEAT):
+            # Raises Stopping when the process stops.
             self._sleep(0)
         try:
             with self._get_turn():
@@ -106,6 +107,10 @@ class Throttle:
             self._of_process.release()
 
     def _get_turn(self) -> contextlib.ExitStack:
+        """Acquire the lock; retry while the coordinator is out of reach.
+
+        :returns: the context that releases the lock at its end.
+        """
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(
                 exceptions.TemporaryFailure),
@@ -117,7 +122,12 @@ class Throttle:
         return turn
 
     def _get_lock(self) -> contextlib.ExitStack:
-        """Acquire the lock and hold it for the whole interval."""
+        """Acquire the lock and hold it for the whole interval.
+
+        :returns: the context that releases the lock at its end.
+        :raises: Stopping; TemporaryFailure if the lock was lost, or the
+            coordinator is out of reach.
+        """
         try:
             with contextlib.ExitStack() as stack:
                 lock = stack.enter_context(self._make_lock())
@@ -127,10 +137,12 @@ class Throttle:
                 remaining = end - time.monotonic()
                 while remaining > 0:
                     self._sleep(min(HEARTBEAT, remaining))
-                    # Again and again, as the lock has a lease.
+                    # Renews the lease, and raises an error if another host
+                    # may have had the lock: then the interval begins anew.
                     lock.hold()
                     remaining = end - time.monotonic()
-                # The caller releases the lock, when a request is claimed.
+                # Without an error the lock stays locked beyond this block, and
+                # the caller releases it when a request is claimed.
                 return stack.pop_all()
         except exceptions.Stopping:
             raise

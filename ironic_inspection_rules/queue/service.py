@@ -87,7 +87,8 @@ class WorkerService:
             time_limit=options.processing_time_limit)
         self._worker = worker.Worker(name, requests, lock, settings,
                                      count_delivery)
-        # By a method: what pauses is the starter, which needs the throttle.
+        # Throttle and starter need each other: the throttle waits by the
+        # starter, which is made of the throttle below.
         throttle = power_on.make_throttle(self._pause_starter)
         self._starter = worker.Worker(
             f'{name}:power-on', requests, lock,

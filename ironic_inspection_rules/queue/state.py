@@ -122,6 +122,8 @@ def advance(state: str, event: str) -> StateChange:
     target = typing.cast(str, machine.current_state)
     if target == state:
         return StateChange(Verdict.IGNORED, target)
+    # A strict event that has led to the present state comes a second time:
+    # the table has a row for that, but only to say where it would end.
     is_repeated = any(row.event == event and row.target == state
                       for row in TRANSITIONS)
     if event in STRICT and is_repeated:

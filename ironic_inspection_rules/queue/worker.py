@@ -176,9 +176,9 @@ class Worker:
         for ongoing in list(self._in_hand.values()):
             if now - ongoing.since > limit:
                 self._give_up(ongoing)
-        # A round in which nothing hangs may take longer than the limit: that of
-        # the heartbeat waits for a part of the lease, that of the dispatcher
-        # twice for get_timeout, for a slot and then for work.
+        # A round in which nothing hangs may take longer than the limit: that
+        # of the heartbeat waits for a part of the lease, that of the
+        # dispatcher twice for get_timeout, for a slot and then for work.
         lease = self._settings.lease
         longest_wait = 2 * self._settings.get_timeout
         self._heart.look_after(max(limit, lease))
