@@ -62,8 +62,8 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
     :param auto_discovery: whether unknown machines always pass.
     """
     if not leads:
-        # The table blocks these anyway. They are in it so that there is less
-        # to change when this host becomes the leader.
+        # A host that does not lead blocks them anyway. They are in its table
+        # so that there is less to change when it becomes the leader.
         return Admission(denylist=machines.known)
     return Admission(allowlist=machines.inspected,
                      denylist=machines.known - machines.inspected,

@@ -144,6 +144,8 @@ class Firewall:
         script = self._table.change(self._admitted, admit)
         seconds = seconds_to_pass(remaining)
         if seconds > 0:
+            # The kernel compares the time of day of a packet. It can be set
+            # back, but the timeout of the set "leader" runs on.
             now = time.time()
             script += self._table.pass_for(seconds, now, now + remaining)
             self._execute(script, _PASS_TIMEOUT)
@@ -169,5 +171,6 @@ class Firewall:
             self.install()
 
     def _execute(self, script: list[str], timeout: float = _TIMEOUT) -> None:
+        """Have nft apply a script, all of it or nothing."""
         text = ''.join(f'{line}\n' for line in script)
         self._run(script=text, timeout=timeout)

@@ -59,7 +59,7 @@ _GUARD = (
 
 
 class FilterTable:
-    """The table of one interface.
+    """Builds scripts for the table of one interface; changes nothing.
 
     A script is a list of lines, without line ends.
 
@@ -99,6 +99,7 @@ class FilterTable:
 
     def _replace(self, name: str, old: frozenset[str],
                  new: frozenset[str]) -> list[str]:
+        """Return the script that replaces the elements of a set."""
         # Twice a second both are the same object. To compare the addresses
         # of many machines each time would take too long.
         if old is new:
@@ -143,6 +144,7 @@ class FilterTable:
         return f'"{MARK}"' not in listing
 
     def _define(self, table: str) -> Iterator[str]:
+        """Yield the script for a new table; its empty sets let nobody pass."""
         yield f'add table {FAMILY} {table}'
         for name, kind in _SETS.items():
             yield f'add set {FAMILY} {table} {name} {{ {kind} }}'

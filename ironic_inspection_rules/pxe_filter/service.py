@@ -57,6 +57,10 @@ class Settings:
     retry_interval: float = 1.0
 
 
+def _end_without_error(_retry_state: tenacity.RetryCallState) -> None:
+    """End retries; tenacity would raise RetryError, but to stop is none."""
+
+
 class PxeFilter:
     """The filter of one host.
 
@@ -107,8 +111,7 @@ class PxeFilter:
             stop=tenacity.stop_when_event_set(stop),
             wait=tenacity.wait_fixed(self._settings.retry_interval),
             sleep=tenacity.sleep_using_event(stop),
-            # tenacity would raise RetryError; but to stop is no error.
-            retry_error_callback=lambda state: None)
+            retry_error_callback=_end_without_error)
         retrying(self._run_until_failure, stop)
 
     def _new_watcher(self) -> watchers.Watcher:
@@ -151,8 +154,8 @@ class PxeFilter:
                     self._wait_for_change()
             finally:
                 # In this order, as machines may pass on another host once
-                # this one has left. It must leave even if it cannot block;
-                # the end of the pool waits for that.
+                # this one has left. It must leave even if it cannot block, as
+                # the end of the pool waits until the election has ended.
                 try:
                     self._block()
                 finally:
@@ -170,14 +173,17 @@ class PxeFilter:
 
     def _update(self, member: election.Election) -> None:
         """Update the machines that pass, and for how long."""
-        # There are machines: the watcher was waited for.
+        # None only before the first read, for which the caller has waited; it
+        # may raise the error of a later one.
         machines = self._watcher.machines() or admission.Machines()
         admit = admission.decide(machines, member.is_leader,
                                  self._settings.auto_discovery)
         remaining = member.remaining()
         passes = firewalls.seconds_to_pass(remaining) > 0
-        # Noted before the kernel lets machines pass, and after it blocks: so
-        # the election is not left while machines may pass.
+        # Noted before the kernel lets machines pass, and after it blocks. So
+        # the election, which waits for this note before it releases its lock,
+        # does not release it while machines may pass here: another host could
+        # let them pass then as well.
         if passes:
             self._set_passes(True)
         self._firewall.update(admit, remaining)
@@ -186,6 +192,7 @@ class PxeFilter:
         self._outage.over()
 
     def _block(self) -> None:
+        # In this order, as in _update().
         self._firewall.block()
         self._set_passes(False)
 
@@ -212,12 +219,17 @@ class PxeFilter:
         # Wakes up the thread that updates the firewall.
         self._changed.set()
         with self._state:
-            # The timeout of the kernel is shorter than a lease.
+            # If that thread hangs, the kernel blocks by its timeout, which is
+            # shorter than a lease.
             self._state.wait_for(self._is_blocked, election.LEASE)
 
     def _is_blocked(self) -> bool:
         return not self._passes
 
     def _wait_for_change(self) -> None:
+        """Wait until something may have changed, for a heartbeat at most.
+
+        By then the timeout in the kernel has to be renewed.
+        """
         self._changed.wait(election.HEARTBEAT)
         self._changed.clear()

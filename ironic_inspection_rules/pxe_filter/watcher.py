@@ -106,6 +106,11 @@ def _with_known(machines: admission.Machines,
 def _with_inspected(machines: admission.Machines,
                     rows: Iterable[admission.Row | None]
                     ) -> admission.Machines:
+    """Return the machines with others in inspection.
+
+    :param rows: see :meth:`PortSource.inspected_ports`. Every row, also None,
+        means that a node is in inspection.
+    """
     all_rows = list(rows)
     ports = [row for row in all_rows if row is not None]
     return dataclasses.replace(
@@ -245,6 +250,10 @@ class Watcher:
 
     def _add_port(self, machines: admission.Machines,
                   change: notification.ListChange) -> None:
+        """Add the port of a message to the known machines.
+
+        One with a bad address is left to the next read, which fails for it.
+        """
         row = (str(change.port), str(change.mac))
         try:
             macs = admission.read_macs([row])
