@@ -122,7 +122,7 @@ def settings() -> Iterator[Setting]:
         try:
             cfg.ConfigParser(str(path), sections).parse()
         except (cfg.ConfigFileParseError, OSError):
-            # It was good when the service started.
+            # The service has read it at its start; it was changed since.
             continue
         for group, options in sections.items():
             # As oslo.config reads them.

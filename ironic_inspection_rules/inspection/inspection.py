@@ -169,6 +169,7 @@ class Inspection:
         self._run_phase(phase, inventory, plugin_data)
         is_changed = plugin_data != before
         if is_changed and redfish.of_task(self.task) is not None:
+            # This interface has stored its data before it applied rules.
             redfish.store_again(self.task, inventory, plugin_data)
 
     def prepare(self, error: str | None) -> recorder.Store | None:
@@ -232,11 +233,17 @@ class Inspection:
 
     def _run_phase(self, phase: str, inventory: dict,
                    plugin_data: dict) -> None:
+        """Run the rules of a phase, or repeat what an earlier attempt did.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
         task = self.task
         rules = self._rules_in_force()
         plans = rules.plans[phase]
         saved = self.checkpoints.get(phase)
-        # Ironic replaces an empty mapping of plugin data by another one.
+        # Taken again: Ironic replaces an empty mapping of plugin data by
+        # another one, in which the rules make their changes.
         self._inventory = inventory
         self._plugin_data = plugin_data
         self._read_previous(rules, phase)
@@ -245,7 +252,9 @@ class Inspection:
             self._has_run_rules = True
             self.run.revision = rules.revision
         keep_history = bool(CONF.inspection_rules.keep_history)
-        if saved is None and not (supported and (plans or keep_history)):
+        # Even without rules, the history needs what they would have had.
+        has_purpose = supported and (plans or keep_history)
+        if saved is None and not has_purpose:
             return
         # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
@@ -267,13 +276,23 @@ class Inspection:
             else:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
-            for name in before.keys() | plugin_data.keys():
-                value_before = before.get(name, data_path.ABSENT)
-                # A changed value is another object.
-                if plugin_data.get(name, data_path.ABSENT) is not value_before:
-                    self._before_rules.setdefault(name, value_before)
+            self._note_before_rules(before, plugin_data)
             if of_redfish is not None:
                 of_redfish.reconcile_properties(task.node)
+
+    def _note_before_rules(self, before: dict, plugin_data: dict) -> None:
+        """Note the values that a phase has changed, as it got them.
+
+        :param before: plugin data before the phase, a shallow copy.
+        :param plugin_data: plugin data after it.
+        """
+        for name in before.keys() | plugin_data.keys():
+            value_before = before.get(name, data_path.ABSENT)
+            # Rules put another object in the place of a value, and change none
+            # in place.
+            if plugin_data.get(name, data_path.ABSENT) is not value_before:
+                # An earlier phase may have noted an older value.
+                self._before_rules.setdefault(name, value_before)
 
     def _decide(self, phase: str, plans: Sequence[compiler.CompiledRule],
                 target: working_copy.WorkingCopy, plugin_data: dict) -> None:
@@ -317,6 +336,7 @@ class Inspection:
         more = {}
         error = outcome.error
         if isinstance(error, exceptions.RuleFailed) and error.maintenance:
+            # It comes from the action "fail", not from a change of the node.
             more = {'maintenance': True,
                     'maintenance_reason': error.reason or str(error)}
         saving.update_plugin_data(target, plugin_data)
@@ -338,6 +358,8 @@ class Inspection:
         """
         self.run.take_up(phase, saved.get('run'))
         checkpoint.repeat(saved, target)
+        # The same checkpoint is saved again: that checks that this delivery is
+        # still the last one, and renews its lease.
         saving.save(self.task, target, saved['more'],
                     functools.partial(self.save_checkpoint, phase, saved))
         checkpoint.apply(saved['plugin_data'], plugin_data)
@@ -371,6 +393,8 @@ class Inspection:
         if self._reads_previous is not None:
             return
         if phase == model.MAIN and redfish.of_task(self.task) is not None:
+            # Without a preprocess phase it is too late: what is stored now is
+            # of this inspection.
             return
         plans = (*rules.plans[model.PREPROCESS], *rules.plans[model.MAIN])
         self._reads_previous = any(plan.reads_previous for plan in plans)
@@ -457,6 +481,7 @@ def _refuse_without_tables(error: db_exc.DBError) -> None:
         storage.check()
     except exceptions.DatabaseNotReady as problem:
         if isinstance(problem.__cause__, db_exc.DBError):
+            # The check failed like the query: the tables may well be there.
             raise error from problem
         raise ironic_exception.HardwareInspectionFailure(
             error=str(problem)) from error

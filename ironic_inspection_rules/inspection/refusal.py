@@ -55,6 +55,7 @@ class Refusals:
         return {name for name in names if name.lower() in names_of_nodes}
 
     def _named(self, names: Collection[str]) -> list[tuple[str, str]]:
+        """Return UUID and name of the nodes that have one of some names."""
         if not names:
             return []
         return list(machine_object.InspectedMachine.identify(
@@ -90,7 +91,8 @@ class Refusals:
         saving.check_node_values(attributes, made)
         uuid = node.get('uuid')
         if not uuid:
-            # The node itself would be taken for another one with its name.
+            # Without it, the node itself would be taken for another one that
+            # has the name.
             return
         name = attributes.get('name')
         instance_uuid = attributes.get('instance_uuid')
@@ -145,6 +147,7 @@ class Refusals:
         """
         if driver is None or not self._conductors:
             return
+        # Of all conductors, also of those that have stopped.
         having = {conductor.hostname for conductor in self._conductors
                   if driver in conductor.drivers}
         if not having:
@@ -169,6 +172,10 @@ class Refusals:
                         'driver': driver, 'known': ', '.join(sorted(known))})
 
     def _check_ports(self, target: working_copy.WorkingCopy) -> None:
+        """Check the ports in the order in which they would be saved.
+
+        :raises: :class:`.exceptions.RuleError` if Ironic would refuse one.
+        """
         made = target.journal
         if not target.changed(PORTS):
             return
@@ -176,8 +183,9 @@ class Refusals:
         own = {port.get('uuid') for port in before}
         changed = [target.changed(PORTS, str(index))
                    for index, _port in enumerate(before)]
-        # Ports may swap names, but not addresses: they are saved one by
-        # one, and only names are removed before.
+        # By address and by name, the index of the port that has it at this
+        # point of the saving. Ports may swap names, but not addresses: they
+        # are saved one by one, and only names are removed before the first.
         addresses = {port.get('address'): index
                      for index, port in enumerate(before)}
         names = {port.get('name'): index for index, port in enumerate(before)

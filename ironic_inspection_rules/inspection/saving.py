@@ -24,7 +24,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 
 Together = Callable[[Any], None]
-"""Saves something else in the transaction of a phase, by its session."""
+"""Saves something else in the transaction of a phase; called with its session.
+"""
 
 INTERFACES = tuple(f'{name}_interface'
                    for name in sorted(driver_base.ALL_INTERFACES))
@@ -114,9 +115,10 @@ def update_plugin_data(target: working_copy.WorkingCopy,
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
-    """Save the ports that changed, each once.
+    """Save the ports that changed, once.
 
-    A port that another one takes the name of is saved once more before.
+    Only a port whose name passes to another one is saved twice: first without
+    a name.
     """
     changed = []
     labelled = zip(task.ports, target.journal.port_names, strict=True)
@@ -125,10 +127,11 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
         if values:
             changed.append((port, values, label))
     new_owners = {values.get('name'): port for port, values, _label in changed}
+    # All names are given up before the first one is taken.
     for port, values, _label in changed:
         new_owner = new_owners.get(port.name, port)
         if 'name' in values and new_owner is not port:
-            # Names are unique, also while ports swap theirs.
+            # The database refuses a name twice, also while ports swap theirs.
             port.name = None
             port.save()
     for port, values, label in changed:
@@ -222,6 +225,7 @@ def _update_node(task, attributes: Mapping[str, Any],
                         hardware_type, field.removesuffix('_interface'), name)
                 except (ironic_exception.IncompatibleInterface,
                         ironic_exception.InterfaceNotFoundInEntrypoint):
+                    # The call below sets the default of the driver.
                     setattr(node, field, None)
             driver_factory.check_and_update_node_interfaces(node,
                                                             hardware_type)

@@ -26,7 +26,7 @@ LOG = log.getLogger(__name__)
 _RETRIED = (429, 500, 502, 503, 504)
 
 _SHORTEST = 0.001
-"""Seconds of the shortest time to wait: HTTP libraries refuse none at all."""
+"""Seconds of the shortest timeout: HTTP libraries refuse one of zero."""
 
 _THREAD = 'inspection-rules-api-call'
 """Name of the threads that send requests of rules."""

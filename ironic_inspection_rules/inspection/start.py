@@ -90,6 +90,7 @@ def required() -> Iterator[None]:
     except exceptions.InspectionRulesError as exc:
         LOG.critical('%s', exc)
         parent = psutil.Process(os.getppid())
+        # The library that Ironic's launcher is made of names its process so.
         if ': master process [' in ' '.join(parent.cmdline()):
             parent.send_signal(signal.SIGINT)
         raise

@@ -113,7 +113,8 @@ def missing(conducts: bool = True) -> Iterator[str]:
 def _has_plugin(names: Iterable[str]) -> bool:
     """Return whether names have the plugin's, or one like it.
 
-    Of that, another one warns already.
+    Of a name that is only like it, :func:`unknown_hooks` or
+    :func:`near_middleware` warns.
     """
     return any(map(config_file.is_near_plugin, names))
 
