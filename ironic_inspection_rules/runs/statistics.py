@@ -118,7 +118,9 @@ class RuleCounter:
                 row = rows.setdefault(uuid, _empty(uuid, later['since']))
                 for name in _SUMMED:
                     row[name] += later[name]
-                row['label'] = later['label']
+                if later['matched'] or later['failed']:
+                    # The label of a rule that did nothing is its UUID only.
+                    row['label'] = later['label']
                 if later['last_matched_at']:
                     row['last_matched_at'] = later['last_matched_at']
                     row['last_matched_node'] = later['last_matched_node']

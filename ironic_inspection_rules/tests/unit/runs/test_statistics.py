@@ -136,6 +136,20 @@ class RuleCounterTestCase(base.TestCase):
                                          'last_matched_node')))
         self.assertEqual((1, 1), (rows['b']['runs'], rows['b']['matched']))
 
+    def test_a_rule_keeps_its_name_when_it_does_nothing_meanwhile(self):
+        def count_and_fail(rows):
+            self.counter.count(outcome(a=1.0), 'two')
+            raise OSError('gone')
+        self.counter = statistics.RuleCounter(count_and_fail, NEVER)
+        self.counter.count(outcome('a', a=1.0), 'one')
+        self.counter.flush()
+        self.counter._write = self.write
+        self.counter.flush()
+
+        rows, = self.written
+        self.assertEqual((2, 1, 'a (the rule)'), tuple(
+            rows['a'][name] for name in ('runs', 'matched', 'label')))
+
     def test_the_log_has_the_place_of_what_is_no_error_of_the_database(self):
         for error, is_shown in ((db_exc.DBError(), False),
                                 (KeyError('gone'), True)):
