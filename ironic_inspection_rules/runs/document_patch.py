@@ -128,6 +128,7 @@ def _list_steps(before: list[Any], after: list[Any], path: list[Any],
     if len(steps) > 1:
         order = _order(before, after, room)
         if order is not None:
+            # Room was taken for the steps that this one replaces.
             yield [path, None, order]
             return
     yield from steps

@@ -64,7 +64,8 @@ def find(runs: collections.abc.Iterable[RunRecord], place: Place
             record = phases.get(phase)
             if not record or not record['saved']:
                 continue
-            # What a phase undoes, it undoes before its rules act.
+            # In the order of their effects: what a phase undoes, it undoes
+            # before its rules act.
             ran = [*record['reverted'], *record['rules']]
             for rule in reversed(ran):
                 recorded = recorded_rule.read(rule, places.get(phase))

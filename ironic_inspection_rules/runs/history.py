@@ -145,6 +145,7 @@ def prepare(uuid: str, node: typing.Any, document: Document
         values['parts'] = last.parts
     else:
         values['parts'] = content.store(known.as_dict())
+    # The stays of parts in machines, for the search of a part by its identity.
     began = []
     for kind, name in known.identities:
         if (kind, name) not in before.identities:
@@ -210,9 +211,12 @@ def read_back(node_uuid: str, before: int | None = None,
 
 
 def _document_of(row: typing.Any, loaded: Mapping[str, Document]) -> Document:
-    """Return the document of an inspection: that it names, with its patch.
+    """Return the document of an inspection.
 
+    :param row: names a stored document, which may be that of an earlier
+        inspection; then its patch makes this one of it.
     :param loaded: documents by digest.
+    :returns: empty if the stored document is just being removed.
     """
     base = loaded.get(row.content, {})
     if not row.patch or not base:
@@ -368,7 +372,12 @@ def _masked(text: str, mask: bool) -> typing.Any:
 
 def _patched(digest: str, base: Document, document: Document
              ) -> dict[str, typing.Any]:
-    """Return the stored content and a small patch to it, if that suffices."""
+    """Return the columns of an inspection whose document is nearly another.
+
+    :param digest: of the stored document ``base``.
+    :returns: ``content``, and ``patch`` unless both are the same; empty if the
+        patch would be so large that the document is better stored itself.
+    """
     patch = document_patch.between(base, document)
     if not patch:
         return {'content': digest}
@@ -401,7 +410,8 @@ class Cleaner:
             LOG.warning('Old inspections are not removed from the history: %s',
                         exc)
             return
-        # There may be more: a little with each inspection.
+        # While something is removed there may be more, and the next inspection
+        # goes on. Only when nothing is left, the cleaner rests.
         if not removed:
             self._due = time.monotonic() + _CLEANING_PERIOD
 

@@ -129,26 +129,20 @@ def _describe(room: Room, room_to_confirm: Room,
     """
     rule = rule_trace.rule
     changes = []
-    # By the number of changes that were made, how many of them are recorded.
+    # By the number of changes that were made, how many of them are recorded:
+    # those for which there was no room are left out.
     recorded = [0]
     for action in rule_trace.actions:
         for change in action.changes:
             if room.take(change.path):
                 changes.append(_change(change, action.op, room))
             recorded.append(len(changes))
-    confirmed = []
-    # Only then has a value a place that depends on when it was looked at.
-    moves_items = any('left' in change for change in changes)
-    for action in rule_trace.actions:
-        for change in action.confirmed:
-            if not room_to_confirm.take(change.path):
-                continue
-            confirmation = _change(change, action.op, room_to_confirm)
-            if moves_items:
-                # Counted from the first change of the rule, not of the phase.
-                earlier = change.earlier - rule_trace.actions[0].earlier
-                confirmation['earlier'] = recorded[earlier]
-            confirmed.append(confirmation)
+    confirmed = _confirmations(rule_trace, room_to_confirm)
+    # Where a change moved the items of a list, the place of a confirmed value
+    # depends on how many changes came before it.
+    if any('left' in change for change in changes):
+        for confirmation, earlier in confirmed:
+            confirmation['earlier'] = recorded[earlier]
     conditions = [
         {'op': op, 'result': result,
          'reason': shortening.shorten_text(reason)}
@@ -162,7 +156,8 @@ def _describe(room: Room, room_to_confirm: Room,
         'changes': changes,
     }
     if confirmed:
-        record['confirmed'] = confirmed
+        record['confirmed'] = [confirmation
+                               for confirmation, _earlier in confirmed]
     decided = [_decided_action(action) for action in rule_trace.actions
                if action.when or action.idle]
     if decided:
@@ -170,6 +165,24 @@ def _describe(room: Room, room_to_confirm: Room,
     if rule.mode == model.AUDIT:
         record['error'] = shortening.shorten_text(rule_trace.error)
     return record
+
+
+def _confirmations(rule_trace: trace.RuleTrace, room: Room
+                   ) -> list[tuple[Record, int]]:
+    """Build the records of values that an action set as they were already.
+
+    :param room: is taken for them.
+    :returns: pairs of a record, and how many changes the rule had made before.
+    """
+    confirmations = []
+    for action in rule_trace.actions:
+        for change in action.confirmed:
+            if not room.take(change.path):
+                continue
+            # Both are counted from the first change of the phase.
+            earlier = change.earlier - rule_trace.actions[0].earlier
+            confirmations.append((_change(change, action.op, room), earlier))
+    return confirmations
 
 
 def object_of(change: engine_change.Change) -> str:

@@ -44,7 +44,8 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
         return False
     item = _item_of_list(change, place)
     if item is not None:
-        # The items behind the removed one moved; the last place is empty.
+        # The items behind the removed one moved up with their values. Only the
+        # place after the last item that is left lost its value.
         return bool(item.asked == change['left'])
     path = _path(change)
     if place.path == path or _is_below(path, place.path):
@@ -101,8 +102,8 @@ def place_before(change: phase_record.Record, place: RecordedPlace
     item = _item_of_list(change, place)
     if item is None:
         return place
-    # Items before the removed one have not moved, and behind the last of
-    # those that are left there is nothing that could have.
+    # Items before the removed one have not moved. At the place after the last
+    # item that is left there is none.
     has_moved = item.removed <= item.asked < change['left']
     if not has_moved:
         return place
@@ -128,7 +129,8 @@ def still_holds(change: phase_record.Record, place: RecordedPlace,
     if present is UNKNOWN:
         return None
     if _is_below(_path(change), place.path):
-        # Of the rest of the value, the record says nothing.
+        # The change was in a part of the value: the record says whether that
+        # part is another one now, but nothing of the rest.
         if _part_may_hold(change, place, present):
             return None
         return False

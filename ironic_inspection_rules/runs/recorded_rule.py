@@ -52,6 +52,7 @@ class RecordedRule:
         :param place: where the value was after the rule.
         """
         changes = self._fields['changes']
+        # Where the value was, by how many of the changes are undone.
         places = [place]
         for change in reversed(changes):
             if recorded_change.sets(change, place):
@@ -59,6 +60,8 @@ class RecordedRule:
             place = recorded_change.place_before(change, place)
             places.append(place)
         for change in reversed(self._fields.get('confirmed', ())):
+            # How many of the changes came after it. Where the record does not
+            # have that, no change moved a value, and the place is the same.
             later = len(changes) - change.get('earlier', len(changes))
             if recorded_change.confirms(change, places[later]):
                 return Trail(places[later], change, is_set=True)

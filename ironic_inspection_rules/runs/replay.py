@@ -65,7 +65,7 @@ class Past:
         self._find_previous = find_previous
         if not document.get('options'):
             raise Incomparable(_('what its rules went by is not kept'))
-        # A phase that is in one of both only.
+        # Phases of which only the record or only the facts are kept.
         incomplete = document['phases'].keys() ^ document['facts'].keys()
         if incomplete:
             raise Incomparable(
@@ -148,7 +148,7 @@ class Past:
         """
         kept = self._document['phases'][phase]
         error = self.error(phase)
-        # An error of saving does not come from the rules alone.
+        # An error of saving is one of Ironic's, and a replay saves nothing.
         then = None
         if error and not error['saving']:
             then = error['text']
@@ -259,8 +259,10 @@ def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
          limits: Mapping[str, budget.Limits]) -> None:
     """Run a phase after others.
 
+    :param ends: how the phases before it went; gets the end of this one.
     :param facts: as the phase found them.
     """
+    # What a sensitive rule set in an earlier phase stays withheld.
     closed: frozenset[views.Place] = frozenset()
     for end in ends.values():
         closed |= end.facts.closed
@@ -274,7 +276,10 @@ def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
-    """Return what failures are compared by; names of rules do not count."""
+    """Return what failures are compared by.
+
+    Names of rules do not count: those that are tried may have other ones.
+    """
     if error is None:
         return None
     return type(error), error.op, error.reason

@@ -18,10 +18,10 @@ LONGEST_TEXT = 1024
 ELLIPSIS = '…'
 
 _SHORT_NUMBER = 64
-"""Bits of a number whose digits need not be counted."""
+"""Most bits of a number whose digits need not be counted."""
 
 _LENGTH_OF_SHORT = 8
-"""Characters that a value counts for whose characters are not counted."""
+"""Characters that a short value, such as a number, is taken to have."""
 
 
 def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
