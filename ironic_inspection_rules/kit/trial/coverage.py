@@ -31,7 +31,7 @@ CAUSES = {
     reasons.WHEN: _('its conditions do not hold'),
     reasons.ERROR: _('it ends in an error'),
 }
-"""Why an action did not run, in words."""
+"""Why an action did not run although its rule matched, in words."""
 
 Place = tuple[str | int, ...]
 """The UUID of a rule, then the keys and indexes that lead to a part of it."""
@@ -105,7 +105,11 @@ class Coverage:
         self.problems: list[str] = []
 
     def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
-        """Count one machine, whose test was explained."""
+        """Count one machine.
+
+        :param machine: its test, with an explanation: traces of all rules.
+        :param watch: what it noted inside of groups during that test.
+        """
         if machine.problem is not None:
             self.problems.append(str(machine.problem))
         self.counts.update(watch.results)
@@ -118,6 +122,7 @@ class Coverage:
         """Count the results of the conditions of a rule."""
         for index, decided in enumerate(traced.conditions):
             if decided.result is None:
+                # It ended in an error, and was neither true nor false.
                 continue
             result = _name_of(decided.result)
             self.counts[traced.rule.uuid, 'conditions', index, result] += 1
@@ -139,20 +144,22 @@ class Coverage:
                     self.counts[*part, FALSE] += 1
 
     def add(self, other: 'Coverage') -> None:
-        """Count the machines of another one of the same rules."""
+        """Add the counts of other machines for the same rules."""
         self.problems += other.problems
         self.counts.update(other.counts)
         self.keys |= other.keys
 
     def unmatched(self, name: str) -> list[str]:
-        """Return the keys of rows of a table that no machine needed."""
+        """Return the keys of rows of a table that no rule looked up."""
         return [key for key in self.tables[name].keys
                 if (name, key) not in self.keys]
 
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
         """Return of every result of every part of a rule if it was reached.
 
-        :param within: the place whose parts count, all of them without it.
+        A condition has the results true and false, an action that it ran.
+
+        :param within: the place whose parts count; without it, all parts.
         """
         reached = []
         for part in parts(rule):
@@ -165,7 +172,7 @@ class Coverage:
     def missed(self, rule: model.Rule) -> typing.Iterator[str]:
         """Yield sentences on what no machine reached.
 
-        Of a sensitive rule there are none.
+        Of a sensitive rule there are none: they would show its ops.
         """
         for part in parts(disclosure.shown(rule)):
             for result in part.results:
@@ -234,7 +241,7 @@ class Coverage:
         return made
 
     def _table(self, name: str) -> dict[str, typing.Any]:
-        """Return how many rows of a table some machine needed."""
+        """Return how many rows of a table some rule looked up."""
         unmatched = self.unmatched(name)
         rows = len(self.tables[name])
         return {
@@ -301,7 +308,10 @@ def _name_of(result: bool) -> str:
 
 
 class WatchedCondition(condition.CompiledCondition):
-    """A condition of a group that notes how it was decided."""
+    """A condition of a group that notes its results in a set.
+
+    :param noted: gets the place with a result behind it.
+    """
 
     __slots__ = ('_condition', '_noted', '_place')
 
@@ -324,8 +334,12 @@ class WatchedCondition(condition.CompiledCondition):
 class Watch:
     """Notes what happens inside of groups, one machine at a time.
 
-    :ivar results: the places of their conditions, each with a result.
-    :param plans: nobody else's: their groups get other conditions.
+    The trace of a rule has the result of a group, and not those of the
+    conditions in it.
+
+    :ivar results: the places of these conditions, each with a result; to be
+        emptied before the next machine.
+    :param plans: they are changed, so nobody else may use them.
     """
 
     def __init__(self, plans: machine_test.Plans) -> None:
@@ -341,8 +355,12 @@ class Watch:
 
     def _watch(self, watched: condition.CompiledCondition,
                place: Place) -> None:
-        """Replace the conditions of a group by those that are watched."""
+        """Replace the conditions of a group by those that are watched.
+
+        Of a condition that is no group nothing is replaced.
+        """
         if isinstance(watched, condition.Looped):
+            # The group is asked for one item after the other.
             watched = watched.condition
         if isinstance(watched, condition.CompoundCondition):
             parts = []
@@ -354,9 +372,9 @@ class Watch:
 
 
 class WatchedTable(table.Table):
-    """A table that notes which rows rules find in it.
+    """A table that notes which rows rules look up in it.
 
-    :param noted: the name of the table and a key, of all tables.
+    :param noted: gets the name of the table with the key of the row.
     """
 
     __slots__ = ('_noted',)
@@ -369,6 +387,7 @@ class WatchedTable(table.Table):
 
     @property
     def masked(self) -> table.Table:
+        # What rules that are not sensitive look up counts as well.
         return WatchedTable(self, self._noted, True)
 
     def row(self, key: str) -> typing.Any:
@@ -394,7 +413,10 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
 
 def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
              nodes: machine_test.Nodes) -> file_work.Work[Coverage]:
-    """Compile the rules in a process, and return what counts there."""
+    """Compile the rules in a process, and return what counts there.
+
+    It counts the machines of some files.
+    """
     noted: set[tuple[str, str]] = set()
     watched = {name: WatchedTable(rows, noted)
                for name, rows in tables.items()}
@@ -407,6 +429,7 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
     watch = Watch(plans)
 
     def cover(paths: typing.Sequence[str]) -> Coverage:
+        # Without the tables: only the total needs them, and they are large.
         coverage = Coverage(rules)
         noted.clear()
         for path in paths:

@@ -107,7 +107,7 @@ def _check_part(path: str, place: str,
 def _holds(part: typing.Any, value: typing.Any) -> bool:
     """Return whether ``{has: …}`` and the like hold of a value.
 
-    :returns: False too where ``part`` is a value, which others compare.
+    :returns: False for any other expectation, which is compared as a whole.
     """
     if not isinstance(part, dict):
         return False
@@ -121,7 +121,7 @@ def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
         if not isinstance(value, list):
             return False
         return all(item in value for item in wanted)
-    # No error is as an empty text.
+    # An error that is not there is an empty text to an expression.
     text = ''
     if isinstance(value, str):
         text = value
@@ -131,7 +131,13 @@ def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
 
 
 def dump(path: str, machines: typing.Iterable[Actual]) -> None:
-    """Write what happened, so that it is expected to happen again."""
+    """Write what happened, so that it is expected to happen again.
+
+    The file is replaced when all machines were tried: an error before that
+    leaves it as it was.
+
+    :param path: the file of expectations.
+    """
     made = f'{path}.new'
     with exceptions.naming(made), open(
             made, 'w', encoding='utf-8') as stream:
@@ -150,6 +156,7 @@ def compare(path: str, expected: dict[str, Expectation],
     """Compare what happened with what is expected.
 
     :param path: the file with what is expected.
+    :returns: every machine in its order, then the expectations of others.
     """
     left = dict(expected)
     for inventory, outcome in machines:
@@ -165,31 +172,38 @@ def compare(path: str, expected: dict[str, Expectation],
 
 
 def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
-    """Return what is not as expected as a diff, empty where all is."""
+    """Return what is not as expected as a diff, empty where all is.
+
+    The diff is between YAML of both, without what holds by ``{has: …}`` and
+    without what nothing is expected of.
+    """
     wanted = {}
     for key, value in expectation.items():
         if _holds(value, outcome.get(key)):
             continue
         if key == 'error' and value == outcome.get('error'):
-            # Where there is none, an outcome has no such key.
+            # "error: null" is expected, and the outcome has no error.
             continue
         wanted[key] = value
     compared = {}
     for key, value in outcome.items():
         if key not in wanted:
             continue
-        # No traits where traits are expected are no line.
-        if key != 'traits' or value or not wanted[key]:
-            compared[key] = value
+        if key == 'traits' and not value and wanted[key]:
+            # The diff has only the traits that are missing, and no "[]".
+            continue
+        compared[key] = value
     return '\n'.join(difflib.unified_diff(
         _lines(wanted), _lines(compared), _('%s as expected') % name,
         _('%s as it is') % name, lineterm=''))
 
 
 def actual(test: machine_test.MachineTest) -> Actual:
-    """Return what happened to a machine.
+    """Return what happened to a machine, in the form of an expectation.
 
-    An error is without the UUID of its rule, which may be made of the rule.
+    An error is without the UUID of its rule: that may be made of the rule, so
+    that any edit of it would make the expectation wrong. Traits are left out
+    where a sensitive rule set some.
     """
     error = test.outcome.error
     text = test.error
@@ -215,7 +229,7 @@ def _name(path: str, inventory: str) -> str:
 
 
 def _lines(expected: Expectation) -> list[str]:
-    """Write an expectation in the one way that compares."""
+    """Return the lines of an expectation in YAML, in one order of its keys."""
     ordered = {key: expected[key] for key in KEYS if key in expected}
     changes = ordered.get('changes')
     if isinstance(changes, list):
@@ -224,7 +238,10 @@ def _lines(expected: Expectation) -> list[str]:
 
 
 def _ordered(change: typing.Any) -> typing.Any:
-    """Return a change with its fields in one order, and all of them."""
+    """Return a change with all of its fields, in one order.
+
+    :param change: as a file of expectations has it, so perhaps no mapping.
+    """
     if not isinstance(change, dict):
         return change
     return _ChangeOnOneLine({name: change.get(name)
@@ -240,7 +257,7 @@ class _ChangeOnOneLine(dict[str, typing.Any]):
 
 
 class _Dumper(yaml_text.Dumper):
-    """Writes one thing a line, which is best to compare."""
+    """Writes a value or a change a line, which is best to compare."""
 
 
 def _on_one_line(dumper: _Dumper, change: _ChangeOnOneLine) -> yaml.Node:

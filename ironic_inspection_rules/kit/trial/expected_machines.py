@@ -19,7 +19,10 @@ _RACKS = ('rack', 'cabinet', 'location')
 
 
 class _Chunk(typing.NamedTuple):
-    """Machines of a chunk of files; ``problems`` are why some have none."""
+    """Machines of a chunk of files.
+
+    :ivar problems: why files cannot be read, which have no machine here.
+    """
 
     machines: list[table_comparison.ComparedMachine]
     problems: list[str]
@@ -42,7 +45,7 @@ def compare(expected: table.Table, nodes: machine_test.Nodes,
     def chunks() -> Iterator[_Chunk]:
         yield from file_work.in_chunks(files, prepare, advance)
         if len(files) < len(paths):
-            # Other processes have no standard input: this one reads it.
+            # Only this process can read standard input.
             work = prepare()
             yield work([document.STDIN])
 
@@ -66,7 +69,11 @@ def rack_column(expected: table.Table) -> str | None:
 
 def _prepare(expected: table.Table, nodes: machine_test.Nodes,
              by: str | None) -> file_work.Work[_Chunk]:
-    """Return what looks at the machines of some files, in any process."""
+    """Return a function that compares the machines of some files.
+
+    It is made anew in each process: a function inside of another one cannot
+    be sent there.
+    """
     def work(paths: Sequence[str]) -> _Chunk:
         chunk = _Chunk([], [])
         for path in paths:

@@ -43,7 +43,10 @@ class Treatment:
 
     @property
     def kind(self) -> 'SameTreatment':
-        """What machines share with it that are treated alike."""
+        """What it has in common with machines that are treated alike.
+
+        It is without the path, and can be compared.
+        """
         return SameTreatment(self.old, self.new, self.lines)
 
 
@@ -117,7 +120,7 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     """Yield changes as lines of a diff, under the names of the objects.
 
     :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
-        ``value``.
+        ``value``; those of one object follow each other.
     """
     current = None
     for change in changes:
@@ -125,6 +128,7 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
             current = change['object']
             yield current
         if current == working_copy.TRAITS:
+            # A trait has a name, and no value to show.
             name = data_path.parse(change['path'])[0]
             if change['op'] == 'remove':
                 yield f'- {name}'

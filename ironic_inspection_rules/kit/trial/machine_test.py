@@ -32,10 +32,10 @@ NO_TABLES: table.Tables = {}
 
 def _defaults(attributes: typing.Mapping[str, schema.Attribute]
               ) -> dict[str, typing.Any]:
-    """Return what Ironic gives a new object, by the names of attributes."""
+    """Return the attributes that Ironic gives a new object, by name."""
     defaults = {}
     for name, attribute in attributes.items():
-        # Of a required attribute the default is "...".
+        # "..." stands for no default, as a required attribute has none.
         if attribute.default is not ...:
             defaults[name] = attribute.default
     return defaults
@@ -47,7 +47,7 @@ _PORT = _defaults(schema.PORT)
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """The node that every machine is taken for.
+    """A node that machines are taken for.
 
     ``ports`` is None where a machine has a port for each interface of its
     inventory.
@@ -196,8 +196,9 @@ def compile_opened(rule: model.Rule, tables: table.Tables = NO_TABLES
                    ) -> compiler.CompiledRule:
     """Compile a rule as one that is not sensitive, but with its own tables.
 
-    For results that show nothing of the rule. A sensitive rule reads secret
-    columns, which are masked for others.
+    A sensitive rule leaves no trace of its conditions and actions; an opened
+    one does, so the results must show nothing of it. Its tables stay open
+    too: a sensitive rule reads secret columns, which are masked for others.
     """
     opened = compiler.compile_rule(
         disclosure.opened(rule), registry.installed(), explained=False,
@@ -213,7 +214,7 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
 
     :raises: :class:`.exceptions.InvalidDocument` where there are none.
     """
-    # So ./machines and machines are one directory.
+    # Of "./machines" and "machines" the files are the same, and tried once.
     normal_paths = [str(pathlib.Path(path)) for path in paths]
     files = document.files(
         normal_paths, _('there are no inventories in this directory'))
@@ -258,7 +259,7 @@ def run(path: str, plans: Plans, node: Node,
 
 
 def load_facts(path: str, node: Node) -> working_copy.Facts:
-    """Read a machine as the first rule finds it.
+    """Read a machine as it is before the first rule.
 
     :raises: :class:`.exceptions.InvalidDocument` where there is none.
     """
@@ -295,7 +296,10 @@ def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
 def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
              nodes: Nodes, extract: Extract, explain: bool
              ) -> file_work.Work[list[typing.Any]]:
-    """Compile the rules in a process, and return what tries them there."""
+    """Compile the rules once in a process, and return what tries them there.
+
+    That is a function of the paths of some files.
+    """
     plans = compile_rules(rules, tables=tables)
 
     def work(paths: typing.Sequence[str]) -> list[typing.Any]:
@@ -307,7 +311,7 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
 
 def attempt(path: str, plans: Plans, nodes: Nodes,
             explain: bool = True) -> MachineTest:
-    """Try rules on one machine, whose files may be broken."""
+    """Try rules on one machine; a file that cannot be read is its problem."""
     try:
         return run(path, plans, nodes.of(path), explain)
     except exceptions.InvalidDocument as exc:
@@ -317,7 +321,10 @@ def attempt(path: str, plans: Plans, nodes: Nodes,
 
 def ports(inventory: dict[str, typing.Any]
           ) -> tuple[dict[str, typing.Any], ...]:
-    """Return ports for the interfaces of an inventory that have an address."""
+    """Return ports for the interfaces of an inventory that have an address.
+
+    So does the hook ``ports`` of Ironic, which runs before the rules.
+    """
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):
         return ()

@@ -38,9 +38,9 @@ def _ignore(_line: str) -> None:
 class ComparedRules:
     """The rules of some files.
 
-    ``named`` are the UUIDs that their author gave them; other rules have
-    some that are made of what they are. ``meanings`` are what the rules
-    mean, by UUID. ``tables`` are those of the files, by name.
+    ``named`` are the UUIDs that their author gave them; the UUID of any other
+    rule is made of its content, so that an edit changes it. ``meanings`` are
+    what the rules mean, by UUID. ``tables`` are those of the files, by name.
     """
 
     paths: typing.Sequence[str]
@@ -88,7 +88,7 @@ class RuleChange:
 
     @property
     def differs(self) -> bool:
-        """Whether the rules are others than before."""
+        """Whether the rules do something else than before."""
         return self.change not in ALIKE
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -150,6 +150,8 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     it another UUID.
     """
     present = []
+    # A plan compares positions, as the server stores them: numbers with
+    # fractions, so that a rule can move between two others.
     for number, rule in enumerate(old.rules, 1):
         present.append({**rule.to_mapping(), 'position': float(number)})
     matches = _match(old, new, present)
@@ -158,6 +160,7 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     for rule, match in zip(new.rules, matches, strict=True):
         meaning = new.meanings[rule.uuid]
         if match is not None:
+            # So a plan takes it for the old rule, which it changes.
             rule = dataclasses.replace(rule, uuid=match.rule['uuid'])
         rules.append(rule)
         new_meanings[rule.uuid] = meaning
@@ -177,6 +180,9 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
 def _rule_change(step: replacement.RuleStep, is_same: bool,
                  named: frozenset[str]) -> RuleChange:
     """Return what changes of one rule.
+
+    A rule with the same meaning is rewritten, renamed if its description is
+    another one, or moved, which counts for more than both.
 
     :param is_same: whether it means the same before and afterwards.
     :param named: the UUIDs that authors gave rules.
@@ -214,10 +220,13 @@ def _with_uuid_of(named: frozenset[str], fields: replacement.Fields | None
 def _match(old: ComparedRules, new: ComparedRules,
            present: typing.Sequence[replacement.Fields]
            ) -> list[replacement.Match | None]:
-    """Return the old rule that every new one is, and what shows it.
+    """Return the old rule that every new one is, and by what it is known.
+
+    First by UUID and description, as a plan on the server does, then by what
+    the rules mean.
 
     :param present: the old rules.
-    :returns: None for rules that are new.
+    :returns: in the order of the new rules; None for a rule that is new.
     """
     known = {rule.uuid for rule in old.rules}
     unnamed = {rule.description for rule in old.rules
@@ -231,6 +240,7 @@ def _match(old: ComparedRules, new: ComparedRules,
         is_named = rule.uuid in new.named and not is_named_first
         uuid: str | None = rule.uuid
         if rule.description and not is_named:
+            # A UUID that is made of the content is another one after an edit.
             uuid = None
         wanted.append({'uuid': uuid, 'description': rule.description})
     matches = replacement.match(wanted, present)

@@ -45,7 +45,9 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
 def _vars(values: dict[str, typing.Any]) -> typing.Any:
     """Return the meaning of vars, whose order counts where one uses another.
 
-    A list of pairs where it may count: where their texts have the word.
+    Where a value may use another one, which is where the word ``vars`` is in
+    any of them, the meaning is a list of pairs: unlike mappings, lists in
+    another order are not the same.
     """
     meaning = _value(values)
     if model.VARS in str(list(values.values())):
@@ -59,11 +61,15 @@ def _action(action: file_rule.Operation) -> dict[str, typing.Any]:
 
 
 class _Text(list[typing.Any]):
-    """Text with fields in it, in pieces: no list that a rule may have."""
+    """Text with fields in it, in pieces.
+
+    A type of its own, so that it is not the same as a list with these pieces
+    that a rule has.
+    """
 
 
 class _PathOfEach(list[typing.Any]):
-    """A path for each item of a loop."""
+    """The paths of all items of a loop; no list that a rule has."""
 
 
 def _operation(operation: file_rule.Operation,
@@ -95,7 +101,9 @@ def _operation(operation: file_rule.Operation,
 
 def _argument(operation: file_rule.Operation, name: str, value: typing.Any,
               loop: engine_loop.Loop | None) -> typing.Any:
-    """Return the meaning of an argument: of ``"5"`` the number it stands for.
+    """Return the meaning of an argument, converted as the op gets it.
+
+    Of the text ``"5"`` it is the number 5 where the op takes a number.
 
     :param loop: the innermost loop around the value.
     """
@@ -107,6 +115,7 @@ def _argument(operation: file_rule.Operation, name: str, value: typing.Any,
     if name not in operation.op.plugin.LITERAL:
         value = _value(value)
     if isinstance(value, _Text):
+        # What it becomes depends on the machine.
         return value
     return arguments.convert(value, argument)
 
@@ -123,6 +132,7 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
         filled = [interpolation.fill_item(str(text), item)
                   for item in loop.items]
         if any(path != text for path in filled):
+            # The paths have no item in them any more, so no loop.
             return _PathOfEach(_path(path, None) for path in filled)
     tokens = engine_call.split(interpolation.parse(str(text)))
     return [_pieces(token) for token in tokens]
@@ -142,7 +152,7 @@ def _value(value: typing.Any) -> typing.Any:
 def _key(key: typing.Any) -> typing.Any:
     meaning = _value(key)
     if isinstance(meaning, _Text):
-        # A list is no key.
+        # A list cannot be the key of a mapping.
         return str(meaning)
     return meaning
 
@@ -165,6 +175,7 @@ def _pieces(pieces: list[str | interpolation.Field]) -> typing.Any:
 def _field(field: interpolation.Field) -> list[typing.Any]:
     """Return the meaning of a field, whatever way it is written in."""
     if field.root is None:
+        # It is not understood as a path, so its text stands for itself.
         return [field.text]
     filters = [_filter(call) for call in field.filters]
     return [field.root, list(field.steps), field.conversion, field.spec,

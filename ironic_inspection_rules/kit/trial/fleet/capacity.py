@@ -21,7 +21,7 @@ FIELDS = (
     'retired',
     'power_state',
 )
-"""Fields of a node that decide."""
+"""Fields of a node that decide whether it can take a flavor."""
 
 FREE = 'free'
 IN_USE = 'in_use'
@@ -39,7 +39,10 @@ Plain = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Offer:
-    """What a node offers to Placement; ``use`` is None out of service."""
+    """What a node offers to Placement.
+
+    :ivar use: :data:`FREE` or :data:`IN_USE`; None out of service.
+    """
 
     resource_class: str | None
     traits: frozenset[str]
@@ -101,7 +104,8 @@ class _Counts:
 
         :param before: what it offers now.
         :param after: what it offers after the rules.
-        :param by: by what changed, the rule that did it.
+        :param by: the UUID of the rule that changed something, by the name
+            of a field, a trait or :data:`_FAILED`.
         """
         could = before.serves(self._flavor)
         can = after.serves(self._flavor)
@@ -158,7 +162,12 @@ def _offer(node: Plain) -> _Offer:
 
 
 def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
-    """Return what a node offers then, and by field the last rule to set it."""
+    """Return what a node offers after the rules, and who changed it.
+
+    :param entry: the answer for the node, see :meth:`Capacity.add`.
+    :returns: the offer; and the UUIDs of the last rules to change something,
+        by the name of a field, a trait or :data:`_FAILED`.
+    """
     after = {name: node.get(name) for name in FIELDS}
     traits = set(node.get(_TRAIT) or ())
     by: dict[str, str] = {}
@@ -190,10 +199,10 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
 
 def _reasons(wanted: flavor.Flavor, without: _Offer,
              by: Mapping[str, str]) -> list[str]:
-    """Return the rules by which an offer does not serve a flavor.
+    """Return the UUIDs of the rules by which an offer does not serve a flavor.
 
     :param without: the offer that does not.
-    :param by: by what changed, the rule that did it.
+    :param by: see :meth:`_Counts.add`.
     """
     changed: list[str] = []
     if without.use is None:

@@ -58,12 +58,15 @@ class _SpecGroup:
 
     @property
     def wanted(self) -> dict[str, int]:
-        """The resources that are asked for; of others the amount is 0."""
+        """The resources that are asked for, without amounts of 0."""
         return {name: amount for name, amount in self.resources.items()
                 if amount}
 
     def named(self, value: str) -> frozenset[str]:
-        """Return the traits that are required, or those that are forbidden."""
+        """Return the names of traits that are to be so.
+
+        :param value: ``required`` or ``forbidden``.
+        """
         return frozenset(name for name, asked in self.traits.items()
                          if asked == value)
 
@@ -87,7 +90,8 @@ def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
     asked: set[str] = set()
     for group in groups.values():
         asked.update(group.resources)
-    # An extra spec for a resource replaces the amount of the flavor.
+    # An extra spec for a resource, in any group, replaces the amount of the
+    # flavor, which belongs to the group without a name.
     unnamed = groups[''].resources
     # Nova has VCPU for dedicated processors (PCPU) too.
     if 'VCPU' not in asked and 'PCPU' not in asked:
@@ -139,6 +143,7 @@ def _take(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
     """
     match = _KEY.fullmatch(key)
     if not match:
+        # Placement reads it too. With one resource it changes nothing.
         return key == _GROUP_POLICY
     kind, suffix, name = match.groups()
     group = groups[suffix or '']
@@ -157,7 +162,10 @@ def _take(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
 
 
 def _problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
-    """Yield why no node can take a flavor: it has one resource, once."""
+    """Yield why no node can take a flavor.
+
+    To Placement a node has one unit of one custom resource class.
+    """
     wanted: list[tuple[str, int]] = []
     for group in groups.values():
         wanted += group.wanted.items()

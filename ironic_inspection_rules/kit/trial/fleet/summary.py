@@ -28,12 +28,14 @@ _PATHS = {
 
 Plain = Mapping[str, Any]
 
-_FEW = 10  # Up to so many values of one place always keep machines apart.
+_FEW = 10
+"""Up to so many different values of one place always keep machines apart."""
+
 _PORT = 'port'
 
 
 class _Place(NamedTuple):
-    """What a change is about, apart from its value.
+    """A change without its value.
 
     :ivar where: ``node``, ``traits``, ``plugin_data`` or ``port``.
     :ivar op: as in RFC 6902.
@@ -46,6 +48,8 @@ class _Place(NamedTuple):
 
 class _ChangeOfGroup(NamedTuple):
     """A change of a machine, or of all machines of a group.
+
+    Other than in an answer of Ironic, its value can be hashed.
 
     :ivar value: as JSON; None where it differs from machine to machine.
     """
@@ -130,15 +134,17 @@ class Summary:
         """Count by which rule an inspection failed, if it did."""
         failed = entry.get('failed_by')
         if failed and failed['kind'] == 'fail':
+            # The rule has the action "fail"; any other failure is an error.
             self._of(failed['rule'])['failed'] += 1
         elif failed:
             self._of(failed['rule'])['errors'] += 1
         elif entry['result'] == FAILED:
+            # Ironic does not say which rule it was.
             self._of(None)['errors'] += 1
 
     @property
     def machines(self) -> int:
-        """The number of machines that were asked about."""
+        """The number of machines, tried or not."""
         return sum(self.results.values())
 
     @property
@@ -232,13 +238,14 @@ class NameDifference:
 
 def differences(changes: Iterable[Plain], node: Mapping[str, Any],
                 compared: bool) -> dict[str, NameDifference]:
-    """Sum up changes, by kind.
+    """Return the names that changes give to a machine or take from it.
 
     :param changes: in the order in which they are made.
     :param node: ``traits``, ``resource_class`` and ``properties`` as they
         are, each of which may be missing.
     :param compared: whether changes have what was there before them, which
-        is not what the node has; then there is one for each place.
+        is not what the node has; then no place is changed twice.
+    :returns: by kind, one of :data:`KINDS`.
     """
     before: dict[str, set[str]] = {kind: set() for kind in KINDS}
     if not compared:
@@ -279,8 +286,10 @@ def _new_value(change: Plain) -> Any:
 def _path_within(change: Plain, path: str) -> str | None:
     """Return where a place of the node is in the value of a change.
 
-    A change of ``/properties`` changes the capabilities too.
+    A change of ``/properties`` changes the capabilities too: in its value
+    they are at ``/capabilities``.
 
+    :param path: of the place in the node.
     :returns: a path in the value; None if the change is elsewhere.
     """
     if not f'{path}/'.startswith(f'{change["path"]}/'):
@@ -321,8 +330,8 @@ class FleetGroups:
     def add(self, entry: Plain) -> None:
         """Note what would become of a machine.
 
-        Which values are its own is known when all machines are there, so
-        that groups are made at the end.
+        Groups are made at the end: only when all machines are there is it
+        known at which places nearly every machine has a value of its own.
         """
         changes = []
         for change in entry.get('changes') or ():
