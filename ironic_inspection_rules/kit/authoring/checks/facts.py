@@ -25,7 +25,8 @@ _FROM_THE_RIGHT = {
     'eq': 'eq',
     'ne': 'ne',
 }
-"""What holds of the right side and the left one."""
+"""By the relation of the left side to the right one, that of the right side
+to the left one."""
 
 _ORDERS: dict[str, comparison.ValueComparison] = {
     'lt': comparison.Less(),
@@ -40,7 +41,10 @@ _VERSION_ORDERS = {f'{plugin.VERSION}{name}': getattr(operator, name)
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """Return what a condition states, with one name for each field.
 
-    :param looped: also of one in a loop, of which only some item need be so.
+    Facts about two fields are left out.
+
+    :param looped: whether those of a condition in a loop count, although it
+        may hold for another item.
     """
     if condition.loops and not looped:
         return []
@@ -56,6 +60,7 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
             continue
         is_membership = isinstance(fact.value, list)
         is_comparison = turned is not None
+        # Relations of other plugins are not known here.
         if is_membership or is_comparison or fact.relation == plugin.IN_NET:
             name = field_name(fact.field)
             about_one_field.append(fact._replace(field=name))
@@ -81,7 +86,12 @@ def is_field(value: typing.Any) -> typing.TypeGuard[str]:
 
 
 def field_name(text: str) -> str:
-    """Return one name for all ways to write a field."""
+    """Return one name for all ways to write a field.
+
+    :param text: a field with its braces.
+    :returns: the pointer from the roots; the text if it has filters or a
+        format.
+    """
     field, = interpolation.fields(text)
     if not field.is_plain or field.root is None:
         return text
@@ -89,7 +99,7 @@ def field_name(text: str) -> str:
 
 
 def values(fact: Fact) -> list[typing.Any] | None:
-    """Return the values that a fact allows, None if they are too many."""
+    """Return the values that a fact allows; None for a range of values."""
     if fact.relation == 'eq':
         return [fact.value]
     if fact.relation == 'one-of':
@@ -124,6 +134,7 @@ def exclude(one: Fact, other: Fact) -> bool:
     if not _are_comparable(one.value, other.value):
         return False
     low, high = _bounds(one, other)
+    # The first letter is that of "greater" or "less".
     if low.relation[0] == high.relation[0]:
         # Two lower or two upper bounds leave the values beyond both.
         return False
@@ -131,6 +142,7 @@ def exclude(one: Fact, other: Fact) -> bool:
         # Both hold for a value that has no order with theirs.
         return False
     if low.value == high.value:
+        # Only "at least" and "at most" leave the value itself.
         return (low.relation, high.relation) != ('ge', 'le')
     return bool(low.value > high.value)
 
@@ -196,7 +208,7 @@ def _versions_exclude(one: Fact, other: Fact) -> bool:
 
 
 def _versions(fact: Fact) -> list[typing.Any] | None:
-    """Return the versions that a fact allows, None if they are too many."""
+    """Return the versions that a fact allows; None for a range of them."""
     if fact.relation == 'version-eq':
         return [fact.value]
     if is_version(fact):
@@ -267,6 +279,8 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
             return order.holds(value, fact.value)
     if _is_plain_text(value) and _is_plain_text(fact.value):
         return order.holds(value, fact.value)
+    # What is left are pairs such as a text and "5", of which it depends on
+    # the types in the data how they compare. Null has no order with anything.
     return fact.unordered or value is not None
 
 

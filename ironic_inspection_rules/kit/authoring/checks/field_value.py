@@ -54,18 +54,21 @@ _OF_NODE: dict[Steps, str] = {
 
 _TEXTS = frozenset(('biosdevname', 'hctl', 'serial', 'wwn',
                     'wwn_vendor_extension', 'wwn_with_extension'))
-"""Names of text of inventories, of which the code of Ironic says no type."""
+"""Last names of paths to text in inventories. The code of Ironic, of which
+:mod:`.inventory_fields` is made, does not say its type."""
 
 
 def type_at(steps: Steps) -> str | None:
     """Return the type of a machine's data, None where it is unknown."""
     if steps[:1] == ('previous',):
+        # Below it are the roots of the last inspection.
         steps = steps[1:]
     if steps in _OF_NODE:
         return _OF_NODE[steps]
     field = inventory_fields.known()
     for name in steps:
         if field.is_open:
+            # What is below is not known.
             return None
         below = field.step(name)
         if below is None:
@@ -136,7 +139,7 @@ class FieldValue(typing.NamedTuple):
             return FieldValue(listed=items, made=LIST)
         if call.name in _ONE_ITEM:
             if call.name in _EXTREME and attribute:
-                # It has the attribute by which it was chosen.
+                # An item with an attribute is a mapping.
                 return FieldValue(items, made=MAPPING)
             return FieldValue(items)
         if call.name == 'map':
@@ -146,12 +149,14 @@ class FieldValue(typing.NamedTuple):
         if call.name in ('tier', 'lookup'):
             return FieldValue(choices=_labels(call))
         if call.name == 'default':
+            # It is the value or the default: of both only the type is known.
             if type_of(_argument(call, 'default')) == self.type:
                 return FieldValue(made=self.type)
             return FieldValue()
         return FieldValue(made=_made(call.name), form=_form(call))
 
     def _at(self, path: typing.Any) -> 'FieldValue':
+        """Return the value at a path in this one."""
         if self.steps is None or not isinstance(path, str):
             return FieldValue()
         return FieldValue((*self.steps, *data_path.parse(path)))
@@ -186,7 +191,10 @@ def _argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
 
 
 def _labels(call: filter_syntax.FilterCall) -> tuple[typing.Any, ...] | None:
-    """Return what tier or lookup may give, None where nobody knows."""
+    """Return the values that tier or lookup may give, None if unknown.
+
+    They are those written in its arguments, and the default.
+    """
     labels: list[typing.Any] = []
     if call.name == 'tier':
         table = _argument(call, 'table')
@@ -227,7 +235,12 @@ def attribute_of(call: filter_syntax.FilterCall) -> Steps:
 
 def of_literals(values: typing.Sequence[typing.Any], steps: Steps
                 ) -> FieldValue:
-    """Return what a field gives that steps into one of some literal values."""
+    """Return the value of a field over items that are written in the rule.
+
+    :param values: the items.
+    :param steps: from an item to the value; it is unknown if an item lacks
+        them, or has a field there.
+    """
     choices = []
     for value in values:
         inner = data_path.get(value, steps)
@@ -242,7 +255,7 @@ def of_literals(values: typing.Sequence[typing.Any], steps: Steps
 
 
 def of_vars(steps: Steps, known: Mapping[str, typing.Any]) -> FieldValue:
-    """Return what a field over the values of a rule gives.
+    """Return the value of a field over the ``vars`` of a rule.
 
     :param steps: those after ``vars``.
     :param known: the values of the rule by name.

@@ -115,7 +115,8 @@ def _fields_of(operation: file_rule.Operation, outer: KnownLoopItem | None
 def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
     """Return what is known of the items that operations see.
 
-    :returns: by the pointer to the operation; None where it sees none.
+    :returns: by the pointer to the operation; None where there is no loop
+        around it, and it has none.
     """
     by_pointer: dict[str, KnownLoopItem | None] = {}
     for operation in [*rule.conditions, *rule.actions]:
@@ -200,6 +201,7 @@ def of_field(pointer: str, field: interpolation.Field,
     arguments, attributes of items and paths.
     """
     if field.root is None:
+        # Its text is no path.
         return
     use = Use(pointer, field.text, (field.root, *field.steps), item)
     yield use
@@ -220,7 +222,9 @@ def of_field(pointer: str, field: interpolation.Field,
 def lacking(use: Use) -> MissingStep | None:
     """Return a step that no item written out in the rule has.
 
-    :returns: None where an item has it, or nothing is known of it.
+    If the items lack different steps, it is that of the first item.
+
+    :returns: None where an item has all steps, or nothing is known of it.
     """
     if use.steps[0] != interpolation.ITEM:
         return None
@@ -240,6 +244,7 @@ def _lacking(value: typing.Any, steps: Steps) -> MissingStep | None:
     """Return the first step that a value lacks, None if it lacks none."""
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):
+            # What the field in it becomes may have the step.
             return None
         if not isinstance(value, dict | list):
             return MissingStep(step, [])

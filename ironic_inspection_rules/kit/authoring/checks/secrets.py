@@ -30,8 +30,9 @@ from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.rule_file import file_rule
 
 _SHORTEST = 4
-"""Shorter texts and numbers keep no secret."""
+"""Letters and digits that a text or number has at least to be a secret."""
 
+# Words that rules often write, and that are no secrets.
 _WORDS = frozenset((
     'bios', 'default', 'disabled', 'enabled', 'false', 'local', 'netboot',
     'none', 'null', 'true', 'uefi'))
@@ -59,7 +60,8 @@ this Ironic does not have."""
 
 _GET = 'get'
 _WITH_SECRETS = (('node', 'driver_info', masking.MASK),)
-"""Secrets that nearly every node has, by the path of one."""
+"""Paths of secrets that nearly every node has. The mask stands for their
+names, which depend on the driver."""
 
 _VALUE = ('value',)
 """The path to a value in an item of ``dict2items``."""
@@ -161,8 +163,14 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
 
 def _is_own(value: typing.Any, rule: checked_rule.CheckedRule,
             action: file_rule.Operation) -> bool:
-    """Return whether there is text of the rule itself in a value."""
+    """Return whether there is text of the rule itself in a value.
+
+    Fields over its ``vars`` and over literal items of a loop are followed to
+    their values; all other fields are data of the machine.
+    """
     ahead = [value]
+    # Fields that were followed: without them, vars that use each other would
+    # go on for ever.
     known: set[typing.Hashable] = set()
     while ahead:
         part = ahead.pop()
@@ -188,7 +196,7 @@ def _is_own(value: typing.Any, rule: checked_rule.CheckedRule,
 
 def _made_of(field: interpolation.Field, rule: checked_rule.CheckedRule,
              action: file_rule.Operation) -> typing.Iterator[typing.Any]:
-    """Yield the values of the rule that a field reads."""
+    """Yield the values of the rule that a field reads, none for others."""
     if field.root == model.VARS:
         yield _at(rule.rule.vars, field.steps)
     elif field.root == interpolation.ITEM:
@@ -209,7 +217,10 @@ def _arguments_in_result(filters: tuple[filter_syntax.FilterCall, ...]
 
 
 def _may_be_secret_text(text: str) -> bool:
-    """Return whether a text may be a secret."""
+    """Return whether a text may be a secret: it is long enough, and no word.
+
+    The scheme of a URL does not count.
+    """
     text = _SCHEME.sub('', text)
     if text.lower() in _WORDS:
         return False
@@ -219,7 +230,8 @@ def _may_be_secret_text(text: str) -> bool:
 def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
     """Return what is at a path in a value of the rule.
 
-    Where the path leads further than the value, what it leads to last.
+    Where the path leads further than the value, as into a field, it is the
+    last value on the way.
     """
     for step in steps:
         if not isinstance(value, dict | list):
@@ -234,7 +246,9 @@ def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
 def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find secrets that an action would write, which inspection refuses.
 
-    They read as ``******`` to a rule, unless masking is switched off.
+    They read as ``******`` to a rule, unless masking is switched off. A later
+    action may read what an earlier one wrote, so the actions are taken in
+    their order.
     """
     secrets: set[reach.Steps] = set(_WITH_SECRETS)
     for action in rule.actions:
@@ -281,7 +295,8 @@ def _may_be_secret(source: origin.Origin,
     # The columns of a row have names of their own.
     if not source.is_row and any(map(masking.is_secret, source.rest)):
         return True
-    # The first is what the field reads, the others what its filters step into.
+    # The first use is the field itself. Its own names are looked at below, in
+    # ``steps``; these are the names that its filters step into.
     _read, *stepped_into = reach.of_field('', source.field)
     for use in stepped_into:
         if any(map(masking.is_secret, use.steps)):
@@ -290,20 +305,24 @@ def _may_be_secret(source: origin.Origin,
             source.field.filters[-1].name == _GET):
         steps = stepped_into[-1].steps
     if source.is_kept and source.rest not in ((), _VALUE):
-        # Of what has secrets it is something that is none.
+        # It is a named part of a place that may have secrets: only the names
+        # on the way say whether it is one.
         return any(map(masking.is_secret, steps))
     return _is_or_has(steps, secrets)
 
 
 def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
-    """Return whether a place is that of a secret, or has one."""
+    """Return whether a place is that of a secret, or has one below it."""
     return any(map(masking.is_secret, steps)) or any(
         secret[:len(steps)] == steps for secret in secrets)
 
 
 def _written_by(action: file_rule.Operation
                 ) -> typing.Iterator[reach.Steps]:
-    """Yield the paths of secrets that an action writes."""
+    """Yield the paths of secrets that an action writes.
+
+    From then on the places above them have a secret.
+    """
     for write, steps in effects.writes_at_paths(action):
         if write.kind == 'port' or write.value is data_path.ABSENT:
             continue

@@ -42,7 +42,7 @@ _EQUAL = frozenset(('eq', 'ne', 'one-of', 'none-of'))
 class Subject(typing.NamedTuple):
     """The field that something is compared with.
 
-    :ivar text: as messages show it, without braces.
+    :ivar text: the field in a message, without braces.
     """
 
     text: str
@@ -70,12 +70,17 @@ class Slip(typing.NamedTuple):
 
 def of_value(subject: Subject, relation: str,
              value: typing.Any) -> Slip | None:
-    """Return the slip in a value that a field is compared with."""
+    """Return the slip in a value that a field is compared with.
+
+    :param relation: between the field and the value, such as ``eq``.
+    """
     kind = subject.value.type
     if value is None:
+        # Any field may be null.
         return None
     choices = subject.value.choices
     if choices is not None and relation in _EQUAL:
+        # Choices are compared as eq does: 5 and "5" are equal.
         is_value = facts.Fact('', 'eq', value)
         if any(facts.may_be(choice, is_value) for choice in choices):
             return None
@@ -99,10 +104,11 @@ def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
     """Return the slip in a number that a field is compared with."""
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
-        # A filter that takes the item with the most of something gives the
-        # item.
-        is_item = subject.value.steps != subject.value.listed
-        if is_item and subject.value.made == field_value.MAPPING:
+        # With attribute='…', max and min give the whole item that has the
+        # largest or smallest one.
+        is_item = (subject.value.made == field_value.MAPPING
+                   and subject.value.steps is not None)
+        if is_item:
             return Slip.of(_(
                 '{%(field)s} is the item that has it, a mapping, and never '
                 "%(value)s; write {… | map(attribute='…') | min}, or max"),
@@ -156,7 +162,7 @@ def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
                          'number; did you mean %(meant)s?'), subject,
                        int(value.replace(',', '')), value=value)
     if known_values.QUANTITY.fullmatch(value):
-        # The check of units says it.
+        # shape.check_units says so of a text such as "8 GB".
         return None
     if relation in _EQUAL or relation in _ORDERED:
         return Slip.of(_('{%(field)s} is a number, never the text '
@@ -165,7 +171,10 @@ def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
 
 
 def _form(subject: Subject, value: str) -> Slip | None:
-    """Return the slip in a value that text of this form never has."""
+    """Return the slip in a value that a field never has after a filter.
+
+    Such as upper case after ``lower``.
+    """
     form = subject.value.form
     if form == field_value.LOWER and value != value.lower():
         return _letter_case(subject, value, value.lower())
@@ -182,7 +191,8 @@ def _form(subject: Subject, value: str) -> Slip | None:
 def _letter_case(subject: Subject, value: str, meant: str) -> Slip:
     """Return the slip in a value with letters in the other case.
 
-    It is not mended: the filter may be the mistake.
+    The message has what may be meant, but it is not mended: the filter may be
+    the mistake.
     """
     slip = Slip.of(_('{%(field)s} has no letters in the case of '
                      '"%(value)s"; did you mean "%(meant)s"?'),
@@ -225,7 +235,7 @@ def _word(subject: Subject, value: str) -> Slip | None:
 
 def version(steps: field_value.Steps, relation: str,
             value: typing.Any) -> Slip | None:
-    """Return that versions are compared as text or numbers, if so.
+    """Return the slip where versions are compared as text or numbers.
 
     :param steps: to the field in the data.
     :param relation: between the field and the value.
@@ -279,6 +289,7 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
     if slip is not None:
         return slip
     if re.fullmatch(r'\^?[\w -]+\$?', regex):
+        # It is a word and no pattern, so its case and form count.
         slip = _form(subject, regex)
         if slip is not None:
             return slip
@@ -305,6 +316,7 @@ def _no_word_matches(subject: Subject, regex: str) -> Slip | None:
     words = known_values.WORDS.get(subject.steps)
     plain = re.sub(r'\(\?i\)', '', regex)
     if not words or not re.fullmatch(r'[\^$\w|()-]+', plain):
+        # What any other expression matches may be beside the known words.
         return None
     flags = 0
     if plain != regex:
@@ -319,11 +331,12 @@ def _no_word_matches(subject: Subject, regex: str) -> Slip | None:
 def _parentheses(subject: Subject, regex: str) -> Slip | None:
     """Return the slip in parentheses that are to be text.
 
-    Such are those behind a word, with a space or an equals sign and nothing
-    of regular expressions in them: "Xeon(R) CPU (2 cores)".
+    They are behind a word, and have a space or an equals sign in them and
+    nothing of regular expressions: "Xeon(R) CPU (2 cores)".
     """
     group = _GROUP_OF_TEXT.search(regex)
     if group is None or not group[1].strip('='):
+        # Only equals signs are hardly text.
         return None
     before = regex[:group.start()]
     after = regex[group.end():]

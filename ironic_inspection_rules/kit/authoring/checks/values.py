@@ -106,7 +106,8 @@ def _in_condition(rule: checked_rule.CheckedRule,
     :param item: the item of the loop around its fields.
     """
     arguments = condition.arguments
-    # What takes nothing but the value has its texts from the op.
+    # Without another argument, as in is-true, what the facts compare with is
+    # of the op and no slip of the author. Expressions are looked at below.
     if arguments.keys() - {'value'} and (
             'regex' not in condition.op.signature.by_name):
         yield from _in_facts(rule, condition, item)
@@ -141,7 +142,7 @@ def _in_facts(rule: checked_rule.CheckedRule,
     """Yield the slips in what a condition states of fields."""
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
-            # These have questions of their own.
+            # _net and _version look at these.
             continue
         about = subject(rule, fact.field, item)
         compared = [fact.value]
@@ -203,9 +204,13 @@ def _net(rule: checked_rule.CheckedRule, address: typing.Any,
 
 def subject(rule: checked_rule.CheckedRule, field: str,
             item: reach.KnownLoopItem | None = None) -> slip.Subject:
-    """Return what is known of a field as facts name it."""
+    """Return what is known of a field.
+
+    :param field: its name in facts, see :func:`.facts.field_name`.
+    :param item: the item of the loop around it.
+    """
     if not field.startswith('/'):
-        # It has filters, and is named by its text.
+        # It has filters: then the name is its text with braces.
         parsed, = interpolation.fields(field)
         value = reach.value_of(parsed, item, rule.rule.vars)
         return slip.Subject(parsed.text, value)
@@ -218,7 +223,10 @@ def subject(rule: checked_rule.CheckedRule, field: str,
 
 def steps_of(field: str, item: reach.KnownLoopItem | None = None
              ) -> tuple[str, ...]:
-    """Return the steps of a field as facts name it, none if unknown."""
+    """Return the steps to a field from the roots, none if they are unknown.
+
+    :param field: its name in facts, see :func:`.facts.field_name`.
+    """
     if not field.startswith('/'):
         return ()
     return reach.Use('', field, data_path.parse(field), item).from_roots or ()
@@ -227,7 +235,10 @@ def steps_of(field: str, item: reach.KnownLoopItem | None = None
 def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     """Return the pointer to a value in the arguments of an operation.
 
-    :returns: the shortest, that to the operation where it has no such value.
+    Facts do not say where the author wrote their value, so it is looked for.
+
+    :returns: the shortest pointer; that to the operation where it has no such
+        value.
     """
     nearest: data_path.Path | None = None
     for path, argument in data_path.walk(operation.written.get('args')):
@@ -242,7 +253,11 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
 
 def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
                 item: reach.KnownLoopItem | None) -> Iterator[slip.Slip]:
-    """Yield the first slip in the filters of a field."""
+    """Yield the first slip in the filters of a field.
+
+    What a filter makes of a wrong value is not known, so later filters are
+    not looked at.
+    """
     if field.root is None or not field.filters:
         return
     text = '.'.join((field.root, *field.steps))
