@@ -10,7 +10,7 @@ import os
 import signal
 import typing
 
-_CHUNK = 25  # Files that a process is given at a time.
+_CHUNK = 25  # Files that a process gets at a time.
 _WAITING = 3  # Chunks that wait for each process, so that none is idle.
 
 Result = typing.TypeVar('Result')
@@ -20,18 +20,21 @@ Advance = Callable[[int], typing.Any]
 """Takes the number of machines that were tried since it was last called."""
 
 _work: Work[typing.Any]
-"""The function of a process of the pool. The pool sends arguments only, and
-what :func:`in_chunks` is given to make may be too large to send again."""
+"""The work of this process of the pool.
+
+It is made once, by the initializer. As an argument it would be sent with every
+chunk, and may be large: it has compiled rules.
+"""
 
 
 def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
               advance: Advance, jobs: int | None = None) -> Iterator[Result]:
-    """Do the work on chunks of files and yield each chunk's result in order.
+    """Do the work on chunks of files, and yield their results in order.
 
-    What is kept of finished chunks does not grow with their number.
+    Only a few results wait to be yielded, however many chunks there are.
 
-    :param prepare: makes the work once in each process; can be pickled, as
-        the results can.
+    :param prepare: makes the work, once in every process. It has to be
+        pickled, as have the results.
     :param jobs: number of processes, as many as processors if None.
     """
     chunks = [paths[start:start + _CHUNK]
@@ -61,8 +64,8 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
                 yield future.result()
                 advance(count)
         finally:
-            # The caller has enough, or an error ends it: what has not begun
-            # need not run.
+            # The caller needs no more, or there was an error. Without this the
+            # pool would do the waiting chunks before it ends.
             for _count, future in waiting:
                 future.cancel()
 

@@ -24,7 +24,10 @@ _NOT_PUBLIC = list(map(ipaddress.ip_network, (
     'fc00::/8',
     '2001:db8::/32',
 )))
-"""Networks that an address stays in: many sites use the same."""
+"""Networks that an address stays in.
+
+Many sites use the same ones, so that they identify nobody.
+"""
 
 _WITH_IPV4 = list(map(ipaddress.ip_network, (
     '::ffff:0:0/96',
@@ -51,8 +54,8 @@ _PADDED = re.compile(r'(?:^|\.)0\d')
 class Addresses:
     """Replaces IP addresses and networks.
 
-    Addresses of one network stay in one network. Private ones stay in their
-    private network, public ones come into a reserved one.
+    Addresses of one network get addresses of one network. Those of a private
+    network stay in it, all others come into a network that nobody uses.
     """
 
     def __init__(self, numbers: digits.Digits) -> None:
@@ -88,11 +91,11 @@ class Addresses:
     def _replaced(self, address: Address, length: int) -> Address:
         """Return what replaces an address.
 
-        :param length: of the network that the address names; that of the
-            whole address where it names a host.
+        :param length: of the network that the address names, in bits; all bits
+            where it names a host.
         """
         if has_ipv4(address):
-            # A length counts from the beginning of the whole address.
+            # The bits before the address of IPv4 count as well.
             inner_length = max(0, length - _BEFORE_IPV4)
             made = self._replaced(_inner_ipv4(address), inner_length)
             return ipaddress.ip_address(address.packed[:-4] + made.packed)
@@ -112,7 +115,7 @@ class Addresses:
             value = _last_bits(value, 28) | _RESERVED_IPV4
         elif is_public:
             value = _last_bits(value, 120) | _LOCAL_IPV6
-        # The bits of hosts are zeros in the address of a network.
+        # In the address of a network the bits of hosts are zeros, and stay so.
         host_length = width - length
         if not _last_bits(int(address), host_length):
             value = value >> host_length << host_length
@@ -149,6 +152,7 @@ def _write(address: Address, replacement: Address, host: str) -> str:
         if _PADDED.search(host):
             return '.'.join(f'{part:03}' for part in replacement.packed)
         return str(replacement)
+    # An address of IPv6, perhaps with one of IPv4 at its end.
     if '.' in host:
         if replacement.packed[:12] != address.packed[:12]:
             return str(replacement)
@@ -156,7 +160,8 @@ def _write(address: Address, replacement: Address, host: str) -> str:
         return f'{head}{_inner_ipv4(replacement)}'
     written = replacement.compressed
     if '.' in written:
-        # Newer Python writes addresses with one of IPv4 so.
+        # Only newer Python writes an address of IPv4 at the end with dots. As
+        # the text had none, hexadecimal groups are written.
         head = replacement.packed[-4:-2].hex()
         tail = replacement.packed[-2:].hex()
         written = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'

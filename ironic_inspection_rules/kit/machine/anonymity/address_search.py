@@ -18,8 +18,7 @@ _QUAD = r'\d{1,3}(?:\.\d{1,3}){3}'
 PATTERN = (r'(?<![0-9A-Fa-f:.])'
            rf'(?=[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:|[0-9A-Fa-f:.]*{_QUAD})'
            r'[0-9A-Fa-f:.]+')
-# What a run is made of: four numbers with dots, hexadecimal digits, and what
-# separates them.
+# The parts of a run: four numbers with dots, hexadecimal digits, separators.
 _PARTS = re.compile(
     rf'(?<!\.)(?P<quad>{_QUAD})(?![0-9A-Fa-f]|\.[0-9])'
     r'|(?P<hex>[0-9A-Fa-f]+)|::|:|\.')
@@ -30,7 +29,8 @@ _LONGEST_IPV6 = 17  # Parts: eight groups and what is between them.
 _LONGEST_GROUP = 4
 _GROUPS = 8
 _LEAST_GROUP = 0x100
-"""No IPv6 address of a host begins with a smaller group, some aside."""
+"""Addresses of hosts in IPv6 begin with at least that, but for those that
+have one of IPv4 in them."""
 _LETTER = re.compile('[A-Za-z]')
 
 
@@ -58,6 +58,7 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     """Return the addresses of a run.
 
     :param start: where the run begins in the text.
+    :param end: where the text goes on after it.
     """
     parts = list(_PARTS.finditer(text, start, end))
     first = 0
@@ -97,7 +98,8 @@ def _before_word(parts: list[re.Match[str]]) -> int:
 def _addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
     """Yield the addresses that parts of a run make, the longest at a place.
 
-    In this order, as pairs of digits might also be groups of IPv6.
+    Octets are tried before IPv6, as groups of IPv6 may look like pairs of
+    digits.
     """
     place = 0
     while place < len(parts):
@@ -112,7 +114,8 @@ def _addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
             kind = Kind.IPV4
             after = place + 1
         if not after and _digits(part) > _PAIR:
-            # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
+            # The word may end in hexadecimal digits, as "MAC52" does. Only its
+            # last two are the first octet.
             start = part.end() - _PAIR
             kind = Kind.OCTETS
             after = _octets(parts, place, _LONGEST_WORD)
@@ -128,9 +131,10 @@ def _digits(part: re.Match[str]) -> int:
 
 def _octets(parts: list[re.Match[str]], place: int, longest: int = _PAIR
             ) -> int:
-    """Return the place after pairs of digits between colons, or 0.
+    """Return the place after pairs of digits with colons between them.
 
     :param longest: how many digits may be before the first colon.
+    :returns: 0 where there are fewer than six pairs.
     """
     if not _PAIR <= _digits(parts[place]) <= longest:
         return 0
@@ -152,7 +156,9 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
     text = parts[place].string
     groups = 0
     gaps = 0
-    ends = []  # Places after which the address may end.
+    # Places before which an address may end. The longest that is one is
+    # taken.
+    ends = []
     for after in range(place, min(place + _LONGEST_IPV6, len(parts))):
         part = parts[after]
         if part[0] == '.' or _digits(part) > _LONGEST_GROUP:

@@ -9,6 +9,8 @@ import string
 
 _CACHED = 65536
 _LOOKED_BACK = 128
+"""Digits on which the shift of a digit depends: a longer text would take time
+by the square of its length."""
 
 
 class Digits:
@@ -28,15 +30,16 @@ class Digits:
                domain: str, prefix: bool = False) -> list[int]:
         """Shift each digit by a number made of the key and other digits.
 
-        These are the digits before it, and in a second pass, which there is
-        without ``prefix``, those behind it. Two numbers never become one, as
-        each shift can be undone. The last digit always becomes another one,
-        if it may have two values or more.
+        The first pass takes the digits before it. A second pass takes those
+        behind it: numbers that begin alike do not do so any more. Two
+        numbers never become the same, as every shift can be undone. The last
+        digit always becomes another one, if it may have two values or more.
 
         :param bases: how many values each digit may have.
-        :param domain: numbers of different names are shifted differently.
-        :param prefix: whether numbers that begin alike still do, as the
-            addresses of one network must.
+        :param domain: a name for a sort of numbers. Equal numbers of different
+            sorts are shifted differently.
+        :param prefix: whether there is no second pass: numbers that begin
+            alike still do, as the addresses of one network must.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
         made = [_shifted(key, place, digits, bases)
@@ -46,7 +49,8 @@ class Digits:
             made.reverse()
             bases = bases[::-1]
             key = hmac.digest(key, b'back', 'sha256')
-            # Place 0 is the last digit: a second shift could undo the first.
+            # Not the last digit, which is at place 0 now: a second shift might
+            # make it what it was at first.
             for place in range(1, len(made)):
                 made[place] = _shifted(key, place, made, bases)
             made.reverse()

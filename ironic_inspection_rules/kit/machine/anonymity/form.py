@@ -19,7 +19,7 @@ _CLASSES = (('d', string.digits), ('l', string.ascii_lowercase),
 _HEX = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
 _EMPTY_UUIDS = {'0' * 32, 'f' * 32}
 _UUID_KEPT = (12, 16)
-"""Places of the digits that say what kind of UUID it is."""
+"""Places of the digits that say the version and the variant of a UUID."""
 
 
 class Forms:
@@ -93,7 +93,7 @@ class Forms:
 
 
 def _number_of(character: str, alphabet: str) -> int:
-    """Return the place of a character in an alphabet."""
+    """Return the place of a character in an alphabet that may replace it."""
     if character in alphabet:
         return alphabet.index(character)
     # A letter of another script has none, but any will do.
@@ -105,8 +105,9 @@ def _class_of(character: str) -> tuple[str, str]:
     for kind, alphabet in _CLASSES:
         if character in alphabet:
             return kind, alphabet
-    # Letters of other scripts become letters of this one. Words that differ
-    # only in them must not become the same.
+    # Letters of other scripts become letters of ASCII. Two words that differ
+    # only in such a letter must not become the same: so the letter itself is
+    # part of the kind, by which words are replaced differently.
     kind = f'"{character}'
     if character.isalnum():
         return kind, string.ascii_lowercase

@@ -67,9 +67,9 @@ class Hardware:
     def _octets(self, octets: bytes) -> bytes:
         """Replace a MAC address, an EUI-64, or a number of other length."""
         if len(set(octets)) == 1 and octets[0] in (0, 0xff):
-            # Nobody's address, or everybody's.
+            # No address, or that of a broadcast.
             return octets
-        # A type may come first, as in the BOOTIF that PXELINUX gives.
+        # The type of the hardware may come first, as in PXELINUX's BOOTIF.
         if len(octets) < EUI_64:
             return octets[:-MAC] + self._mac(octets[-MAC:])
         if len(octets) == EUI_64:
@@ -82,9 +82,11 @@ class Hardware:
         return bytes.fromhex(self._number(octets.hex()))
 
     def _mac(self, mac: bytes) -> bytes:
-        """Replace what a vendor counts; of a local address nearly all.
+        """Replace the octets of a MAC address after those of the vendor.
 
-        QEMU's addresses are local ones, and yet begin with its own prefix.
+        A locally administered address has no vendor: all but the first octet
+        is replaced. QEMU's addresses are local ones, and yet begin with its
+        prefix, which rules may ask for.
         """
         vendor_length = 3
         is_local = mac[0] & _LOCALLY_ADMINISTERED
@@ -115,7 +117,11 @@ class Hardware:
         return bytes.fromhex(self._number(octets.hex()))
 
     def _number(self, number: str) -> str:
-        """Replace the digits after the vendor's, of a short number all."""
+        """Replace the digits of a number after those of the vendor.
+
+        Where few are left after these, which could be guessed, all are
+        replaced.
+        """
         vendor_length = _VENDORS.get(number[0], _VENDOR_OF_EUI)
         if len(number) < vendor_length + _FEWEST_COUNTED:
             vendor_length = 0

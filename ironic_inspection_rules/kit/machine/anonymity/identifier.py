@@ -100,13 +100,15 @@ def find(text: str) -> list[Identifier]:
 
 def _address(text: str, start: int, end: int, kind: address_search.Kind
              ) -> Identifier:
-    """Return an address, with its length and with what stands around it."""
+    """Return an IP address, with the length of a network behind it.
+
+    The text around four numbers decides whether they are one, or a version.
+    """
     before = text[max(0, start - _LOOKED_BACK):start]
     length = _LENGTH.match(text, end)
     if length:
         end = length.end()
-    # Four numbers with dots may also be a version: only what stands around
-    # them tells which.
+    # One of these makes it an address also behind the word "version".
     if (kind is address_search.Kind.IPV6 or length
             or _HAS_PORT.match(text, end) or _SAYS_ADDRESS.search(before)):
         return Identifier(start, end, Form.IP)

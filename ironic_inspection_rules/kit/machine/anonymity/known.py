@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identifiers that are known, and found wherever and however they stand."""
+"""Identifiers of a machine, which are replaced wherever they stand.
+
+A serial number, a name or an address that some field has is also looked for
+in all other texts, in every notation that is usual for it.
+"""
 
 from collections.abc import Callable, Iterator
 import functools
@@ -16,11 +20,17 @@ from ironic_inspection_rules.kit.machine.anonymity import field
 from ironic_inspection_rules.kit.machine.anonymity import form
 
 _SHORTEST = 4
+"""Fewest characters of a name: a shorter word stands in texts by chance."""
+
 _SHORTEST_MIXED = 3
-"""Of letters and digits: ``db7``."""
+"""The same of a name with letters and digits, such as ``db7``."""
+
 _SHORTEST_ANYWHERE = 8
-"""Found also with letters around it: ``SNCZ3409XK7Q``."""
+"""The same of a name that is also replaced where letters are around it, as in
+``SNCZ3409XK7Q``."""
+
 _SHORTEST_NUMBER = 6
+"""Fewest digits of a number in the data that may be a serial number."""
 _FIELD_NAMES = frozenset((
     'address', 'architecture', 'bios', 'boot', 'client_id', 'count', 'cpu',
     'cpus', 'data', 'disk', 'disks', 'driver', 'extra', 'firmware', 'flags',
@@ -29,9 +39,14 @@ _FIELD_NAMES = frozenset((
     'model_name', 'name', 'network', 'node', 'numa', 'plugin_data', 'product',
     'rotational', 'serial', 'server', 'size', 'speed', 'system',
     'system_vendor', 'total', 'uefi', 'vendor', 'version', 'x86_64'))
-"""What a machine may be called, and data have anyway."""
+"""Words that are no name of a machine, even if a machine has that name.
+
+They stand in the data of any machine, where they mean something else.
+"""
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _FILLINGS = ('fffe', 'ffff', '0300')
+"""The digits in the middle of an EUI-64 that is made of a MAC address."""
+
 _MAC = 12  # Digits.
 _EUI_64 = 16
 
@@ -43,7 +58,10 @@ Replacing = Callable[[str], str]
 
 
 class KnownIdentifier(NamedTuple):
-    """A known identifier in a text."""
+    """A known identifier in a text.
+
+    :ivar made: what replaces it, in its notation.
+    """
 
     start: int
     end: int
@@ -51,9 +69,9 @@ class KnownIdentifier(NamedTuple):
 
 
 class Known:
-    """Identifiers of a machine.
+    """The identifiers of a machine, and their replacements.
 
-    :param forms: replaces what has a form of its own.
+    :param forms: replaces identifiers of a known form, such as addresses.
     :param name: replaces a name.
     """
 
@@ -65,7 +83,7 @@ class Known:
         self._kept: set[str] = set()
         self._patterns: dict[Edge, set[str]] = {edge: set() for edge in Edge}
         self._replace: dict[str, Replacing] = {}
-        """By what was matched, or by its digits alone."""
+        """Functions by the match in small letters, or by its digits alone."""
 
     def add_name(self, text: str) -> None:
         """Add a serial number, or a name of a host, with its parts."""
@@ -79,35 +97,35 @@ class Known:
             self._add_word(host, self._name(host))
 
     def _is_name(self, text: str) -> bool:
-        """Return whether a text may stand for a machine wherever it is.
+        """Return whether a text is the name of a machine wherever it stands.
 
-        A short text, the name of a field and a word to keep may not: they
-        also stand in data for something else.
+        A short text, the name of a field and a word to keep are not: in other
+        places they mean something else.
         """
         shortest = _SHORTEST
         if _is_mixed(text):
             shortest = _SHORTEST_MIXED
         if len(text) < shortest:
             return False
-        plain = lowered(text)
-        return plain not in _FIELD_NAMES and plain not in self._kept
+        lowered = lower_ascii(text)
+        return lowered not in _FIELD_NAMES and lowered not in self._kept
 
     def _add_word(self, text: str, made: str) -> None:
-        """Add a name, and what replaces it in text and in octets."""
+        """Add a name, as text and as the hexadecimal digits of its octets."""
         self._names[text] = made
-        plain = lowered(text)
+        lowered = lower_ascii(text)
         edge = Edge.WORD
         if _NUMBER.fullmatch(text):
             edge = Edge.NUMBER
         elif len(text) >= _SHORTEST_ANYWHERE and _is_mixed(text):
             edge = Edge.ANYWHERE
         replace = functools.partial(self._as_name, text)
-        self._add(re.escape(plain), plain, replace, edge)
+        self._add(re.escape(lowered), lowered, replace, edge)
         if len(text) < _SHORTEST:
             return
-        # As LLDP and NVMe write it.
+        # LLDP and NVMe write texts in hexadecimal digits.
         replace_hex = _constant(made.encode().hex())
-        for written in (text, plain):
+        for written in (text, lowered):
             digits = written.encode().hex()
             self._add(digits, digits, replace_hex)
 
@@ -125,37 +143,41 @@ class Known:
 
     def _add(self, pattern: str, key: str, replace: Replacing,
              edge: Edge = Edge.ANYWHERE) -> None:
-        """Add what finds and replaces an identifier.
+        """Add the pattern of an identifier, and the function that replaces it.
 
-        :param pattern: of small letters.
-        :param key: the identifier in small letters, or its digits.
+        The first function of an identifier stays.
+
+        :param pattern: for texts in small letters.
+        :param key: by which :meth:`find` gets the function: the identifier in
+            small letters, or its digits.
+        :param edge: what may not be around the identifier.
         """
         self._patterns[edge].add(pattern)
         self._replace.setdefault(key, replace)
 
     def add_octets(self, text: str) -> None:
         """Add a MAC address, an EUI-64 or a longer one, in any notation."""
-        digits = re.sub('[^0-9a-f]', '', lowered(text))
+        digits = re.sub('[^0-9a-f]', '', lower_ascii(text))
         # The four digits in the middle of the last sixteen.
         filling = digits[-10:-6]
         if len(digits) < _EUI_64:
             # A BOOTIF has the type of the hardware before the address.
             digits = digits[-_MAC:]
         elif filling in _FILLINGS:
-            # An EUI-64 that is made of a MAC address. What is before it, such
-            # as the prefix of a GID, is that of a network and not of a port.
+            # An EUI-64 that is made of a MAC address. Digits before it, such
+            # as the prefix of a GID, belong to a network and not to a port.
             digits = digits[-_EUI_64:]
         if len(set(digits)) == 1:
-            # Zeros, or ff everywhere: that is no machine's own address.
+            # Such as zeros or ff: that is the address of no machine.
             return
         self._add(_spaced(digits), digits, self._forms.octets)
         if len(digits) == _MAC and digits not in self._macs:
             self._add_mac(digits)
 
     def _add_mac(self, digits: str) -> None:
-        """Add what else is made of a MAC address."""
+        """Add the GUIDs that are made of a MAC address, and its short form."""
         self._macs.add(digits)
-        # It may also have been taken for a name.
+        # Set and not setdefault(): it may have been added as a name before.
         self._replace[digits] = self._forms.octets
         head = digits[:6]
         tail = digits[6:]
@@ -166,7 +188,8 @@ class Known:
         fillings = '|'.join(map(_spaced, _FILLINGS))
         for start in (head, inverted):
             for filling in _FILLINGS:
-                # It may have been added as one whose MAC address is unknown.
+                # The GUID may have been added before its MAC address was
+                # known: then it would not match the replaced address.
                 self._replace[start + filling + tail] = replace
             pattern = (f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
                        f'{_spaced(tail)}')
@@ -185,9 +208,9 @@ class Known:
         :param written: the GUID of the address, in any notation.
         """
         made = self._forms.octets(mac)
-        digits = re.sub('[^0-9a-f]', '', lowered(written))
-        # The bits of the first octet that the GUID has otherwise than the
-        # address, as in IPv6: the new one has them otherwise, too.
+        digits = re.sub('[^0-9a-f]', '', lower_ascii(written))
+        # IPv6 inverts a bit of the first octet. Which one differs in the GUID
+        # and the address, is inverted in the replacement as well.
         inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
         first = int(made[:2], 16) ^ inverted
         filling = digits[6:10]
@@ -196,7 +219,7 @@ class Known:
 
     def add_wwn(self, text: str) -> None:
         """Add a WWN: hexadecimal digits, perhaps after a prefix."""
-        digits = re.sub(r'^(0x|naa\.|eui\.)', '', lowered(text))
+        digits = re.sub(r'^(0x|naa\.|eui\.)', '', lower_ascii(text))
         if len(digits) >= _MAC and set(digits) != {'0'}:
             self._add(_spaced(digits), digits, self._as_wwn)
 
@@ -214,14 +237,14 @@ class Known:
         if isinstance(parsed, ipaddress.IPv6Address):
             self._add(packed, packed, self._as_packed)
             return
-        plain = str(parsed)
+        lowered = str(parsed)
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
-        # Dashes and underscores stand in names: "ip-10-0-0-1".
-        for written in dict.fromkeys((plain, padded)):
+        # Names have an address with dashes or underscores: "ip-10-0-0-1".
+        for written in dict.fromkeys((lowered, padded)):
             pattern = written.replace('.', '[._-]')
             self._add(pattern, written, self._as_quad, Edge.QUAD)
         for separator in '-_':
-            self._replace[plain.replace('.', separator)] = self._as_quad
+            self._replace[lowered.replace('.', separator)] = self._as_quad
             self._replace[padded.replace('.', separator)] = self._as_quad
         self._add(packed, packed, self._as_packed, Edge.WORD)
 
@@ -238,18 +261,22 @@ class Known:
 
     def add_uuid(self, text: str) -> None:
         """Add a UUID, which may also stand without dashes."""
-        digits = lowered(text).replace('-', '')
+        digits = lower_ascii(text).replace('-', '')
         if len(set(digits)) > 1:
             self._add(digits, digits, self._forms.uuid)
 
     def keep(self, word: str) -> None:
-        """Keep a word where it does not stand for a machine."""
-        self._kept.add(lowered(word))
+        """Keep a word in all texts: it is no name of a machine.
+
+        Of names that are added later only.
+        """
+        self._kept.add(lower_ascii(word))
 
     def find(self, text: str) -> Iterator[KnownIdentifier]:
         """Yield the identifiers in a text, in their order."""
-        plain = lowered(text)
-        for match in self._pattern.finditer(plain):
+        # Patterns are for small letters. Places are the same in both texts.
+        lowered = lower_ascii(text)
+        for match in self._pattern.finditer(lowered):
             written = text[match.start():match.end()]
             replace = self._replace.get(match[0])
             if replace is None:
@@ -263,8 +290,8 @@ class Known:
         return alternatives.compiled(self._patterns)
 
     def name(self, text: str) -> str | None:
-        """Return what replaces a whole text that is a known name."""
-        if lowered(text) in self._macs:
+        """Return what replaces a text that is a known name, else None."""
+        if lower_ascii(text) in self._macs:
             return self._forms.octets(text)
         return self._names.get(text)
 
@@ -276,9 +303,12 @@ class Known:
         return self._forms.integer(number)
 
 
-def lowered(text: str) -> str:
-    """Return a text of the same length in small letters."""
-    # What lower() makes of other letters may be longer.
+def lower_ascii(text: str) -> str:
+    """Return a text of the same length in small letters.
+
+    Only letters of ASCII are changed.
+    """
+    # lower() may make several characters of one that is not in ASCII.
     if text.isascii():
         return text.lower()
     return text.translate(_ASCII_LOWER)
@@ -303,14 +333,14 @@ def _laid_over(text: str, made: str) -> str:
 
 
 def _like(text: str, made: str) -> str:
-    """Write a replacement in capitals where a text is."""
+    """Write a replacement in capitals if a text is in capitals."""
     if text.isupper():
         return made.upper()
     return made
 
 
 def _constant(made: str) -> Replacing:
-    """Return a function that replaces all by the same."""
+    """Return a function that replaces any notation by one text."""
     def replace(written: str) -> str:
         return _like(written, made)
 
@@ -318,5 +348,5 @@ def _constant(made: str) -> Replacing:
 
 
 def _spaced(digits: str) -> str:
-    """Return a pattern of digits with anything usual between pairs."""
+    """Return a pattern of digits, perhaps with a separator between pairs."""
     return _SPACE.join(re.findall('..?', digits))

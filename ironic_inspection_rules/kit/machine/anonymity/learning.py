@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the data of a machine say about its identifiers."""
+"""Learning the identifiers of a machine from its data.
+
+Fields say by their names which values are names and addresses. These are then
+replaced in all other texts, too.
+"""
 
 from collections.abc import Iterator
 import ipaddress
@@ -46,10 +50,10 @@ _HOST_OF_CMDLINE = re.compile(
 
 def learn(learned: known.Known, value: Any, kind: Kind = Kind.OTHER,
           name: str = '') -> None:
-    """Find texts that may stand elsewhere too, in another place or form.
+    """Add all identifiers in a value to those that are known.
 
-    :param learned: where they are added.
-    :param name: the name of the field that has the value.
+    :param kind: of the field that has the value.
+    :param name: of that field.
     """
     if isinstance(value, dict):
         pair = kind_of_pair(value)
@@ -95,7 +99,7 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
             add_by_form[form](text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
-    # A field for an address may also have the name of a host.
+    # In the field of an address there may be the name of a host instead.
     is_host = kind is Kind.ADDRESS and not identifiers
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
         learned.add_octets(text)
@@ -104,7 +108,8 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
     elif not is_identifier and (kind in _NAMES or is_host):
         learned.add_name(text)
     for match in _LABELLED.finditer(text):
-        # "Serial: enabled" is about a port.
+        # Without a digit it is no serial number: "Serial: enabled" is about a
+        # serial port.
         if not match['serial'] or re.search(r'\d', match['value']):
             learned.add_name(match['value'].rstrip('.'))
     for match in _HOST_OF_CMDLINE.finditer(text):
@@ -112,7 +117,10 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
 
 
 def _looks_like_serial(key: str) -> bool:
-    """Return whether a key is rather an identifier than a name of a field."""
+    """Return whether the key of a mapping is rather a serial number.
+
+    Some machines have a mapping by serial number.
+    """
     digits = sum(map(str.isdigit, key))
     return len(key) >= _SHORTEST_SERIAL and digits >= _FEWEST_DIGITS
 
@@ -134,9 +142,12 @@ def _learn_element(learned: known.Known, kind: int, content: str) -> None:
 
 
 def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
-    """Keep what the machine's own parts are called, and words of models.
+    """Keep names of interfaces and disks, and words of models, in all texts.
 
-    A switch may have an ``eth0`` too, and a host the name of a vendor.
+    A switch may have a port ``eth0``, and a host the name of a vendor: they
+    must not be replaced in the data of all parts.
+
+    :param name: of the field that has the value.
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -149,13 +160,13 @@ def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
     elif isinstance(value, list):
         for item in value:
             if name in _PARTS and isinstance(item, dict):
-                for part in _part_names(item):
+                for part in _names_of_part(item):
                     learned.keep(part)
             keep_parts(learned, item)
 
 
-def _part_names(part: dict[str, Any]) -> Iterator[str]:
-    """Yield what a part is called: ``/dev/sda`` and ``sda``."""
+def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of a part: ``/dev/sda`` and ``sda``."""
     name = part.get('name')
     if isinstance(name, str):
         yield name
@@ -167,10 +178,10 @@ def kind_of_pair(value: dict[str, Any]) -> Kind | None:
 
     Such as ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
     """
-    if not any(known.lowered(key) in _VALUE_OF_PAIR for key in value):
+    if not any(known.lower_ascii(key) in _VALUE_OF_PAIR for key in value):
         return None
     for key, item in value.items():
-        if known.lowered(key) in _NAME_OF_PAIR and isinstance(item, str):
+        if known.lower_ascii(key) in _NAME_OF_PAIR and isinstance(item, str):
             kind = field.kind_of(item)
             if kind is not Kind.OTHER:
                 return kind
@@ -180,17 +191,18 @@ def kind_of_pair(value: dict[str, Any]) -> Kind | None:
 def inner_kind(key: str, pair: Kind | None, name: str, around: Kind) -> Kind:
     """Return the kind of a value in a mapping.
 
-    :param pair: what ``kind_of_pair`` says of the mapping.
-    :param name: the name of the mapping.
-    :param around: the kind of the mapping.
+    :param key: of the value.
+    :param pair: the result of :func:`kind_of_pair` for the mapping.
+    :param name: of the field that has the mapping.
+    :param around: the kind of that field.
     """
-    if pair and known.lowered(key) in _VALUE_OF_PAIR:
+    if pair and known.lower_ascii(key) in _VALUE_OF_PAIR:
         return pair
     return field.inner_kind(key, name, around)
 
 
 def numbers_of_address(value: list[Any], kind: Kind) -> bool:
-    """Return whether a list is an IP address, number by number."""
+    """Return whether a list has the octets of an IP address as numbers."""
     if kind is not Kind.ADDRESS or len(value) not in _LENGTHS:
         return False
     return all(type(part) is int and 0 <= part <= _LARGEST for part in value)

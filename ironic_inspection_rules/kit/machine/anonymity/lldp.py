@@ -112,8 +112,9 @@ class Frames:
     def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
         """Replace what is behind the number of an organization.
 
-        :param who: the number; ``subtype`` is the organization's own, empty
-            or one octet.
+        :param who: the number.
+        :param subtype: an octet whose meaning the organization defines; empty
+            if the element ends before it.
         """
         number = 0
         if subtype:
@@ -178,8 +179,8 @@ def address(kind: int, content: str) -> str | None:
 
 
 def _as_text(octets: bytes, replace: Text) -> bytes:
-    """Replace octets as the text that they are."""
-    # What is no UTF-8 has a character for each octet.
+    """Replace the text that octets are."""
+    # Octets that are no UTF-8 are read as a character each.
     for encoding in ('utf-8', 'latin-1'):
         with contextlib.suppress(UnicodeDecodeError):
             return replace(octets.decode(encoding)).encode(encoding)

@@ -23,10 +23,10 @@ _NUMBERS = frozenset((Kind.NAME, Kind.SWITCH, Kind.WWN))
 class Anonymizer:
     """Replaces what identifies a machine, consistently.
 
-    Serial numbers, addresses, names and UUIDs become others of the same
-    form, the same one the same everywhere; what identifies its model stays.
-    Secrets go, also those in text that have the form of one: in URLs, behind
-    ``token=`` and the like, keys. The logs of the ramdisk go.
+    Serial numbers, addresses, names and UUIDs become others of the same form.
+    One identifier has one replacement in all places and machines. The model
+    stays. Secrets are removed, also those in texts that have the form of one:
+    in URLs, keys, behind ``token=``. So are the logs of the ramdisk.
 
     :param key: whoever has it gets the same replacements again.
     :ivar name: replaces a name, of a node or a host.

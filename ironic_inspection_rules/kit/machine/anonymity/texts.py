@@ -14,7 +14,8 @@ from ironic_inspection_rules.kit.machine.anonymity import learning
 Form = identifier.Form
 Kind = field.FieldKind
 
-_PLAIN = frozenset((Kind.OTHER, Kind.TEXT, Kind.VERSION,
+# Kinds of fields in whose texts only identifiers are replaced.
+_FREE_TEXTS = frozenset((Kind.OTHER, Kind.TEXT, Kind.VERSION,
                      Kind.MAYBE_VERSION))
 _LESS_SAYING = frozenset((Form.SITE, Form.KEPT))
 _OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
@@ -24,9 +25,9 @@ _SHORTEST_IN_VERSION = 6
 
 
 class Replacer:
-    """Replaces identifiers of a form.
+    """Replaces identifiers by their form.
 
-    :ivar forms: what makes the replacements.
+    :ivar forms: makes the replacements.
     """
 
     def __init__(self, forms: form.Forms) -> None:
@@ -49,7 +50,7 @@ class Replacer:
                     return written
                 return self.forms.text(written)
             case Form.QUALIFIED:
-                # The month stays.
+                # After "iqn." and a month comes a name.
                 return written[:_DATE] + self.name(written[_DATE:])
             case Form.KEPT:
                 return written
@@ -82,9 +83,13 @@ class Texts:
         self._done: dict[tuple[str, bool], str] = {}
 
     def replaced(self, text: str, kind: Kind) -> str:
-        """Return the text of a field with replacements."""
+        """Return the text of a field with replacements.
+
+        Of a field whose kind says that it is a name or an address all of the
+        text is replaced, of others the identifiers in it.
+        """
         text = disclosure.free_text(text)
-        if kind in _PLAIN or field.says_nothing(text):
+        if kind in _FREE_TEXTS or field.says_nothing(text):
             return self.mended(text, field.is_version(text, kind))
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(text):
             return self._forms.wwn(text)
@@ -105,7 +110,7 @@ class Texts:
         :param version: whether four numbers are rather a version than an
             address.
         """
-        # The names of fields come again and again.
+        # From a cache, as the same names of fields come again and again.
         done = self._done.get((text, version))
         if done is not None:
             return done
@@ -121,10 +126,11 @@ class Texts:
         return made
 
     def _places(self, text: str, version: bool) -> list[known.KnownIdentifier]:
-        """Return what is replaced, in order and without overlaps.
+        """Return what is replaced in a text, in order and without overlaps.
 
-        Whole addresses come first: a short serial number inside of one must
-        not tear it apart. But a name may have an address in it.
+        A known identifier gives way to an address that it is only a part of,
+        such as a short serial number. Where it is no such part, as a name
+        with an address in it, the identifier of a form gives way.
         """
         by_form = [_kept_if_version(identified, version)
                    for identified in identifier.find(text)]
@@ -132,7 +138,7 @@ class Texts:
         for place in self._learned.find(text):
             if version and _is_short_number(text, place):
                 continue
-            if not _tears_any(place, by_form):
+            if not _is_part_of_any(place, by_form):
                 places.append(place)
         rest = []
         for identified in by_form:
@@ -145,39 +151,47 @@ class Texts:
 
 
 def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
-    """Return whether a serial number could be a part of a version."""
+    """Return whether an identifier could as well be a number of a version."""
     is_short = place.end - place.start < _SHORTEST_IN_VERSION
     return is_short and text[place.start:place.end].isdecimal()
 
 
-def _tears_any(place: known.KnownIdentifier,
+def _is_part_of_any(place: known.KnownIdentifier,
                by_form: Iterable[identifier.Identifier]) -> bool:
-    """Return whether a known identifier is only a part of one of a form.
+    """Return whether a known identifier gives way to one of a form.
 
-    Were it replaced, the rest of the other one would stay as it is.
+    It does if it is only a part of that: the rest of that one would not be
+    replaced.
     """
     for identified in by_form:
-        if _overlaps(place, identified) and not _contains(place, identified):
+        if _overlaps(place, identified) and not _is_better(place, identified):
             return True
     return False
 
 
 def _kept_if_version(identified: identifier.Identifier, version: bool
                      ) -> identifier.Identifier:
-    """Return an identifier as something that stays if it is a version."""
+    """Return an identifier, with the form ``KEPT`` if it is a version.
+
+    :param version: whether four numbers in the text are a version.
+    """
     is_version = version and identified.form is Form.QUAD
     if identified.form is Form.VERSION or is_version:
         return identified._replace(form=Form.KEPT)
     return identified
 
 
-def _contains(place: known.KnownIdentifier, identified: identifier.Identifier
+def _is_better(place: known.KnownIdentifier, identified: identifier.Identifier
               ) -> bool:
-    """Return whether a known identifier says more than one of a form.
+    """Return whether a known identifier is replaced in place of one of a form.
 
-    It does if it is longer. If both are the same, it knows whether a host in
-    a URL has another name too, or what looks like a version is an address;
-    and of which MAC address a GUID is, also behind a type or a prefix.
+    It is if it has all of that and is longer. If both are the same place, the
+    known one says more in two cases: a host in a URL may have been known by
+    name, and four numbers that look like a version may be a known address.
+
+    A long one that ends at the same place as an address of hardware is it
+    without a type or a prefix: only the known one gets the replacement that
+    its MAC address has elsewhere.
     """
     is_long = place.end - place.start >= _SHORTEST_OCTETS
     ends_alike = place.end == identified.end

@@ -26,7 +26,7 @@ _WITH_PARTS = frozenset((
     part_source.PROCESSOR, part_source.POWER_SUPPLY))
 """Kinds whose fields only repeat what differs in the parts."""
 
-_ANY_DEVICE = 'any'
+_ANY_DEVICE = 'any'  # In place of a PCI address: moves of all devices.
 _MODEL = frozenset(('model', 'product', 'version'))
 _DEVICE_MODEL = frozenset(('model', 'product', 'vendor', 'manufacturer'))
 _TOTAL = 'physical_mb'
@@ -51,8 +51,8 @@ def single_out(parts: Sequence[Differences], fields: Differences
     processors = by_kind.pop(part_source.PROCESSOR, [])
     fields_say_it = any(field.kind == part_source.PROCESSOR
                         for field in fields)
-    # All processors of a machine are alike: several that differ are one
-    # cause, which the fields say better.
+    # All processors of a machine are alike, so that several that differ have
+    # one cause. A field such as the name of the model says it better.
     if len(processors) == 1 or not fields_say_it:
         by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
@@ -75,9 +75,9 @@ def single_out(parts: Sequence[Differences], fields: Differences
 
 
 def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
-    """Return what differs in parts by their kind, without what is said twice.
+    """Return the differences of parts by kind, without those reported twice.
 
-    Two sources may report one part, and one card may be several devices.
+    Two sources may report one part, and one card may be several PCI devices.
 
     :param parts: what differs, by source.
     """
@@ -89,27 +89,36 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
         for kind, others in of_source.items():
             by_kind[kind] = _with_others(by_kind.get(kind, []), others)
     for kind, differences in by_kind.items():
-        by_kind[kind] = _one_of_each_card(differences)
+        by_kind[kind] = _one_for_each_card(differences)
     return by_kind
 
 
 def _with_others(known: Differences, others: Differences) -> Differences:
-    """Add what another source has seen more of than those before."""
+    """Add the differences that another source reports in addition.
+
+    :param known: differences by the sources before, of one kind of parts.
+    :param others: by the other source.
+    """
     result = list(known)
     kinds_of_change = (finding.MISSING, finding.NEW, finding.CHANGED,
                        finding.MOVED)
     for what in kinds_of_change:
         before = [part for part in known if part.what == what]
         more = [part for part in others if part.what == what]
-        slots = {_plain_slot(part) for part in before}
-        new = [part for part in more if _plain_slot(part) not in slots]
-        # Sources call one slot by different names: only the number tells.
+        slots = {_comparable_slot(part) for part in before}
+        new = [part for part in more if _comparable_slot(part) not in slots]
+        # Sources may have different names for one slot, so that a difference
+        # with another slot is perhaps the same. Only as many are added as the
+        # source has more of them.
         result += new[:max(0, len(more) - len(before))]
     return result
 
 
-def _plain_slot(part: peer_difference.PeerDifference) -> str | None:
-    """Return a slot as its sources have in common: letters and digits."""
+def _comparable_slot(part: peer_difference.PeerDifference) -> str | None:
+    """Return the letters and digits of a slot.
+
+    Sources write the name of one slot with other signs and capitals.
+    """
     if part.slot is None:
         return None
     return re.sub('[^a-z0-9]', '', part.slot.lower())
@@ -123,8 +132,12 @@ def _device(slot: str | None) -> str | None:
     return match['device'].lower()
 
 
-def _one_of_each_card(differences: Differences) -> Differences:
-    """Leave out the other functions of one card, and all moves but one."""
+def _one_for_each_card(differences: Differences) -> Differences:
+    """Leave out differences that one card makes more than once.
+
+    It may be several functions of one PCI device. And where it moves, the
+    addresses of other devices change as well: of all moves the first is left.
+    """
     devices = set()
     result = []
     for part in differences:
@@ -133,7 +146,6 @@ def _one_of_each_card(differences: Differences) -> Differences:
             result.append(part)
             continue
         if part.what == finding.MOVED:
-            # One card that moves renumbers all that is behind it.
             device = _ANY_DEVICE
         if (part.what, device) not in devices:
             devices.add((part.what, device))
@@ -142,9 +154,14 @@ def _one_of_each_card(differences: Differences) -> Differences:
 
 
 def _unexplained(devices: Differences, others: Differences) -> Differences:
-    """Leave out PCI devices that are the other parts."""
+    """Leave out PCI devices that other differences are already about.
+
+    :param others: differences of disks, interfaces and accelerators, which
+        are PCI devices or behind one.
+    """
     places = {_device(part.slot) for part in others} - {None}
-    # Without a slot it is not known which device a part is: it explains one.
+    # Which device a part without a slot is, is not known. It is taken for one
+    # of those that differ in the same way.
     nameless = []
     for part in others:
         if part.slot is None and _may_be_other_device(part):
@@ -163,9 +180,10 @@ def _unexplained(devices: Differences, others: Differences) -> Differences:
 
 
 def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
-    """Check that a part may show a PCI device that differs as well.
+    """Check that a part that differs may be a PCI device that differs.
 
-    A cable that is pulled or a disk of another size is no other device.
+    A changed part is not, unless its model is another one: with a cable that
+    is pulled, or another size of a disk, the device stays the same.
     """
     if part.what != finding.CHANGED:
         return True
@@ -174,7 +192,11 @@ def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
 
 def _follows(field: peer_difference.PeerDifference, fields: Differences,
              by_kind: Mapping[str, Differences]) -> bool:
-    """Check whether a field differs because of something else."""
+    """Check whether a field differs only because a part or the model does.
+
+    :param fields: all fields that differ.
+    :param by_kind: the parts that differ.
+    """
     if field.kind == finding.MEMORY:
         dimms = by_kind.get(part_source.DIMM, ())
         return any(dimm.what != finding.MOVED for dimm in dimms)
@@ -183,7 +205,8 @@ def _follows(field: peer_difference.PeerDifference, fields: Differences,
     if field.kind in _WITH_PARTS:
         return bool(parts)
     if field.kind == part_source.FIRMWARE and about:
-        # A part that is gone takes its firmware with it, and brings none.
+        # With a missing part its firmware is missing as well. Firmware that
+        # is there in addition has another cause.
         if field.adds:
             return any(part.what != finding.MISSING for part in parts)
         return bool(parts)
@@ -196,7 +219,7 @@ def _follows(field: peer_difference.PeerDifference, fields: Differences,
 
 
 def _is_model(difference: peer_difference.PeerDifference) -> bool:
-    """Check whether a difference is that the processor is another one."""
+    """Check whether a difference is that of another model of processor."""
     if difference.kind != part_source.PROCESSOR:
         return False
     names = difference.names or (difference.field.rpartition('.')[2],)
@@ -214,7 +237,10 @@ def _total(fields: Differences) -> peer_difference.PeerDifference | None:
 def _with_total(part: peer_difference.PeerDifference,
                 total: peer_difference.PeerDifference
                 ) -> peer_difference.PeerDifference:
-    """Say the whole memory with a DIMM that is missing."""
+    """Return a difference that names the whole memory for a missing DIMM.
+
+    Other differences stay as they are.
+    """
     if part.kind != part_source.DIMM or part.what != finding.MISSING:
         return part
     return dataclasses.replace(part, has=total.has, value=total.value,
@@ -222,7 +248,7 @@ def _with_total(part: peer_difference.PeerDifference,
 
 
 def _merged(fields: Differences) -> Differences:
-    """Return one difference for the fields that differ for one cause."""
+    """Return one difference for all fields that differ for one cause."""
     causes: dict[tuple[str, str], Differences] = {}
     for field in fields:
         cause = peer_difference.cause(field.field, field.kind)
@@ -231,15 +257,15 @@ def _merged(fields: Differences) -> Differences:
     for (kind, _about), differences in causes.items():
         differences.sort(key=_lead)
         if kind == finding.BIOS_SETTING:
-            merged.append(_one_of_settings(differences))
+            merged.append(_joined_settings(differences))
         else:
-            merged.append(_named(differences[0]))
+            merged.append(_with_name(differences[0]))
     return merged
 
 
-def _one_of_settings(settings: Differences) -> peer_difference.PeerDifference:
-    """Return one difference that names the first settings."""
-    named = [_named(setting) for setting in settings[:_MOST_SETTINGS]]
+def _joined_settings(settings: Differences) -> peer_difference.PeerDifference:
+    """Return one difference for all settings, which names the first three."""
+    named = [_with_name(setting) for setting in settings[:_MOST_SETTINGS]]
     has = '; '.join(str(setting.has) for setting in named)
     more = len(settings) - _MOST_SETTINGS
     if more > 0:
@@ -250,7 +276,7 @@ def _one_of_settings(settings: Differences) -> peer_difference.PeerDifference:
 
 def _lead(field: peer_difference.PeerDifference
           ) -> tuple[int, int, float, str]:
-    """Return what to sort fields of one cause by: the first one is shown."""
+    """Return a sort key for fields of one cause: the first one is reported."""
     last = field.field.rpartition('.')[2]
     if field.kind == finding.BENCHMARK:
         # The median says more about a component than its slowest core.
@@ -264,14 +290,17 @@ def _lead(field: peer_difference.PeerDifference
     return place, int(is_beside), 0, field.field
 
 
-def _named(field: peer_difference.PeerDifference
+def _with_name(field: peer_difference.PeerDifference
            ) -> peer_difference.PeerDifference:
-    """Say which field it is, where its kind does not."""
+    """Return a difference with the name of its field in its values.
+
+    Flags and the size of the memory are clear without it.
+    """
     if field.kind in (finding.FLAG, finding.MEMORY):
         return field
     above, _dot, name = field.field.rpartition('.')
     if name in _SAYS_NOTHING:
-        # Sensors are told apart by the mappings that their values are in.
+        # The mapping that a value is in has the name, such as a sensor.
         parent = above.rpartition('.')[2]
         name = f'{parent} {name}'
     return dataclasses.replace(field, has=f'{name} {field.has}',

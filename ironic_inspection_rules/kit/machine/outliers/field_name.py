@@ -10,7 +10,7 @@ import functools
 import re
 
 MEMBER = '*'
-"""Stands for a member that each machine names its own way."""
+"""Stands for the name of a member that differs from machine to machine."""
 
 # The words of a name, also where only capitals begin them: "MemorySize".
 _WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+')
@@ -33,7 +33,11 @@ _NETWORK_OR_OWNER = frozenset((
     'ipv4', 'ipv6', 'netmask', 'gateway', 'dns', 'hostname', 'fqdn', 'wwn',
     'wwpn', 'iqn', 'date', 'time', 'asset', 'tag', 'password', 'token',
     'secret', 'url', 'hash', 'fingerprint', 'certificate', 'owner', 'name'))
-"""What no BIOS setting of another machine has; others say how it works."""
+"""Words of BIOS settings that are not compared.
+
+The other words of :data:`_INDIVIDUAL` stand for something else there:
+``LoadDefaults`` is no load.
+"""
 
 _MODELS = frozenset((
     'model', 'product', 'processor', 'vendor', 'chip', 'driver', 'part'))

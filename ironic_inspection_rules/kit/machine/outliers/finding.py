@@ -146,8 +146,8 @@ def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
     :param fitting: peers that are normal there, of ``of``.
     :param far: of a number, how far it is from normal ones.
     """
-    # The fewer peers are odd there, the more it says that this one is. One
-    # is always counted: the machine itself may be the only odd one.
+    # The fewer peers are odd, the more surprising it is. The machine itself is
+    # odd, also where the numbers do not say so.
     odd_peers = max(1, of - fitting)
     bits = math.log2(of / odd_peers) + math.log2(max(1, far))
     weight = _WEIGHTS.get(kind, 1)

@@ -23,8 +23,11 @@ from ironic_inspection_rules.kit.machine.outliers import sketch
 
 _MOST_DIFFERENCES = 10
 _LONGEST_VALUE = 200  # Characters of a difference that are shown.
-_STRUCTURE = frozenset(finding.KINDS_OF_PARTS)
-"""What alone makes machines another kind; a setting alone does not."""
+_HARDWARE = frozenset(finding.KINDS_OF_PARTS)
+"""Kinds of fields of which one alone may divide machines into kinds.
+
+A setting alone does not: it has to agree with fields of another sort.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +42,7 @@ class KindDifference:
 class MachineKind:
     """Machines of one model that are alike.
 
-    :param differs: what they have otherwise than the other kinds.
+    :param differs: the fields in which they differ from the other kinds.
     """
 
     sketches: tuple[sketch.Sketch, ...]
@@ -47,10 +50,12 @@ class MachineKind:
 
 
 class _FieldColumn(typing.NamedTuple):
-    """What machines have of one field.
+    """The values of one field, in the order of the machines.
 
-    :param values: one of each machine, None where it reports nothing.
-    :param amounts: the numbers that were reported, if the field is one.
+    :param kind: of a finding about the field.
+    :param values: None where a machine reports nothing. Nearly equal numbers
+        have one value.
+    :param amounts: the numbers as reported, None if the field is no number.
     """
 
     kind: str
@@ -62,10 +67,10 @@ class _FieldColumn(typing.NamedTuple):
 class _Feature(typing.NamedTuple):
     """A field that divides machines into populations.
 
-    :param labels: the number of the population of each machine, None where
-        it is in neither.
-    :param values: of the populations.
-    :param amounts: the number of each machine, if the field is one.
+    :param labels: for every machine the number of its population, None where
+        its value is that of none.
+    :param values: of the populations, by their number.
+    :param amounts: for every machine its number, None if the field is none.
     """
 
     kind: str
@@ -78,7 +83,8 @@ class _Feature(typing.NamedTuple):
 def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
     """Divide machines of one model into kinds.
 
-    :param least: machines that make a kind.
+    :param least: machines that are enough for a kind, if they are also a
+        quarter of all.
     :returns: the largest kind first.
     """
     enough = max(least, len(sketches) * norm.QUARTER)
@@ -95,10 +101,13 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
 
 def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
              ) -> list[tuple[sketch.Sketch, ...]]:
-    """Divide machines by the best feature, and the populations again."""
+    """Divide machines by the best feature, and the populations again.
+
+    :param enough: machines in a population, least.
+    """
     if len(sketches) < 2 * enough:
         return [sketches]
-    features = list(_features(sketches, enough))
+    features = list(_dividing_features(sketches, enough))
     best = _best(features)
     if best is None:
         return [sketches]
@@ -113,14 +122,20 @@ def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
 
 
 def _best(features: Sequence[_Feature]) -> _Feature | None:
-    """Return the feature by which most others divide machines as well."""
+    """Return the feature with which most kinds of fields agree.
+
+    Features agree that divide machines into the same populations.
+
+    :returns: None where only settings of one kind divide the machines.
+    """
+    # Kinds of fields by the division that they make.
     kinds: dict[Hashable, set[str]] = {}
     for feature in features:
         kinds.setdefault(feature.labels, set()).add(feature.kind)
     usable = []
     for feature in features:
         is_alone = len(kinds[feature.labels]) == 1
-        if feature.kind in _STRUCTURE or not is_alone:
+        if feature.kind in _HARDWARE or not is_alone:
             usable.append(feature)
     if not usable:
         return None
@@ -128,13 +143,14 @@ def _best(features: Sequence[_Feature]) -> _Feature | None:
     def weight(feature: _Feature) -> tuple[int, int, bool]:
         agreeing = len(kinds[feature.labels])
         labelled = sum(label is not None for label in feature.labels)
-        return agreeing, labelled, feature.kind in _STRUCTURE
+        return agreeing, labelled, feature.kind in _HARDWARE
 
     return max(usable, key=weight)
 
 
-def _features(sketches: Sequence[sketch.Sketch], enough: float
+def _dividing_features(sketches: Sequence[sketch.Sketch], enough: float
               ) -> Iterator[_Feature]:
+    """Yield the fields that divide machines into large populations."""
     for column in _columns(sketches):
         feature = _feature(column, enough)
         if feature is not None:
@@ -142,17 +158,17 @@ def _features(sketches: Sequence[sketch.Sketch], enough: float
 
 
 def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
-    """Yield what is compared of machines, except what is measured."""
+    """Yield the fields of machines, without numbers that are measured."""
     for path, values in field_comparison.texts(sketches):
         yield _FieldColumn(peer_difference.kind_of(path), path, values)
     for (kind, source), lists in part_lists(sketches).items():
         # Equal lists are one object: parts that all machines have alike
         # divide nothing.
         if len(set(map(id, lists))) > 1:
-            # A source is who reported the list, and its path.
+            # A source is "agent" or "redfish", and the path of the list.
             path = source.partition(' ')[2]
             yield from _part_columns(kind, path, lists)
-    for path, amounts in field_comparison.numbers(sketches, _is_counted):
+    for path, amounts in field_comparison.numbers(sketches, _is_not_measured):
         kind = peer_difference.kind_of(path, True)
         yield _FieldColumn(kind, path, _unified(amounts), amounts)
 
@@ -160,7 +176,7 @@ def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
 def _part_columns(kind: str, path: str,
                   lists: Sequence[sketch.PartList | None]
                   ) -> Iterator[_FieldColumn]:
-    """Yield what parts of one kind say of machines: number, values, slots."""
+    """Yield columns of the number, the attributes and the slots of parts."""
     tables: dict[int, dict[str, typing.Any]] = {}
     for part_list in lists:
         if part_list is None or id(part_list) in tables:
@@ -181,9 +197,10 @@ def _part_columns(kind: str, path: str,
 
 
 def _unified(amounts: Sequence[float]) -> list[float | None]:
-    """Return numbers of machines with one for those that nearly are.
+    """Return the numbers of machines with one number for nearly equal ones.
 
-    :param amounts: one of each machine; not a number where it reports none.
+    :param amounts: NaN where a machine reports none.
+    :returns: None where a machine reports none.
     """
     counts = collections.Counter(
         amount for amount in amounts if not math.isnan(amount))
@@ -197,7 +214,7 @@ def _unified(amounts: Sequence[float]) -> list[float | None]:
     return column
 
 
-def _is_counted(path: str) -> bool:
+def _is_not_measured(path: str) -> bool:
     return not peer_difference.is_measured(path)
 
 
@@ -222,10 +239,12 @@ def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
     counts = collections.Counter(column.values)
     counts.pop(None, None)
     values = {value for value, count in counts.items() if count >= enough}
-    having = sum(counts[value] for value in values)
-    if len(values) < 2 or having < len(column.values) * norm.NEARLY_ALL:
+    in_populations = sum(counts[value] for value in values)
+    least = len(column.values) * norm.NEARLY_ALL
+    if len(values) < 2 or in_populations < least:
         return None
-    # Numbered as they come, so that features that divide alike are equal.
+    # Numbered in the order of machines, so that two features that divide them
+    # alike have equal labels.
     numbers: dict[Hashable, int] = {}
     for value in column.values:
         if value in values:
@@ -236,10 +255,10 @@ def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
 
 
 class _Assignment:
-    """The population that each machine belongs to, of odd ones the nearest.
+    """Finds the population that a machine belongs to.
 
-    A broken machine may look like one of the others in the best feature; what
-    else divides the populations outvotes it.
+    A broken machine may have the value of another population in the best
+    feature, or of none. So all features that divide the populations vote.
     """
 
     def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
@@ -263,10 +282,17 @@ class _Assignment:
         return labels
 
     def _likeness(self, place: int, population: int) -> tuple[float, ...]:
-        """Return how like the machines of a population a machine is."""
+        """Return how much a machine is like those of a population.
+
+        :param place: the index of the machine.
+        :returns: a sort key: the votes, then the label in the best feature,
+            then the distance in numbers. Of two populations that are equally
+            like it, it belongs to the larger one.
+        """
         alike = 0.0
         for voters in self._voters.values():
-            # One vote for each kind: a missing card is in many fields.
+            # A kind of fields has one vote, shared by its features: a missing
+            # card changes many fields of its kind.
             alike += statistics.fmean(
                 feature.labels[place] == usual[population]
                 for feature, usual in voters)
@@ -281,23 +307,25 @@ class _Assignment:
 
 
 def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
-    """Return what each population has of a feature, by its label.
+    """Return the usual label in another feature for every population.
 
-    :returns: None where the feature does not tell the populations apart.
+    :param best: the feature that divides the populations.
+    :returns: None where the other feature does not distinguish them: two have
+        the same label, or most machines of one have not the same.
     """
     votes: list[collections.Counter[int]]
     votes = [collections.Counter() for _value in best.values]
-    for label, own in zip(best.labels, feature.labels, strict=True):
-        if label is not None and own is not None:
-            votes[label][own] += 1
+    for population, label in zip(best.labels, feature.labels, strict=True):
+        if population is not None and label is not None:
+            votes[population][label] += 1
     usual = []
     for vote in votes:
         if not vote:
             return None
-        [(own, count)] = vote.most_common(1)
+        [(label, count)] = vote.most_common(1)
         if count < vote.total() * norm.NEARLY_ALL:
             return None
-        usual.append(own)
+        usual.append(label)
     if len(set(usual)) < len(usual):
         return None
     return usual
@@ -305,7 +333,11 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
 
 def _middles(best: _Feature, features: Sequence[_Feature]
              ) -> list[tuple[Sequence[float], list[float]]]:
-    """Return numbers of machines, and what is usual in each population."""
+    """Return the numbers of machines, and the usual ones of populations.
+
+    :returns: for every feature that is a number: the number of every machine,
+        and the most frequent one of every population.
+    """
     middles = []
     for feature in features:
         if feature.amounts is None:
@@ -321,9 +353,10 @@ def _middles(best: _Feature, features: Sequence[_Feature]
 
 
 class _Ranked(typing.NamedTuple):
-    """A field in which kinds differ; those that say most come first.
+    """A field in which kinds differ; fields that say most sort first.
 
-    :param texts: the values of the kinds.
+    :param is_detail: whether it is an ID or the slots, which say little.
+    :param texts: the values of the kinds, for people.
     """
 
     is_detail: bool
@@ -335,7 +368,7 @@ class _Ranked(typing.NamedTuple):
 
 def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
                  ) -> list[list[KindDifference]]:
-    """Return in what each kind of machines differs from the others."""
+    """Return the fields in which kinds of machines differ, for every kind."""
     sketches: list[sketch.Sketch] = []
     for population in populations:
         sketches += population
@@ -348,7 +381,7 @@ def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
         last = column.path.rpartition(' ')[2]
         ranked.append(_Ranked(
             is_detail=last in ('slots', 'id'),
-            is_setting=column.kind not in _STRUCTURE,
+            is_setting=column.kind not in _HARDWARE,
             is_beside_inventory=not column.path.startswith('inventory'),
             path=column.path,
             texts=texts,
@@ -364,7 +397,10 @@ def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
 def _normal_values(column: _FieldColumn,
                    populations: Sequence[Sequence[sketch.Sketch]],
                    least: int) -> list[typing.Any]:
-    """Return what is normal in each population, None where nothing is."""
+    """Return the normal value of every population, None where there is none.
+
+    :param column: of all machines, one population after another.
+    """
     values: list[typing.Any] = []
     start = 0
     for population in populations:
@@ -379,7 +415,7 @@ def _normal_values(column: _FieldColumn,
 
 
 def _as_text(column: _FieldColumn, value: typing.Any) -> str:
-    """Return a value, and of a multiset how often each item is in it."""
+    """Return a value for people, of a multiset "2 × A, 1 × B"."""
     if column.amounts is not None:
         return finding.number(column.path, value)
     if not isinstance(value, tuple):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is normal among peers: values that nearly all share, and numbers."""
+"""What is normal among peers: values that nearly all share, and numbers.
+
+A value may be a text or a list of parts, of which only equal ones are alike.
+Numbers that are measured are normal near the median.
+"""
 
 import bisect
 import collections
@@ -11,13 +15,13 @@ import statistics
 import typing
 
 NEARLY_ALL = .75
-"""A share of the peers: a fifth of them may be broken."""
+"""Least share of peers whose values are normal. A fifth may be broken."""
 
 QUARTER = .25
-"""A share of the peers that makes what they have normal too."""
+"""Share of peers that is enough for a second value to be normal too."""
 
 _MEASURED = .03
-"""Noise of a measurement, as a share of it, that is always expected."""
+"""Noise of a measurement that is always expected, as a share of it."""
 
 _EXTREME = .045
 """The same for the least or most of several measurements."""
@@ -26,17 +30,20 @@ _COUNTED = .005
 """The same for a capacity, which is not measured."""
 
 _FAR = 6
-"""Robust standard deviations from the median that are not noise."""
+"""Standard deviations from the median beyond which a number is odd."""
 
 _SMALL_SAMPLE = 4
+"""With so few peers twice that is allowed, and less with more peers."""
+
 _DEVIATION = 1.4826
-"""Of a normal distribution, in median absolute deviations."""
+"""The standard deviation of a normal distribution, in median absolute
+deviations. These hardly change with a few odd numbers."""
 
 _UNSTEADY = .15
-"""A spread, as a share of the median, of what cannot be compared."""
+"""Largest spread, as a share of the median, of numbers that are compared."""
 
 _FAR_COUNT = 2
-"""How far a count is from normal ones that is any other."""
+"""How far any other count is from normal, in the unit of :attr:`Odd.far`."""
 
 _EXACT = 10000
 """Whole numbers below it are counts, of which each one matters."""
@@ -47,8 +54,8 @@ class Norm:
     """The values of a field that are normal.
 
     :param accepted: the most frequent one first.
-    :param count: how many peers have it.
-    :param fitting: how many have any of the accepted ones.
+    :param count: how many peers have the most frequent one.
+    :param fitting: how many have any of them.
     :param of: how many report the field.
     """
 
@@ -83,7 +90,8 @@ def shared_counts(counts: 'collections.Counter[Hashable]', least: int
     of = counts.total()
     if of < least:
         return None
-    # In one order whatever machine came first: the most frequent before.
+    # The most frequent first. Equally frequent ones are sorted by their text,
+    # so that the order of the machines does not matter.
     ordered = sorted(counts, key=str)
     ordered.sort(key=counts.__getitem__, reverse=True)
     enough = max(least, of * QUARTER)
@@ -102,7 +110,7 @@ class Odd:
     """A number that is far from those of the peers.
 
     :param place: of the machine among its peers.
-    :param far: how far it is, one at the limit.
+    :param far: the distance from the median, as a multiple of the limit.
     """
 
     place: int
@@ -112,10 +120,10 @@ class Odd:
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """A number that peers have, and those that are far from it.
+    """The normal number of peers, and the machines that are far from it.
 
-    :param value: the one that most have, or the median.
-    :param count: how many peers have a normal one.
+    :param value: the most frequent number, or the median.
+    :param count: how many peers have that number, or are near the median.
     :param of: how many report the number.
     """
 
@@ -127,20 +135,22 @@ class Range:
 
 def numbers(values: Sequence[float], least: int, measured: bool,
             extreme: bool = False) -> Range | None:
-    """Return a range of numbers, None where they cannot be compared.
+    """Return the range of normal numbers, None where there is none.
 
-    :param values: one of each peer; not a number where it reports none.
-    :param measured: the number was measured, so that it differs a little.
-    :param extreme: it is the least or the most of several.
+    :param values: of the peers; NaN where one reports none.
+    :param least: peers that must report a number.
+    :param measured: whether the number is measured, so that all differ.
+    :param extreme: whether it is the least or the most of several.
     """
     known = [(place, value) for place, value in enumerate(values)
              if not math.isnan(value)]
     if len(known) < least:
         return None
-    plain = [value for _place, value in known]
-    # Nothing is near to zero: errors of a burn-in are counted.
-    if not measured or not statistics.median(plain):
-        normal = shared(plain, least)
+    amounts = [value for _place, value in known]
+    # Around a median of zero there is no noise in shares of it: such numbers
+    # are counts after all, as of errors in a burn-in.
+    if not measured or not statistics.median(amounts):
+        normal = shared(amounts, least)
         if normal is not None:
             return _counted(known, normal)
     if not measured:
@@ -161,9 +171,9 @@ def _counted(known: Sequence[tuple[int, float]], normal: Norm) -> Range:
 
 
 def _is_accepted(value: float, normal: Norm) -> bool:
-    """Return whether a number is normal, or nearly one that is.
+    """Return whether a number is normal, or nearly equal to a normal one.
 
-    A count is so only if it is equal: 7 cores are not nearly 8.
+    Counts have to be equal: 7 cores are not nearly 8.
     """
     if value in normal.accepted:
         return True
@@ -181,14 +191,15 @@ def _spread(known: Sequence[tuple[int, float]], noise: float
     :param known: places of machines, and their numbers.
     :param noise: a share of the median that is always expected.
     """
-    plain = [value for _place, value in known]
-    middle = statistics.median(plain)
-    distances = [abs(value - middle) for value in plain]
+    amounts = [value for _place, value in known]
+    middle = statistics.median(amounts)
+    distances = [abs(value - middle) for value in amounts]
     deviation = _DEVIATION * statistics.median(distances)
     if not middle or deviation > _UNSTEADY * abs(middle):
         return None
-    # The deviation of few numbers may be small by chance.
-    far = _FAR * (1 + _SMALL_SAMPLE / len(plain))
+    # The deviation of few numbers may be small by chance: the fewer there are,
+    # the farther an odd one has to be.
+    far = _FAR * (1 + _SMALL_SAMPLE / len(amounts))
     limit = max(_FAR * noise * abs(middle), far * deviation)
     odd = []
     for place, value in known:
@@ -196,21 +207,22 @@ def _spread(known: Sequence[tuple[int, float]], noise: float
         if distance > limit:
             odd.append(Odd(place, value, distance / limit))
     if len(odd) > len(known) * QUARTER:
+        # So many are another population, and not broken.
         return None
     return Range(middle, len(known) - len(odd), len(known), tuple(odd))
 
 
 def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
-    """Return the numbers that stand for others that are nearly the same.
+    """Return which numbers to replace by nearly equal ones.
 
     Disks of one model differ by some sectors, and memory by what firmware
     takes. Whole numbers below 10000 are counts, which are never the same.
 
     :param counts: values, also other than numbers, and how many peers have
         each.
-    :returns: by each number that is replaced, the more frequent one nearby.
+    :returns: by a number that is replaced, the more frequent one nearby.
     """
-    # The most frequent before, of equally frequent ones the least.
+    # The most frequent first, of equally frequent ones the least.
     amounts = sorted(value for value in counts if _is_capacity(value))
     amounts.sort(key=counts.__getitem__, reverse=True)
     known: list[float] = []

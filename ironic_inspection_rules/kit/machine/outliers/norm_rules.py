@@ -16,7 +16,9 @@ from ironic_inspection_rules.kit.machine.profile import rules
 
 
 class Reduced(typing.NamedTuple):
-    """What of a machine rules are made of: small, as there are many machines.
+    """The data of a machine that rules are made of.
+
+    They are small, as all machines of a fleet are kept.
 
     :param keys: values that peers have in common, by their paths.
     :param text: what profiles compare, as JSON; equal machines have the same.
@@ -39,7 +41,8 @@ def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
 class Norms:
     """The normal machines of all groups.
 
-    :ivar machines: the names of those that are not odd; each is to be added.
+    :ivar machines: the names of those that are not odd. Callers read these
+        machines again, and add all of them.
     """
 
     def __init__(self, result: peers.Result) -> None:
@@ -67,10 +70,11 @@ class Norms:
 
 
 class GroupNorm:
-    """The normal machines of a group, each of those that are equal once.
+    """The normal machines of a group; of equal ones there is one.
 
-    :ivar keys: values of the paths that peers have in common, of all of them.
-    :ivar machines: what profiles compare of them, by its text.
+    :ivar keys: by path, the values that peers have in common. There are
+        several where a machine does not report its board.
+    :ivar machines: their data that profiles compare, by the text of these.
     """
 
     def __init__(self, group: peers.PeerGroup) -> None:
@@ -94,7 +98,8 @@ class GroupNorm:
         """Return rules that record where a machine of the group is odd."""
         tolerated = component.Tolerance()
         if not self._is_one_kind:
-            # Between two kinds there is a machine that is broken.
+            # A profile of all kinds would also accept a broken machine that
+            # lies between two: so it takes only values that were observed.
             tolerated = component.Tolerance(
                 observed=set(component.COMPONENTS))
         is_of_group = [_among(path, values)

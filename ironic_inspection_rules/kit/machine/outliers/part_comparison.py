@@ -13,8 +13,12 @@ from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.machine import part_source
 
-_STEADY = .5
-"""A share of machines with all normal slots, where slots say something."""
+_SHARE_WITH_NORMAL_SLOTS = .5
+"""Least share of machines that have filled the normal slots and no others.
+
+With fewer the names of slots differ from machine to machine, and parts are
+not compared by them.
+"""
 
 _FIRST = (
     'size',
@@ -59,7 +63,7 @@ _MOST_ATTRIBUTES = 3
 Attributes = typing.Mapping[str, typing.Any]
 
 DifferencesByPlace = dict[int, list[peer_difference.PeerDifference]]
-"""What differs, by the place of the machine among its peers."""
+"""Differences of machines, by their index in the list of peers."""
 
 
 class Counted(typing.NamedTuple):
@@ -73,9 +77,10 @@ def compare(lists: Sequence[sketch.PartList | None], least: int
             ) -> DifferencesByPlace:
     """Compare the parts that one source reports of machines.
 
-    :param lists: one of each machine, None where nothing is reported; equal
-        ones are the same object.
+    :param lists: the parts of every machine, None where the source reports
+        nothing. Equal lists are the same object.
     :param least: machines that must report something.
+    :returns: only machines that differ.
     """
     places: dict[int, list[int]] = {}
     distinct: dict[int, sketch.PartList] = {}
@@ -101,10 +106,12 @@ def compare(lists: Sequence[sketch.PartList | None], least: int
 def _compare_lists(distinct: typing.Mapping[int, sketch.PartList],
                    counted: Sequence[Counted], of: int, least: int
                    ) -> dict[int, list[peer_difference.PeerDifference]]:
-    """Compare lists of parts: by slot where slots say something.
+    """Compare lists of parts, by slot where most machines fill the same slots.
 
-    :param distinct: the lists, by their numbers.
-    :returns: what differs, by the number of the list.
+    :param distinct: the lists, by ``id()``.
+    :param counted: the same lists, and how many machines have each of them.
+    :param of: how many machines report parts.
+    :returns: differences by ``id()`` of a list, empty for a normal one.
     """
     slots = _normal_slots(counted, of)
     differences: dict[int, list[peer_difference.PeerDifference]] = {}
@@ -118,12 +125,13 @@ def _compare_lists(distinct: typing.Mapping[int, sketch.PartList],
             rest.append(Counted(_without_slotted(part_list), machines))
         if not any(unslotted.part_list.items for unslotted in rest):
             return differences
-    together = _Together(rest, of, least)
+    # Parts without a slot, or all parts where slots say nothing.
+    by_number = _ByNumber(rest, of, least)
     for number, part_list in distinct.items():
         if slots:
             part_list = _without_slotted(part_list)
         of_list = differences.setdefault(number, [])
-        of_list += together.differences(part_list)
+        of_list += by_number.differences(part_list)
     return differences
 
 
@@ -141,7 +149,9 @@ def _filled_slots(part_list: sketch.PartList) -> set[str]:
 def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
     """Return the slots that are filled in nearly all machines.
 
-    :returns: none where slots are called otherwise in each machine.
+    :param of: how many machines report parts.
+    :returns: none where too many machines have filled others: the names of
+        their slots then say nothing.
     """
     count: collections.Counter[str] = collections.Counter()
     for part_list, machines in counted:
@@ -149,19 +159,19 @@ def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
             count[slot] += machines
     normal = frozenset(slot for slot, machines in count.items()
                        if machines >= of * norm.NEARLY_ALL)
-    having_these = 0
+    machines_with_these = 0
     for part_list, machines in counted:
         if _filled_slots(part_list) == normal:
-            having_these += machines
-    if having_these < of * _STEADY:
+            machines_with_these += machines
+    if machines_with_these < of * _SHARE_WITH_NORMAL_SLOTS:
         return frozenset()
     return normal
 
 
 class _BySlot:
-    """Machines whose parts are in the same slots.
+    """Compares parts by the slots that they are in.
 
-    :param slots: those that nearly all machines have filled.
+    :param slots: that nearly all machines have filled.
     """
 
     def __init__(self, counted: Sequence[Counted], slots: frozenset[str],
@@ -189,7 +199,11 @@ class _BySlot:
         self._drop_varying(counted)
 
     def _drop_varying(self, counted: Sequence[Counted]) -> None:
-        """Forget attributes by which many machines would be odd."""
+        """Remove the norms of attributes by which many machines would be odd.
+
+        One attribute may vary so in some slot that its norm says nothing: it
+        is then no norm in any slot.
+        """
         odd: collections.Counter[str] = collections.Counter()
         for part_list, machines in counted:
             names = set()
@@ -232,7 +246,8 @@ class _BySlot:
             differences.append(self._missing(part_list, slot))
         for slot in new:
             differences.append(self._new(part_list, slot, parts[slot]))
-        # Beside a part that is gone or new, a move is no finding of its own.
+        # Where a part is gone or new, the others may have moved because of
+        # that: only the first is a finding.
         if not missing and not new:
             for home, slot in moves.items():
                 differences.append(self._moved(part_list, home, slot))
@@ -246,9 +261,12 @@ class _BySlot:
     def _moves(self, parts: typing.Mapping[str, Attributes],
                missing: Iterable[str], new: Iterable[str]
                ) -> dict[str, str]:
-        """Return the slots of parts that are in another slot than usual.
+        """Return which parts are in another slot than usual.
 
-        :returns: by the slot that is empty, the one where its part is.
+        A part in a new slot is taken for that of the first missing slot whose
+        usual part is like it.
+
+        :returns: by the slot that is missing, the new one where its part is.
         """
         moves: dict[str, str] = {}
         for slot in new:
@@ -334,8 +352,12 @@ class _BySlot:
             names=tuple(names))
 
 
-class _Together:
-    """Machines whose parts have no slots: they are counted."""
+class _ByNumber:
+    """Compares parts without slots, by their number and their attributes.
+
+    Which part of a machine is which of a peer, is not known: of an attribute
+    the values of all parts together are compared.
+    """
 
     def __init__(self, counted: Sequence[Counted], of: int, least: int
                  ) -> None:
@@ -376,8 +398,9 @@ class _Together:
                     lost[name] = list(shared.value)
             differences.append(
                 self._number_differs(part_list, normal, lost, added))
-        # A part that is there in addition has values of its own; what is
-        # more than that belongs to parts that are other ones.
+        # A machine with more parts has a value more of every attribute for
+        # each of these. Only where there are still more values some part is
+        # another one than usual.
         surplus = max(0, number - normal.value)
         changed = {}
         for name, values in added.items():
@@ -390,7 +413,10 @@ class _Together:
     def _lost_and_added(self, part_list: sketch.PartList
                         ) -> tuple[dict[str, list[typing.Any]],
                                    dict[str, list[typing.Any]]]:
-        """Return values of attributes that parts lack, and have more."""
+        """Return the usual values that parts lack, and unusual ones they have.
+
+        :returns: both by the name of the attribute.
+        """
         lost: dict[str, list[typing.Any]] = {}
         added: dict[str, list[typing.Any]] = {}
         for name, multiset in multisets(part_list).items():
@@ -434,8 +460,8 @@ class _Together:
                  lost: Attributes) -> peer_difference.PeerDifference:
         """Return that some part differs from those of peers.
 
-        :param changed: values that no peer has, by attribute; ``lost`` those
-            that are normal and missing.
+        :param changed: unusual values that the machine has, by attribute.
+        :param lost: the usual values that it lacks.
         """
         names = sorted(changed, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._values[names[0]]
@@ -455,7 +481,7 @@ class _Together:
 
 
 def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
-    """Return the values of each attribute, sorted, of all parts of a list.
+    """Return the sorted values of attributes of all parts, by attribute.
 
     Parts without slots are listed in any order: only which values there are,
     and how many of them, can be compared.
@@ -473,9 +499,9 @@ def difference(values: Sequence[typing.Any],
                ) -> tuple[list[typing.Any], list[typing.Any]]:
     """Return how a multiset differs from the nearest normal one.
 
-    :param values: those of the multiset.
+    :param values: of the multiset.
     :param accepted: the normal multisets.
-    :returns: what it lacks, and what it has in addition.
+    :returns: the values that it lacks, and those that it has in addition.
     """
     own = collections.Counter(values)
     lacks: list[typing.Any] = []
@@ -519,9 +545,9 @@ def describe(kind: str, part: Attributes) -> str:
 
 
 def _in_brackets(kind: str, values: Attributes) -> str:
-    """Return what a part is that has the first of some values.
+    """Return in brackets the part that has the first of some values.
 
-    :returns: empty without values.
+    :param values: of attributes, by name; empty for an empty text.
     """
     if not values:
         return ''

@@ -27,7 +27,7 @@ Key = tuple[tuple[str, str], ...]
 class PeerGroup:
     """Machines that have the same key.
 
-    :param kinds: more than one where they are of several kinds.
+    :param kinds: of the machines; a machine is compared with its kind.
     """
 
     key: Key
@@ -106,9 +106,10 @@ class Result:
         return sum(group.size for group in self.groups) - len(odd)
 
     def dated(self, since: Mapping[tuple[str | None, ...], str]) -> 'Result':
-        """Return it with the times since when machines are odd.
+        """Return a result whose findings say since when they are there.
 
-        :param since: by the identity of a finding.
+        :param since: times by the identity of a finding. A finding without
+            one is older than all inspections that are kept.
         """
         findings = []
         for odd_one in self.findings:
@@ -142,9 +143,9 @@ def label(key: Key) -> str:
 
 
 class Peers:
-    """All machines, sketched; what they have in common is there once.
+    """All machines of a fleet as sketches, which share equal parts.
 
-    :param least: machines that make peers.
+    :param least: machines that are enough to compare them.
     """
 
     def __init__(self, least: int = MIN_PEERS) -> None:
@@ -163,8 +164,8 @@ class Peers:
     def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
         """Compare some machines as they were with their peers of today.
 
-        :param others: their sketches by the name of the machine.
-        :returns: only groups that one of these machines is in.
+        :param others: earlier sketches by the name of the machine.
+        :returns: only groups that have one of these machines.
         """
         sketches = []
         for machine in self._sketches:
@@ -178,8 +179,8 @@ class Peers:
                  names: Container[str] | None) -> Result:
         """Compare each machine with its peers.
 
-        :param names: machines of which one is in each group; None for all
-            groups.
+        :param names: of machines; groups without any of them are left out.
+            None for all groups.
         """
         groups = []
         skipped = []
@@ -205,7 +206,7 @@ class Peers:
 
 
 def _content(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
-    """Return what machines are sorted by; the name only where all is equal."""
+    """Return a sort key of a machine: its numbers, and its name last."""
     return machine.numbers.tobytes(), machine.paths, machine.name
 
 

@@ -30,13 +30,15 @@ Section = tuple[str, Attributes]
 """Fields of one place of the data that are texts: path and value of each."""
 
 _AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
-# Firmware of cards is only there; other sources have no such field.
+"""Fields of an inventory that Ironic's agent reports, and Redfish does not."""
+
+# A source only for outliers: the firmware of network cards is nowhere else.
 _NETWORK_CARDS = part_source.PartSource(
     part_source.INTERFACE, 'plugin_data.extra.network', ('serial',),
     ('businfo',), ())
 _LISTS = (*(source for source in part_source.SOURCES if not source.whole),
           _NETWORK_CARDS)
-"""Sources whose items are parts; another one describes one part in all."""
+"""Sources with a list of parts. All other sources describe a single part."""
 
 _NOT_COMPARED = frozenset((
     # In other places again, or about the inspection and not the machine.
@@ -53,7 +55,10 @@ _NOT_COMPARED = frozenset((
 ))
 _PART_PATHS = _NOT_COMPARED | {source.path.partition('.*.')[0]
                                for source in _LISTS}
-"""What is compared as parts, is told there again, or is never compared."""
+"""Paths below which no fields are compared.
+
+They have parts, which are compared as such, or are never compared.
+"""
 
 _LOAD_UNITS = frozenset((
     'degrees c',
@@ -73,14 +78,14 @@ _LOAD_UNITS = frozenset((
 
 _CONTAINERS = (dict, list)
 _NUMBERS = (int, float)
-_PLAIN = frozenset((str, int, float, bool))
+_SCALARS = frozenset((str, int, float, bool))
 _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
 # What names the kind of a path, and not the slot.
 _SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
 _VERSIONS = frozenset(('version', 'firmware', 'revision', 'rev', 'release',
                        'model', 'stepping', 'microcode'))
 # A version, or a date with its time: both may look like something else.
-_PLAIN_VERSION = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
+_BARE_VERSION = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
 _PCI_ID = re.compile('[0-9a-fA-F]{4}')
 _DEEPEST = 20
 _LARGEST = 1e300
@@ -96,12 +101,15 @@ class PartList(typing.NamedTuple):
 
 
 class Sketch(typing.NamedTuple):
-    """What of a machine is compared.
+    """The data of a machine that are compared with its peers.
 
-    :param name: what the machine is called in findings.
-    :param key: what its peers have in common with it, by label.
-    :param paths: of the fields that are numbers, in order.
-    :param numbers: their values.
+    :param name: of the machine, in findings.
+    :param key: paths and values that its peers have in common with it, such as
+        the model.
+    :param parts: lists of parts, by kind and source.
+    :param sections: the fields that are texts.
+    :param paths: of the fields that are numbers, sorted.
+    :param numbers: their values, in the same order.
     """
 
     name: str
@@ -113,56 +121,56 @@ class Sketch(typing.NamedTuple):
 
 
 class Shared:
-    """The objects that stand for all equal ones.
+    """Replaces equal parts of sketches by one object.
 
-    What is kept of a fleet grows by the numbers of each machine, which the
-    median needs, and by references to what several machines have.
+    Only the numbers, which the median needs, are then there once for every
+    machine of a fleet; all else is a reference to what other machines have.
     """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, typing.Any] = {}
 
     def sketch(self, new: Sketch) -> Sketch:
-        """Return a sketch made of what is known already."""
+        """Return an equal sketch of shared objects."""
         parts = tuple(map(self.part_list, new.parts))
         sections = tuple(map(self._section, new.sections))
         return Sketch(
             name=new.name,
-            key=self._one(new.key),
-            parts=self._one(parts),
-            sections=self._one(sections),
-            paths=self._one(new.paths),
+            key=self._equal(new.key),
+            parts=self._equal(parts),
+            sections=self._equal(sections),
+            paths=self._equal(new.paths),
             numbers=new.numbers,
         )
 
     def part_list(self, new: PartList) -> PartList:
-        """Return a list of parts made of what is known already."""
+        """Return the shared object of a list of parts."""
         known = self._known.get(new)
         if known is None:
-            # A list that only one machine has is of parts that others have.
-            known = new._replace(items=tuple(map(self._one, new.items)))
+            # A new list may still be of parts that other lists have.
+            known = new._replace(items=tuple(map(self._equal, new.items)))
             self._known[known] = known
         return typing.cast(PartList, known)
 
     def _section(self, new: Section) -> Section:
-        """Return a section made of what is known already."""
+        """Return the shared object of a section."""
         known = self._known.get(new)
         if known is None:
             path, fields = new
-            known = (path, tuple(map(self._one, fields)))
+            known = (path, tuple(map(self._equal, fields)))
             self._known[known] = known
         return typing.cast(Section, known)
 
-    def _one(self, value: typing.Any) -> typing.Any:
-        """Return the object that stands for all that are equal to it."""
+    def _equal(self, value: typing.Any) -> typing.Any:
+        """Return the first object that was equal to a value."""
         return self._known.setdefault(value, value)
 
 
 def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
     """Return the sketch of a machine, which shares nothing yet.
 
-    :param by: paths of the values that peers have in common; vendor, product
-        and board without any.
+    :param by: paths of the values that peers have in common; if empty those of
+        the vendor, the product and the board.
     """
     data = _as_data(facts)
     values: dict[str, list[typing.Any]] = {}
@@ -222,13 +230,13 @@ def values_of(facts: views.Facts, by: Sequence[str]
               ) -> dict[str, typing.Any]:
     """Return the values that peers have in common, by their paths.
 
-    :returns: plain values; empty text where one is not reported.
+    :returns: no mappings or lists; empty text where one is not reported.
     """
     data = _as_data(facts)
     values: dict[str, typing.Any] = {}
     for path in by or _MODEL:
         value = data_path.get(data, data_path.parse(path))
-        if type(value) not in _PLAIN:
+        if type(value) not in _SCALARS:
             value = ''
         values[path] = value
     return values
@@ -236,10 +244,12 @@ def values_of(facts: views.Facts, by: Sequence[str]
 
 def _gather(name: str, value: typing.Any, path: str,
             values: dict[str, list[typing.Any]], depth: int) -> None:
-    """Collect the values of fields by the path that all machines have.
+    """Collect the values of fields by a path that is the same on all machines.
 
     :param name: of the field; empty for an item of a list.
-    :param values: gets them.
+    :param value: of the field, perhaps with others in it.
+    :param path: of the field, without names that only one machine has.
+    :param values: to which the values are added, by path.
     :param depth: of the field in the data.
     """
     if type(value) not in _CONTAINERS:
@@ -278,7 +288,8 @@ def _gather_items(items: Sequence[typing.Any], path: str,
                   values: dict[str, list[typing.Any]], depth: int) -> None:
     """Collect the values of a list, and the number of its items.
 
-    A list of names and values is taken for the mapping that it stands for.
+    A list of mappings with a name and a value is taken for one mapping, as
+    settings are often reported so.
     """
     if items and all(map(_is_setting, items)):
         for item in items:
@@ -289,21 +300,22 @@ def _gather_items(items: Sequence[typing.Any], path: str,
     if items and type(items[0]) in _CONTAINERS:
         values.setdefault(f'{path} number', []).append(len(items))
     for item in items[:_MOST_FIELDS]:
-        # The name of the list has been looked at.
+        # Without a name: whether that of the list is compared, was asked
+        # before.
         _gather('', item, path, values, depth + 1)
 
 
 def _is_setting(item: typing.Any) -> bool:
-    """Check that an item of a list is one of a mapping: name and value."""
+    """Check that an item of a list has the form of a name with its value."""
     if type(item) is not dict or type(item.get('name')) is not str:
         return False
-    return type(item.get('value', [])) in _PLAIN
+    return type(item.get('value', [])) in _SCALARS
 
 
 class _Fields:
     """The fields of a machine: those that are numbers, and the others.
 
-    :ivar numbers: paths, and the numbers.
+    :ivar numbers: pairs of a path and a number.
     """
 
     def __init__(self) -> None:
@@ -311,9 +323,10 @@ class _Fields:
         self._texts: dict[str, list[tuple[str, typing.Any]]] = {}
 
     def add(self, path: str, values: Sequence[typing.Any]) -> None:
-        """Add a field.
+        """Add a field, of which values may be numbers and others texts.
 
-        :param values: several where a machine has several such fields.
+        :param values: several where a machine has several fields of the path,
+            as in the items of a list.
         """
         is_version = not _may_be_number(path)
         texts = []
@@ -328,14 +341,18 @@ class _Fields:
         if amounts:
             self._add_numbers(path, amounts)
         if texts:
-            whole: typing.Any = tuple(sorted(texts, key=str))
+            # Sorted: the order of items in a list differs between machines.
+            content: typing.Any = tuple(sorted(texts, key=str))
             if len(values) == 1 and not path.endswith('[]'):
-                whole = texts[0]
+                content = texts[0]
             section = self._texts.setdefault(_section(path), [])
-            section.append((path, whole))
+            section.append((path, content))
 
     def _add_numbers(self, path: str, amounts: list[float]) -> None:
-        """Add a number; of several the least, the median and the most."""
+        """Add a number; of several the least, the median and the most.
+
+        Machines may have different numbers of them, such as one of a core.
+        """
         if len(amounts) == 1:
             self.numbers.append((path, amounts[0]))
             return
@@ -383,20 +400,22 @@ def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
 
 @functools.lru_cache(50000)
 def common_text(text: str, is_version: bool) -> str | None:
-    """Return a text that several machines may have, without double spaces.
+    """Return a text that may be the same on several machines.
 
-    :param is_version: it is the value of a version, or the ID of a model.
-    :returns: None if the text is one machine's own, or says nothing.
+    :param is_version: whether the field is a version, or the ID of a model.
+    :returns: the text without double spaces; None where it can only be that
+        of one machine, such as an address, or says nothing.
     """
     # Firmware pads some fields with spaces, and not the same in each release.
     text = ' '.join(text.split())
-    if is_version and (_PLAIN_VERSION.fullmatch(text)
+    if is_version and (_BARE_VERSION.fullmatch(text)
                        or _PCI_ID.fullmatch(text)):
         # 4.40.10.0 and a date look like addresses, 1.1 like a placeholder.
         return text
     if not text or not field_name.is_common_text(text):
         return None
-    # Firmware writes a word where it knows nothing.
+    # Firmware writes a placeholder, such as "None", where it knows nothing.
+    # Texts of one or two characters are no such word.
     if len(text) > 2 and part_identity.written(text) is None:
         return None
     return text
@@ -404,7 +423,11 @@ def common_text(text: str, is_version: bool) -> str | None:
 
 @functools.lru_cache(20000)
 def _section(path: str) -> str:
-    """Return the place whose fields machines of a model mostly share."""
+    """Return the first three steps of a path.
+
+    Machines of a model mostly have the same texts below them, so that one
+    object can stand for all.
+    """
     return '.'.join(path.split('.')[:3])
 
 
@@ -429,7 +452,7 @@ def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
     for source in _LISTS:
         for kind, items in _items_by_kind(source, data).items():
             items.sort(key=_order)
-            numbered = tuple(_without_twins(items))
+            numbered = tuple(_numbered_in_slots(items))
             source_name = f'{reporter} {source.path}'
             lists.append(PartList(kind, source_name, numbered))
     return lists
@@ -437,7 +460,11 @@ def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
 
 def _items_by_kind(source: part_source.PartSource,
                    data: Mapping[str, typing.Any]) -> dict[str, list[Item]]:
-    """Return the parts that a source has, none for a kind that it reports."""
+    """Return the parts that a source reports, by kind.
+
+    :returns: an empty list for a kind of which the source reports that there
+        are none; a kind that it does not report is not in it.
+    """
     kinds: dict[str, list[Item]] = {}
     if source.is_reported(data):
         kinds[source.kind] = []
@@ -457,8 +484,11 @@ def _order(item: Item) -> tuple[str, str]:
     return item[0], str(item[1])
 
 
-def _without_twins(items: Sequence[Item]) -> list[Item]:
-    """Number the parts that are said to be in one slot."""
+def _numbered_in_slots(items: Sequence[Item]) -> list[Item]:
+    """Return parts with a number added to a slot that several are in.
+
+    Some firmware has one name for several slots: "A1", "A1 #2".
+    """
     count: collections.Counter[str] = collections.Counter()
     numbered = []
     for slot, attributes in items:
@@ -475,14 +505,14 @@ def _attributes(source: part_source.PartSource, part: Mapping[str, typing.Any]
     attributes = []
     for name, value in part.items():
         kind = type(value)
-        if kind not in _PLAIN or not _is_attribute(source.path, name):
+        if kind not in _SCALARS or not _is_attribute(source.path, name):
             continue
         if kind is str:
             value = common_text(value, is_version=_is_exact(name))
             if value is None:
                 continue
         elif not abs(value) < _LARGEST:
-            # Neither infinite, nor no number at all.
+            # Also NaN, for which every comparison is false.
             continue
         attributes.append((name, value))
     attributes.sort()

@@ -30,7 +30,7 @@ COMPONENTS = (
     'accelerators',
     'pci-devices',
 )
-"""The quantities that may differ."""
+"""The components that a tolerance can be given for."""
 
 OBSERVED = 'observed'
 MEMORY = 'memory'
@@ -41,8 +41,10 @@ FIRMWARE = 'firmware'
 class Scalar:
     """One value of a machine, which is a number or text.
 
-    :param component: the component that it belongs to.
-    :param name: empty where the value is the whole component.
+    :param component: that it belongs to.
+    :param path: of the value in the data.
+    :param name: for messages; empty where the value is all of the component.
+    :param sized: whether it is a size, and not a count, for a tolerance.
     """
 
     component: str
@@ -79,7 +81,7 @@ VALUES = (
 
 
 def _is_any(_item: PartItem) -> bool:
-    """Leave all parts in a list."""
+    """Return True: where there is no filter, all parts are in the list."""
     return True
 
 
@@ -87,11 +89,13 @@ def _is_any(_item: PartItem) -> bool:
 class ComparedParts:
     """A list of a machine's parts.
 
-    :param attributes: those that distinguish sorts of them.
-    :param together: attributes that must agree where machines with different
-        parts make one sort.
-    :param picked: a filter that leaves only some parts in the list, and
-        whether a part is left in.
+    :param attributes: that distinguish sorts of parts.
+    :param together: attributes in which different parts must agree to be
+        counted as one sort.
+    :param label: returns a name for the parts with some attributes.
+    :param picked: a filter of rules that leaves only some parts in the list;
+        empty where all are compared.
+    :param is_picked: whether that filter leaves a part in the list.
     """
 
     component: str
@@ -128,9 +132,9 @@ def find(machine: views.Facts, path: str) -> typing.Any:
 
 
 def reduced(machine: views.Facts) -> views.Facts:
-    """Return a machine with nothing but what profiles compare.
+    """Return a machine with only the data that profiles compare.
 
-    Machines of one kind are then equal.
+    Machines for which a profile would be the same are then equal.
     """
     data: dict[str, typing.Any] = {}
     for value in VALUES:
@@ -188,7 +192,7 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
         items: list[PartItem] = []
         for machine in machines:
             items += devices.of(machine) or ()
-        # Without the class of a device nobody knows which accelerate.
+        # Only the class of a device says whether it is an accelerator.
         if all(isinstance(item.get('class'), str) for item in items):
             yield _accelerators(path)
             yield _other_devices(path)
@@ -285,12 +289,13 @@ def _is_no_accelerator(item: PartItem) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Tolerance:
-    """By how much sizes and counts may differ.
+    """By how much sizes and counts may differ, by component.
 
-    ``shares`` are parts of one, ``numbers`` are whole; both by component. A
-    share is one of the size where a component has a size, a number is a
-    count, but MiB of memory. Of the components in ``observed`` only what was
-    seen is accepted, not what lies between.
+    :ivar shares: of the size where a component has a size, else of the count;
+        5 % is 0.05.
+    :ivar numbers: of a count; of memory in MiB.
+    :ivar observed: components of which only the values of the sample are
+        accepted, and none between them.
     """
 
     shares: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -327,8 +332,8 @@ class Tolerance:
 def parse_tolerance(texts: Iterable[str]) -> Tolerance:
     """Read tolerances: ``memory=5%``, ``disks=1``, ``memory=observed``.
 
-    :raises: :class:`.exceptions.Invalid` where one is none, or a component
-        has one besides ``observed``.
+    :raises: :class:`.exceptions.Invalid` where a text is no tolerance, or a
+        component has both a number and ``observed``.
     """
     tolerance = Tolerance()
     for text in texts:

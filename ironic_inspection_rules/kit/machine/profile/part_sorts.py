@@ -21,9 +21,10 @@ Key = tuple[typing.Any, ...]
 
 @dataclasses.dataclass(frozen=True)
 class ValueTest:
-    """An attribute has one of some values; None is also where there is none.
+    """An attribute has one of some values.
 
-    None stands alone.
+    :ivar values: None, which is also an attribute that is missing, is not
+        among others but the only one.
     """
 
     values: tuple[typing.Any, ...]
@@ -77,9 +78,10 @@ class RangeTest:
 
 @dataclasses.dataclass(frozen=True)
 class PartSort:
-    """Items that a rule counts together.
+    """Parts that a rule counts together.
 
-    :param tests: what each attribute must be, by its name.
+    :param tests: of attributes, by name. All of them hold for such a part.
+    :param label: for messages.
     """
 
     tests: Mapping[str, ValueTest | RangeTest]
@@ -141,12 +143,12 @@ def literal(value: typing.Any) -> str:
 def find(known: component.ComparedParts,
          listed: Sequence[Sequence[component.PartItem]],
          tolerated: component.Tolerance) -> list[PartSort]:
-    """Return the sorts of parts that some machines have.
+    """Return the sorts of the parts of a sample.
 
-    A part that all machines have is a sort of its own. The parts that only
-    some of them have become one sort, which accepts any of them.
+    Equal parts that all machines have are a sort. Parts that only some of them
+    have, such as disks of two vendors, become one sort together.
 
-    :param listed: the parts of each of the machines.
+    :param listed: the parts of every machine.
     """
     all_items = list(itertools.chain.from_iterable(listed))
     used = []
@@ -156,7 +158,7 @@ def find(known: component.ComparedParts,
     keys_of_machines = []
     for items in listed:
         keys_of_machines.append({_key(item, used) for item in items})
-    # In the order in which they come, so that the rules do not change.
+    # Not a set, which has no order: the same machines make the same rules.
     keys = dict.fromkeys(_key(item, used) for item in all_items)
     everywhere: list[list[Key]] = []
     somewhere: dict[Hashable, list[Key]] = {}
@@ -174,7 +176,7 @@ def find(known: component.ComparedParts,
 
 
 def _key(item: component.PartItem, used: Sequence[str]) -> Key:
-    """Return the attributes of a part, None for what is no plain value."""
+    """Return the attributes of a part, None for a list or a mapping."""
     values = []
     for name in used:
         value = item.get(name)
@@ -187,9 +189,11 @@ def _key(item: component.PartItem, used: Sequence[str]) -> Key:
 def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
                       groups: Sequence[list[Key]],
                       tolerated: component.Tolerance) -> list[PartSort]:
-    """Make a sort of every group, but one of groups whose ranges overlap.
+    """Make a sort of every group, but one sort of groups that overlap.
 
-    A part must not be counted in two sorts.
+    Otherwise a part whose size is in both ranges would be counted twice.
+
+    :param groups: keys of parts that are one sort.
     """
     made: list[tuple[list[Key], PartSort]] = []
     for group in groups:
@@ -209,7 +213,7 @@ def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
 
 
 def _overlap(first: PartSort, second: PartSort) -> bool:
-    """Check that two sorts differ in a range of sizes only, which overlap."""
+    """Check that two sorts have overlapping sizes, and are else the same."""
     first_sizes = first.tests.get(_SIZE)
     second_sizes = second.tests.get(_SIZE)
     if not isinstance(first_sizes, RangeTest):
@@ -270,7 +274,7 @@ def _bytes(size: float) -> str:
         if size < 999.5:
             return f'{size:.3g} {unit}'
         size /= 1000
-    # There is no larger unit, so all digits stay.
+    # No unit is larger. With ".3g" such a number would have an exponent.
     if size >= 999.5:
         return f'{size:.0f} TB'
     return f'{size:.3g} TB'
