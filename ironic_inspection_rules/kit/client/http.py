@@ -34,8 +34,9 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     :raises: an exception of openstacksdk for any error; Invalid for an answer
         that is no JSON.
     """
-    # The SDK would also try again on 409, where a node is locked. Here it
-    # says that rules have changed or a name is taken, which stays so.
+    # The SDK would also send a request again after 409, by which Ironic says
+    # that a node is locked. Our calls say by it that rules have changed or a
+    # name is taken: the same request would be refused again.
     response = baremetal.request(path, method, microversion=MICROVERSION,
                                  retriable_status_codes={503}, **kwargs)
     LOG.debug('%s %s was answered with %s, request ID %s', method, path,
@@ -106,6 +107,7 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
             yield f'{separator}{json.dumps(name)}:'
             yield from _parts(member, depth - 1)
             separator = ','
+        # Of an empty mapping no "{" has been yielded.
         yield '}' if value else '{}'
     elif depth and isinstance(value, list):
         separator = '['
@@ -153,7 +155,10 @@ def without_none(**values: Any) -> dict[str, Any]:
 
 
 def _description(response: Any) -> str | None:
-    """Return what Ironic says of an error in a form that the SDK lacks."""
+    """Return the description in the answer of an error, None without one.
+
+    Errors of Ironic's web framework have one, and the SDK does not read it.
+    """
     try:
         error = json.loads(response.json()['error_message'])
         return str(error['description'])

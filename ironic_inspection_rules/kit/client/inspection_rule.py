@@ -56,7 +56,7 @@ def find_inspection_rule(baremetal, name: str) -> str:
 
 
 def warnings(baremetal) -> list[str]:
-    """Return what rules need and Ironic has not switched on."""
+    """Return warnings about options of Ironic that rules need."""
     # They come with any page, so one rule is enough.
     answer = http.call(baremetal, 'GET', _RULES, params={'limit': 1})
     return answer.get('warnings', [])

@@ -66,7 +66,7 @@ def replace_inspection_rules(baremetal, rules: Sequence[Any],
     """
     body: dict[str, Any] = {'rules': list(rules), 'revision': revision,
                             'message': message}
-    # An API of before tables does not know the member.
+    # An API of a release without tables would refuse the member.
     if tables is not None:
         body['tables'] = tables
     return http.call_large(baremetal, 'PUT', _RULES, body=body,
@@ -112,11 +112,12 @@ def plan(baremetal, rules: Sequence[Any], prune: bool,
               for rule in in_force if not rule['built_in']}
     given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
-    # Rules that would be removed come last, and are not among the given.
+    # The answer has the rules of the request in their order, and then those
+    # that would be removed, for which there is no rule of the request.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
         before = stored.get(step['uuid'])
         if step['outcome'] == 'created' and step['uuid'] not in given_uuids:
-            # Applying makes another one.
+            # The UUID of a dry run is made up: applying makes another one.
             step['uuid'] = KNOWN_LATER
         after = before
         if step['outcome'] == 'deleted':
@@ -125,7 +126,8 @@ def plan(baremetal, rules: Sequence[Any], prune: bool,
             after = _after(step, before, stored_rule.with_defaults(rule))
         steps.append({**step, 'before': before, 'after': after})
     if not prune:
-        # Without it, rules stay where they are, and new ones come last.
+        # The rules in the request do not change the order of the stored ones,
+        # and new rules come after those.
         places = {uuid: place for place, uuid in enumerate(stored)}
 
         def place_of(step: Mapping[str, Any]) -> int:
@@ -146,7 +148,8 @@ def _after(step: Mapping[str, Any], before: Rule | None, wanted: Rule
     if before is None:
         return {**wanted, 'uuid': step['uuid']}
     after = {name: before[name] for name in model.WRITABLE}
-    # Only what Ironic says changes does.
+    # What the author wrote may differ from the stored rule where Ironic takes
+    # both for the same: only the fields that the answer names change.
     for name in step['fields']:
         if name in after:
             after[name] = wanted[name]

@@ -41,7 +41,7 @@ _LONGEST_ERROR = 200
 """An error names its rule before it gives the reason."""
 
 _BEFORE = ('traits', 'resource_class')
-"""Fields of a node that the result has as they are now."""
+"""Fields of a node that a result has with the value that they have now."""
 
 _RULE_FIELDS = ('uuid', 'description', 'phase', 'priority', 'mode')
 
@@ -198,6 +198,7 @@ class _TriedRules(NamedTuple):
 
 def _tried_rules(files: file_set.RuleFiles, in_force: Sequence[Plain],
                  parsed_args: Any) -> _TriedRules:
+    """Return the rules to try: those in force, or with them those of files."""
     if not parsed_args.rules:
         return _TriedRules(_('The rules in force'), None, in_force, False)
     sent = rule_files.with_uuids(files.rules, in_force)
@@ -236,7 +237,8 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
             tables=files.tables.entries)
         for node, results in zip(nodes, all_results, strict=True):
             totals.add(results.compared, node)
-            # Which flavors fit depends on all that a node will have.
+            # Not the compared results: which flavors fit depends on all that
+            # a node will have.
             counted.add(results.whole, node)
             before = {name: node.get(name) for name in _BEFORE}
             entries.append({**results.compared, **before})

@@ -36,7 +36,7 @@ ERROR = 'error'
 _DONE = (REFUSED, FINISHED, ERROR)
 
 _PAUSE = 2
-"""Seconds until requests of which none was done are looked at again."""
+"""Seconds until requests are looked at again, if none has ended since."""
 
 # Nodes that are named; of others there is the number.
 _MOST_ROWS = 50
@@ -158,7 +158,10 @@ def _as_columns(request: dict[str, Any]):
 class Reapplication(NamedTuple):
     """The state of reapplying for one node.
 
-    :ivar state: ``accepted``, ``refused``, or that of its request at the end.
+    :ivar state: ``accepted``, ``refused``, or the state in which its request
+        has ended.
+    :ivar request: the UUID of the request, None if it was refused.
+    :ivar reason: why it was refused or failed.
     """
 
     name: str
@@ -196,7 +199,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
-        done: list[Reapplication] = []
+        reapplications: list[Reapplication] = []
         try:
             _check_queue(baremetal)
             nodes = list(itertools.islice(selection.nodes(baremetal),
@@ -205,30 +208,31 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                 reapply = functools.partial(_reapply, baremetal)
                 for reapplication in threads.map(reapply, nodes,
                                                  _('Reapplying')):
-                    # One by one, so that an interruption shows those.
-                    done.append(reapplication)
+                    # One by one: where the user interrupts, those that Ironic
+                    # has accepted are reported.
+                    reapplications.append(reapplication)
                 if parsed_args.wait:
-                    _wait(threads, baremetal, done)
+                    _wait(threads, baremetal, reapplications)
         except KeyboardInterrupt:
-            self._show(done)
+            self._show(reapplications)
             self.app.stderr.write(_(
                 'Interrupted; what Ironic has accepted goes on, see '
                 '"openstack baremetal inspection request list"\n'))
             return parallel.EXIT_INTERRUPTED
-        self._show(done)
-        if any(reapplication.has_failed for reapplication in done):
+        self._show(reapplications)
+        if any(reapplication.has_failed for reapplication in reapplications):
             return EXIT_INCOMPLETE
         return 0
 
-    def _show(self, done: list[Reapplication]) -> None:
+    def _show(self, reapplications: list[Reapplication]) -> None:
         """Print how many nodes are in each state, and what failed."""
         states = collections.Counter(
-            reapplication.state for reapplication in done)
+            reapplication.state for reapplication in reapplications)
         counts = [f'{count} {state}'
                   for state, count in sorted(states.items())]
         self.app.stdout.write(', '.join(counts) or _('no nodes'))
         self.app.stdout.write('\n')
-        failed = [reapplication for reapplication in done
+        failed = [reapplication for reapplication in reapplications
                   if reapplication.has_failed]
         if failed:
             rows = [[reapplication.name, reapplication.state,
@@ -248,7 +252,8 @@ def _check_queue(baremetal: Any) -> None:
     :raises: CommandError if it does not.
     """
     try:
-        # Any answer will do: the call exists only where the queue is on.
+        # Any answer will do: the call exists only where the queue is on. The
+        # list is read page by page, so that next() sends the request.
         requests = inspection_request.inspection_requests(baremetal, limit=1)
         next(iter(requests), None)
     except sdk_exceptions.ForbiddenException:
@@ -263,7 +268,7 @@ def _check_queue(baremetal: Any) -> None:
 
 
 def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
-    """Ask for one node, and return whether Ironic accepted it.
+    """Reapply for one node, and return whether Ironic accepted that.
 
     :param node_fields: the node, with ``uuid`` and ``name``.
     """
@@ -279,22 +284,24 @@ def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
 
 
 def _wait(threads: parallel.RequestThreads, baremetal: Any,
-          done: list[Reapplication]) -> None:
+          reapplications: list[Reapplication]) -> None:
     """Wait until all accepted requests are done.
 
-    :param done: gets the outcome of every request in its place.
+    :param reapplications: of all nodes. Those of accepted requests are
+        replaced by ones with the state in which the request has ended.
     """
     look = functools.partial(_look, baremetal)
     while True:
-        places = [place for place, reapplication in enumerate(done)
+        places = [place for place, reapplication in enumerate(reapplications)
                   if reapplication.state not in _DONE]
         if not places:
             return
-        looked_at = threads.map(look, [done[place] for place in places],
-                                 _('Waiting for %d') % len(places))
+        waiting = [reapplications[place] for place in places]
+        looked_at = threads.map(look, waiting,
+                                _('Waiting for %d') % len(places))
         is_any_done = False
         for place, reapplication in zip(places, looked_at, strict=True):
-            done[place] = reapplication
+            reapplications[place] = reapplication
             if reapplication.state in _DONE:
                 is_any_done = True
         if not is_any_done:

@@ -151,7 +151,7 @@ class FindInspectionPart(command.Lister):
 
 
 def _nothing(node: str) -> str:
-    """Return why no inspection of a node is there."""
+    """Return a message that no inspection of a node is kept."""
     return _('No such inspection of node %(node)s is kept. %(option)s') % {
         'node': node, 'option': _OPTION}
 
@@ -194,8 +194,8 @@ def _difference_since(baremetal: Any, start: str | None,
         if not later:
             return {'parts': []}
         newest, oldest = later[0], later[-1]
-        # The state at the time is that of the inventory before it, if there
-        # is one.
+        # At that time the machine was as in the last inspection before, if one
+        # is kept.
         before = next(inventory_history.inventories(
             baremetal, uuid, marker=oldest, limit=1), None)
         if before is not None:
@@ -216,7 +216,7 @@ def _rows(node: str, difference: dict[str, Any]
 
 
 def _side(part: dict[str, Any] | None) -> str:
-    """Return what a part is, empty where there is none."""
+    """Return the attributes of a part in a cell, empty without a part."""
     if part is None:
         return ''
     return ', '.join(f'{name} {value}' for name, value in part.items()

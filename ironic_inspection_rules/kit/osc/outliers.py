@@ -99,7 +99,7 @@ class ShowOutliers(command.BaremetalCommand):
 
 
 def _uuids(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the UUIDs of nodes by what they are called."""
+    """Return the UUIDs of nodes by their name, or UUID without a name."""
     return {node['name'] or node['uuid']: node['uuid'] for node in nodes}
 
 
@@ -229,18 +229,21 @@ class _Search:
             data = client.inventory(
                 self._baremetal, self._uuids[version.machine], version.uuid)
         except sdk_exceptions.NotFoundException:
-            # It has become too old to be kept since it was listed.
+            # It was deleted, being too old, after it had been listed.
             return None
         return sketch.draw(version.machine, _facts(data), self._by)
 
 
 class _Span:
-    """Where a finding began, in the kept inspections of a machine.
+    """The kept inspections of a machine between which a finding began.
 
-    They are numbered from the newest one, which is 0 and shows it.
+    A binary search narrows it. Inspections are numbered from the newest one,
+    which is 0 and shows the finding.
 
-    :ivar odd: the oldest one that is known to show it.
-    :ivar normal: the newest one that is known not to, None while none is.
+    :param count: how many are kept.
+    :ivar odd: the oldest one that is known to show the finding.
+    :ivar normal: the newest one that is known not to show it, None while none
+        is known.
     """
 
     def __init__(self, count: int) -> None:
@@ -249,8 +252,13 @@ class _Span:
         self._count = count
 
     def next_step(self) -> int | None:
-        """Return the inspection to look at, None where it is known."""
+        """Return the inspection to look at next, None at the end.
+
+        At the end the two are neighbours, or all inspections show the finding.
+        """
         if self.normal is None:
+            # First the oldest one: most findings are older than the history,
+            # and need no other.
             oldest = self._count - 1
             if oldest > self.odd:
                 return oldest
@@ -260,7 +268,7 @@ class _Span:
         return (self.odd + self.normal) // 2
 
     def forget(self, step: int) -> None:
-        """Leave out an inspection, and those before it, as not kept."""
+        """Leave out an inspection that is gone, with all that are older."""
         self._count = min(self._count, step)
         if self.normal is not None and self.normal >= step:
             self.normal = None
@@ -271,7 +279,8 @@ class _Span:
         if normal is None:
             normal = self._count
         if not self.odd < step < normal:
-            # Asked for because of another finding.
+            # Another finding of the machine has asked for this inspection, and
+            # it says nothing new here.
             return
         if is_odd:
             self.odd = step
@@ -280,7 +289,10 @@ class _Span:
 
 
 def _next_steps(spans: Mapping[Identity, _Span]) -> dict[str, int]:
-    """Return the inspection to ask for of machines; one of each at a time."""
+    """Return the next inspection to look at, by machine.
+
+    Of several findings of a machine, the first decides which it is.
+    """
     steps: dict[str, int] = {}
     for identity, span in spans.items():
         step = span.next_step()

@@ -37,14 +37,17 @@ Result = TypeVar('Result')
 
 
 def _weigh_one(_item: Any) -> int:
-    """Count each item as one step of the progress."""
+    """Count every item as one step of the progress."""
     return 1
 
 
 class RequestThreads:
-    """Sends requests in threads, and retries after a transient error.
+    """Sends requests in threads, and sends them again after a transient error.
 
-    A context manager; leaving it waits for the running requests only.
+    A context manager. Leaving it ends pauses, drops requests that wait for a
+    thread, and waits for those that are being sent.
+
+    :param jobs: number of threads.
     """
 
     def __init__(self, jobs: int = _JOBS) -> None:
@@ -71,6 +74,8 @@ class RequestThreads:
         :param function: called again after a transient error.
         :param weigh: returns the progress that an item counts for.
         """
+        # Pauses between two attempts end, and no attempt follows, once the
+        # context is left: an interrupted command is not to hang.
         persist = tenacity.Retrying(
             retry=tenacity.retry_if_exception(is_transient),
             sleep=tenacity.sleep_using_event(self._stop),
@@ -82,8 +87,8 @@ class RequestThreads:
         waiting = iter(items)
         running: deque[tuple[Item, futures.Future[Result]]] = deque()
         while True:
-            # Results are large: as one that is slow holds up all after it,
-            # only so many are asked for beforehand.
+            # Results may be large, and those behind a slow one wait for it. So
+            # at most twice as many as there are threads are under way.
             free = 2 * self._jobs - len(running)
             for item in itertools.islice(waiting, free):
                 future = self._pool.submit(persist, function, item)
@@ -96,7 +101,7 @@ class RequestThreads:
         self._bar.remove_task(task)
 
     def pause(self, seconds: float) -> None:
-        """Wait, until the context is left at the longest."""
+        """Wait for some time, or until the context is left."""
         self._stop.wait(seconds)
 
 
@@ -119,7 +124,7 @@ def add_jobs(parser: Any) -> None:
 
 
 def _number_of_jobs(text: str) -> int:
-    """Parse a number of threads; more than there may be are that many."""
+    """Parse a number of threads; a larger one than allowed is lowered."""
     return min(arguments.positive(text), _MOST_JOBS)
 
 

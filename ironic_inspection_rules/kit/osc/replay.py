@@ -84,7 +84,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
                 in_force = list(inspection_rule.inspection_rules(
                     baremetal, details=bool(paths)))
             rules_of_files = rule_files.with_uuids(files.rules, in_force)
-            # None stands for the rules of their time.
+            # Without files every run is replayed with the rules of its time.
             rules = None
             if paths:
                 rules = rules_of_files
@@ -119,7 +119,7 @@ def _replay(ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]],
             jobs: int) -> '_Result':
     """Decide all inspections of some nodes again, page by page.
 
-    :param ask: sends the request for nodes with these UUIDs.
+    :param ask: sends the request for a page: the UUIDs of its nodes.
     """
     names = {node['uuid']: node['name'] for node in nodes}
     result = _Result()
@@ -213,7 +213,14 @@ class _Result:
 
 def _names(baremetal: Any, rules: list[Any], different: list[Entry]
            ) -> dict[str, str | None]:
-    """Return descriptions by UUID, including rules deleted since then."""
+    """Return the descriptions of rules by UUID, for a page.
+
+    Rules that have been deleted since a run are read from the revision of the
+    rule set that was in force then.
+
+    :param rules: of now, with those of the files.
+    :param different: the runs whose rules the page names.
+    """
     names = {rule['uuid']: rule.get('description') for rule in rules}
     asked = set()
     for entry in different:
@@ -226,7 +233,7 @@ def _names(baremetal: Any, rules: list[Any], different: list[Entry]
         try:
             answer = rule_set.get_inspection_rule_revision(baremetal, revision)
         except sdk_exceptions.NotFoundException:
-            # Ironic keeps a number of revisions only.
+            # Ironic keeps only the last revisions.
             continue
         for rule in answer['rules']:
             names.setdefault(rule['uuid'], rule['description'])

@@ -73,7 +73,7 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
 
 @contextlib.contextmanager
 def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
-    """Add file and line to the error when a rule is refused.
+    """Report the error of a refused rule with its file and line.
 
     :param files: the source of the rules that are sent.
     :raises: CommandError instead of openstacksdk's exception, or ours.
@@ -87,7 +87,8 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
         if exc.response is None or exc.response.status_code >= 500:
             raise
         if not inspection_rule.is_served(baremetal):
-            # Reported by the base class of all commands.
+            # This plugin is not there. The base class of all commands reports
+            # that.
             raise
         raise osc_exceptions.CommandError(
             files.explain(http.problems(exc)) or exc.details
@@ -96,12 +97,14 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
                ) -> list[Rule]:
-    """Return rules with a UUID each, the same one in every request.
+    """Return rules that all have a UUID.
 
-    It is the UUID of the rule in force that ``apply`` would replace.
+    A rule without one gets that of the rule in force which ``apply`` would
+    replace, else a new one. The server would make a new one in every request,
+    so that results of two pages could not be added up.
 
     :param in_force: with conditions and actions, by which a rule that has
-        neither UUID nor description is known.
+        neither UUID nor description is recognized.
     """
     rules = [_with_canonical_uuid(rule) for rule in rules]
     stored = [rule for rule in in_force if not rule['built_in']]
@@ -126,16 +129,17 @@ def _with_canonical_uuid(rule: Rule) -> Rule:
 
 def among(rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
           ) -> list[Rule]:
-    """Return the rules that would be in force with some others.
+    """Return the rules that would be in force if rules of files were applied.
 
-    :param rules: those of the files, as of :func:`with_uuids`.
-    :param prune: whether stored rules that are not among these go.
+    :param rules: of the files, as of :func:`with_uuids`.
+    :param prune: whether stored rules that are not in the files are removed.
     """
     left = {str(rule['uuid']): rule for rule in rules}
     result = []
     for rule in in_force:
         if rule['uuid'] in left:
-            # In its place, as the order is that in which rules run.
+            # In the place of the rule that it replaces: the order is the one
+            # in which rules run.
             result.append(left.pop(rule['uuid']))
         elif rule['built_in'] or not prune:
             result.append(rule)
@@ -153,12 +157,13 @@ def _warnings(documents: Sequence[document.Document],
               tables: table_file.FileTables) -> list[lint.Finding]:
     """Return the warnings of lint; Ironic itself reports the errors.
 
-    What only a built-in rule may have is an error in a stored one. Of a
-    sensitive rule a warning says only the kind of its mistake: plans are read
-    by others than its author. That it writes a value where others read it is
-    said whole, since the warning names nothing of the rule.
+    That a rule has what only a built-in rule may have is left out, as Ironic
+    reports it as an error. The warning about a sensitive rule says only the
+    kind of its mistake, since others than its author read plans. That it
+    writes a value where others read it is said in full: that warning names
+    nothing of the rule.
 
-    :param tables: those of the files.
+    :param tables: of the files.
     """
     closed = set()
     for read in documents:

@@ -62,7 +62,11 @@ def _add_arguments(parser: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _Planned:
-    """A plan with its rules; the capacity names rules by description."""
+    """A plan, and the rules and tables of the files that it is for.
+
+    :ivar capacity: counts by flavor, which name rules by description; None if
+        they were not asked for.
+    """
 
     rules: Sequence[Any]
     tables: dict[str, Any] | None
