@@ -140,10 +140,12 @@ def _gap(interface: type) -> str | None:
     if hook not in names:
         return _('no rules of the phase preprocess run, since %(option)s does '
                  'not name %(hook)s') % {'option': option, 'hook': hook}
-    if names[-1] != hook:
+    # Of a hook that is named twice, only the first one runs rules.
+    later = [name for name in names[names.index(hook) + 1:] if name != hook]
+    if later:
         return _('rules of the phase preprocess run before the preprocess of '
                  '%(hooks)s, which %(option)s names after %(hook)s') % {
-                     'hooks': ', '.join(names[names.index(hook) + 1:]),
+                     'hooks': ', '.join(later),
                      'option': option, 'hook': hook}
     return None
 

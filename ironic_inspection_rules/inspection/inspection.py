@@ -85,6 +85,8 @@ class Inspection:
         # Built-in rules and settings, for the history: a replay needs them.
         self._options: str | None = None
         self._has_run_rules = False
+        # Ironic calls a hook as often as its list names it.
+        self._is_preprocessed = False
         # Rules of a node that was just discovered run before the power-off.
         self._main_is_over = False
         # What the inspection before has stored, once a rule asks for it.
@@ -128,6 +130,9 @@ class Inspection:
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
+        if self._is_preprocessed:
+            return
+        self._is_preprocessed = True
         node = self.task.node
         if facts.is_auto_discovered(node.provision_state, plugin_data):
             scope = CONF.auto_discovery.inspection_scope
@@ -147,6 +152,8 @@ class Inspection:
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
+        if self._main_is_over:
+            return
         if not facts.is_auto_discovered(self.task.node.provision_state,
                                         plugin_data):
             return

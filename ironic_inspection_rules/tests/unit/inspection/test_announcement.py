@@ -64,6 +64,15 @@ class GapsTestCase(base.IronicTestCase):
         self.assertIn('agent: ', said)
         self.assertIn('ports, raid', said)
 
+    def test_hooks_after_the_first_of_ours(self):
+        self.config(group='inspector',
+                    hooks='inspection-rules,ports,inspection-rules')
+        self.assertIn('of ports, which', self.gaps())
+
+        self.config(group='inspector',
+                    hooks='ports,inspection-rules,inspection-rules')
+        self.assertEqual('', self.gaps())
+
     def test_an_interface_that_runs_none(self):
         self.enable('fake')
         self.assertEqual('', self.gaps())

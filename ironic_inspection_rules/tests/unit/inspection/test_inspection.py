@@ -336,6 +336,22 @@ class PhaseTestCase(base.GlueTestCase):
         self.assertEqual({'marks': ['x']}, self.stored_node().extra)
         self.assertEqual(['main'], [*self.plugin_data['inspection_rules']])
 
+    def test_a_hook_that_is_named_twice_runs_rules_once(self):
+        self.task.node.provision_state = 'enroll'
+        self.plugin_data['auto_discovered'] = True
+        mark = ('extend-attribute', ['/extra/marks', 'x'])
+        runner = base.Hook(base.rules(base.rule(mark),
+                                      base.rule(mark, phase='preprocess')))
+
+        with inspection.of_task(self.task, {}, self.plugin_data):
+            for _name in range(2):
+                runner.preprocess(self.task, {}, self.plugin_data)
+            self.assertEqual({'marks': ['x']}, self.stored_node().extra)
+            for _name in range(2):
+                runner.finish_discovery(self.task, {}, self.plugin_data)
+
+        self.assertEqual({'marks': ['x', 'x']}, self.stored_node().extra)
+
     def test_rules_of_other_nodes_run_where_ironic_applies_its_own(self):
         self.plugin_data['auto_discovered'] = True
         runner = base.Hook(base.rules(base.rule(
