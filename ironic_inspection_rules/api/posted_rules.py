@@ -115,7 +115,10 @@ def _compile(rules: repository.Repository, posted: Sequence[Any], tables: Any,
 @functools.lru_cache(_KEPT)
 def _compile_kept(rules: repository.Repository, _revision: int | None,
                   text: str, prune: bool) -> Plans:
-    """Return what :func:`_compile` does.
+    """Return what :func:`_compile` does, from a few sets that are kept.
+
+    The text stands for the rules, as lists and mappings cannot be the key of
+    a cache.
 
     :param _revision: of the stored rules, so that a set is not kept when
         they change.

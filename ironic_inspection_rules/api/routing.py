@@ -76,9 +76,10 @@ class Route:
         return self.parts[0] in inspector_forms.RESOURCES
 
     def match(self, path: list[str]) -> list[str] | None:
-        """Return the parts of a path that are any text, None if it is none.
+        """Return what stands for the parts in braces, in their order.
 
         :param path: all of its parts after ``/v1/``.
+        :returns: None if it is not a path of this route.
         """
         if len(path) != len(self.parts):
             return None
@@ -180,6 +181,8 @@ class RoutesBelow:
         self._parts = list(parts)
         self._routes = []
         for route in routes:
+            # With its own rest, every route matches below this entry: only
+            # the parts up to the entry decide.
             rest = route.parts[len(parts):]
             if route.match([*parts, *rest]) is not None:
                 self._routes.append(route)

@@ -93,7 +93,7 @@ def replace(rules: Sequence[Any], revision: int | None = None,
         after = before
         if not dry_run:
             after = _carry_out(steps, before, message, created_at,
-                               decided.rows_to_store())
+                               decided.changes_to_store())
         return {
             'revision': after,
             'rules': [_represent(step) for step in steps],
@@ -123,9 +123,12 @@ def check_tables(steps: Sequence[replacement.RuleStep], count: int,
                  tables: table.Tables) -> None:
     """Check that all rules find their tables afterwards.
 
-    :param steps: of the given rules, then of the others.
-    :param count: the number of given rules.
-    :raises: InvalidRules for given rules, InvalidTables for others.
+    A posted rule is at fault itself. For a stored rule that stays, it is the
+    tables: the request takes away what the rule reads.
+
+    :param steps: of the posted rules, then of the others.
+    :param count: the number of posted rules.
+    :raises: InvalidRules for posted rules, InvalidTables for others.
     """
     refused: dict[int, Sequence[exceptions.Problem]] = {}
     stay = []
@@ -206,7 +209,7 @@ def _parse(rule: Any, before: Fields | None, restored: bool
     :param restored: see :func:`replace`.
     :raises: InvalidRule with the problems of the rule.
     """
-    is_unread = False
+    is_content_hidden = False
     if isinstance(rule, dict):
         if rule.get('built_in'):
             raise exceptions.InvalidRule.of(
@@ -215,7 +218,7 @@ def _parse(rule: Any, before: Fields | None, restored: bool
                 if name == 'uuid' or name not in view.READ_ONLY}
         if before:
             rule['uuid'] = before['uuid']
-        rule, is_unread = stored_rule.completed(rule, before, restored)
+        rule, is_content_hidden = stored_rule.completed(rule, before, restored)
         built_in = start.rules().built_in_uuids
         if isinstance(rule['uuid'], str) and rule['uuid'] in built_in:
             raise exceptions.InvalidRule.of(
@@ -227,7 +230,8 @@ def _parse(rule: Any, before: Fields | None, restored: bool
         parsed = validation.parse(rule, start.rules().ops)
     except exceptions.InvalidRule as exc:
         problems: Sequence[exceptions.Problem] = exc.problems
-        if is_unread:
+        if is_content_hidden:
+            # The client has not sent the content and must not learn it.
             problems = stored_rule.without_content(problems)
         # No cause: it would say what is left out of a sensitive rule.
         raise exceptions.InvalidRule(problems) from None
@@ -239,7 +243,10 @@ def _parse(rule: Any, before: Fields | None, restored: bool
 
 
 def _is_unchanged(rule: Fields, before: Fields) -> bool:
-    """Return whether a given rule is the stored one."""
+    """Return whether a posted rule has the fields of the stored one.
+
+    A field that it leaves out has its default.
+    """
     if not rule.keys() <= set(model.WRITABLE):
         return False
     for name in model.WRITABLE:

@@ -36,8 +36,8 @@ class Decided:
     stored: Mapping[str, table_store.StoredTable] = dataclasses.field(
         default_factory=dict)
 
-    def rows_to_store(self) -> list[dict[str, Any]]:
-        """Return the tables that change, as :meth:`.Rule.change` has them."""
+    def changes_to_store(self) -> list[dict[str, Any]]:
+        """Return the tables that change, for :meth:`.Rule.change`."""
         changes = []
         for step in self.steps:
             if step.outcome == table_change.UNCHANGED:
@@ -47,7 +47,8 @@ class Decided:
                 'definition': None}
             if step.after is not None:
                 wanted_table = self.tables[step.name]
-                change['definition'] = table_store.described(wanted_table)
+                change['definition'] = table_store.definition_to_store(
+                    wanted_table)
                 change['size'] = len(wanted_table)
                 stored_table = self.stored.get(step.name)
                 change['chunks'] = _chunks(wanted_table, stored_table)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change: each rule when one rule set replaces another.
+"""The plan of a change: what becomes of every rule of a rule set.
 
-It is decided where rules are stored, and shown as lines of a diff.
+It is decided where rules are stored; clients show it as lines of a diff.
 """
 
 import bisect
@@ -82,8 +82,9 @@ class RuleStep:
 class Match(typing.NamedTuple):
     """The stored rule that a wanted rule is.
 
-    ``by`` is what shows it: ``uuid`` or ``description``, to others also
-    another word; None where both have the same content and no description.
+    ``by`` is how a user knows that it is the same: ``uuid`` or
+    ``description``; None where both have the same content and no description.
+    Other callers of :func:`decide` may have another word there.
     """
 
     rule: Fields
@@ -107,7 +108,7 @@ def match(wanted: typing.Sequence[typing.Any],
 
 
 def _rule_or_none(posted: typing.Any) -> Fields | None:
-    """Return what was posted, None for what can be no stored rule."""
+    """Return what was posted, None for what can match no stored rule."""
     if not isinstance(posted, dict):
         return None
     if not isinstance(posted.get('uuid'), str | None):
@@ -145,6 +146,7 @@ class _Matcher:
             same = equals[_content(rule)]
             if same:
                 by = None
+                # Which several rules share, or it would have matched before.
                 if rule.get('description'):
                     by = 'description'
                 # Several equal rules are matched with as many stored ones.
@@ -172,7 +174,10 @@ class _Matcher:
 
     def _by_content(self, matches: typing.Sequence[Match | None]
                     ) -> dict[typing.Hashable, collections.deque[Fields]]:
-        """Return the stored rules that are left, by what is in them."""
+        """Return the stored rules that are left, by what is in them.
+
+        :param matches: by UUID or description, whose rules are not left.
+        """
         taken = set(self._uuids)
         for match_of_rule in matches:
             if match_of_rule is not None:
@@ -350,6 +355,9 @@ def _places_between(low: float | None, high: float | None,
                     count: int) -> list[float]:
     """Return rising places between two others.
 
+    They share the room between both evenly. Where only one is there, they
+    are whole numbers away from it.
+
     :param low: None where nothing is before them.
     :param high: None where nothing is behind them.
     """
@@ -367,9 +375,12 @@ def _longest_rising(values: typing.Sequence[float | None]
                     ) -> list[tuple[int, float]]:
     """Return the longest rising part of numbers, each after its index.
 
-    This is patience sorting: ``tails`` has the least number that a rising
-    part of each length may end with, so a binary search finds the longest
-    part that a number can follow.
+    This is patience sorting: ``tails`` has, by length, the least number that
+    a rising part of that length may end with. So a binary search finds the
+    longest part that a number can follow, and the number ends a part that is
+    longer by one. The parts are read backwards from the end of the longest.
+
+    :param values: None where there is no number.
     """
     tails: list[float] = []
     # By length: the index of the number that the part ends with.
@@ -428,8 +439,8 @@ def lines(step: Fields) -> list[str]:
     :param step: the rule ``before`` and ``after`` the change, None where
         there is none, and the names of the ``fields`` that differ.
     """
-    before = _yaml_lines(shown(step, 'before'))
-    after = _yaml_lines(shown(step, 'after'))
+    before = _yaml_lines(disclosed(step, 'before'))
+    after = _yaml_lines(disclosed(step, 'after'))
     diff = list(difflib.unified_diff(before, after, n=3, lineterm=''))
     # The first two lines are the names of files, of which there are none.
     return diff[2:]
@@ -441,10 +452,12 @@ def _yaml_lines(rule: Fields | None) -> list[str]:
     return yaml_text.dump(rule).splitlines()
 
 
-def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
-    """Return a rule as anybody may see it.
+def disclosed(step: Fields, side: str) -> dict[str, typing.Any] | None:
+    """Return a rule as anybody may see it, without what is sensitive.
 
     :param step: as for :func:`lines`.
+    :param side: ``before`` or ``after``, the rule that is meant.
+    :returns: None where the step has no rule on that side.
     """
     rule = step[side]
     if rule is None:

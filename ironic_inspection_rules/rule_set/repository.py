@@ -34,7 +34,7 @@ ReadRevision = typing.Callable[[typing.Any], int]
 
 ReadRules = typing.Callable[
     [typing.Any], typing.Iterable[typing.Mapping[str, typing.Any]]]
-"""Takes Ironic's context; returns all stored rules in creation order."""
+"""Takes Ironic's context; returns all stored rules by their position."""
 
 Plans = typing.Mapping[str, tuple[compiler.CompiledRule, ...]]
 """Compiled rules by phase."""
@@ -159,14 +159,19 @@ class Repository:
                     if revision == before:
                         raise
                     continue
-                # Else the rules may have been read after another change.
+                # If it is another one by now, the rules may be those of before
+                # the change or of after it: they are read once more.
                 revision = self._read_revision(context)
                 if revision == read.revision:
                     self.snapshot = read
             return self.snapshot
 
     def _read(self, context: typing.Any, revision: int) -> Snapshot:
-        """Read rules and tables, which may be newer than the revision."""
+        """Read and compile rules and tables.
+
+        :param revision: of the snapshot to return, although what is read may
+            be of a newer one: the caller asks afterwards.
+        """
         stored = {}
         if self._store is not None:
             stored = self._store.refresh(context)
@@ -209,11 +214,13 @@ class Repository:
                 ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
         """Compile the rules that run, and return them by phase, in order.
 
-        Each that cannot be is logged: another release, or another set of
-        plugins, may have made it. Without it the others may do harm.
+        All rules that cannot be compiled are logged: another release, or
+        another set of plugins, may have made them. Without one of them the
+        other rules may do harm, so none run.
 
         :param tables: what the rules read as ``{tables.NAME}``.
-        :raises: :class:`.exceptions.InvalidRule` for the first of these.
+        :raises: :class:`.exceptions.InvalidRule` for the first rule that
+            cannot be compiled.
         """
         plans: dict[str, list[compiler.CompiledRule]] = {
             phase: [] for phase in model.PHASES}
@@ -254,7 +261,10 @@ class Repository:
             [exceptions.Problem('', reason)], rule.uuid)
 
     def scoped(self, rule: model.Rule) -> model.Rule:
-        """Return a stored rule with the default scope if it sets none."""
+        """Return a stored rule with the default scope if it sets none.
+
+        An early rule has no scope: there is no node yet that could be in it.
+        """
         if rule.scope or rule.phase == model.EARLY:
             return rule
         return dataclasses.replace(rule, scope=self._default_scope)

@@ -35,7 +35,7 @@ class RowChange:
 
 @dataclasses.dataclass(slots=True)
 class RowChanges:
-    """The rows of one kind: how many there are, and the first of them."""
+    """The new, the changed or the gone rows: their number, and the first."""
 
     count: int = 0
     first: list[RowChange] = dataclasses.field(default_factory=list)
@@ -65,7 +65,9 @@ class TableDifference:
 def compare(before: Pairs, after: Pairs) -> TableDifference:
     """Compare the rows of two tables by their keys.
 
-    Rows that both have may be left out of both.
+    :param before: all rows, or those that may be gone or changed.
+    :param after: all rows, or those that may be new or changed. Where rows
+        are left out that both tables have, they are left out of both.
     """
     difference = TableDifference()
     only_before: dict[str, table.Row] = dict(map(tuple, before))
@@ -187,7 +189,7 @@ def with_kept_secrets(wanted: table.Table, stored: table.Table
         before: typing.Any = None
         if missing:
             before = stored.row(key)
-        # Without such a row it is a mark, which is no mapping.
+        # Where the key is new, it is path.ABSENT, which is no mapping.
         if isinstance(before, dict):
             kept = _only(before, missing)
             if kept:

@@ -86,6 +86,11 @@ class TableStore:
 
     def _known(self, context: typing.Any, described: Described,
                revision: int | None) -> StoredTable:
+        """Return a table; what the process has of it is not read again.
+
+        :param described: the table without its rows, as of the source.
+        :param revision: of the rule set; None for the present one.
+        """
         name = described['name']
         kept = self._kept.get(name)
         if kept is not None and kept.revision == described['revision']:
@@ -139,14 +144,14 @@ def read_chunks(source: Source, context: typing.Any, name: str,
     return chunks
 
 
-def described(stored_table: table.Table) -> Described:
-    """Return the definition of a table as it is stored."""
+def definition_to_store(stored_table: table.Table) -> Described:
+    """Return the definition of a table as it is stored, with its columns."""
     definition = stored_table.definition.as_dict()
     return {**definition, 'columns': list(stored_table.columns)}
 
 
 def definition_of(name: str, definition: Described) -> table.TableDefinition:
-    """Return the definition of a table from what is stored."""
+    """Return what :func:`definition_to_store` has made a mapping of."""
     return table.TableDefinition(
         name, definition['key'], definition['of'], definition['types'],
         tuple(definition['secret']), definition['expect'])

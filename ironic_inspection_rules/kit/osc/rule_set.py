@@ -130,8 +130,8 @@ def as_json(plan: rule_set.Plan,
         # As anybody may see them: without what sensitive rules withhold.
         rules.append({
             **step,
-            'before': replacement.shown(step, 'before'),
-            'after': replacement.shown(step, 'after'),
+            'before': replacement.disclosed(step, 'before'),
+            'after': replacement.disclosed(step, 'after'),
         })
     plain: dict[str, Any] = {
         'revision': plan.revision,
