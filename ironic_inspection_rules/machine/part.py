@@ -181,6 +181,7 @@ def read(inventory: Mapping[str, typing.Any],
     for source in part_source.SOURCES:
         has_parts = False
         items = list(source.items(data))
+        # A machine may send any number: the limit is on all sources together.
         for name, item in items[:MOST - len(parts)]:
             identities = _identities(source, item)
             part = _part(source, name, item, reporter, identities)

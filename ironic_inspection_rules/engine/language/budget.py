@@ -295,6 +295,7 @@ class PaidBy:
     def __init__(self, budget: Budget, *views: View) -> None:
         self._budget = budget
         self._views = views
+        # Views of one machine have the same budget.
         self._before = views[0].budget
 
     def __enter__(self) -> None:

@@ -166,9 +166,9 @@ class Origins:
 
 
 def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
-    """Yield the texts at the path in a value.
+    """Yield the texts at the path in a value, each with the rest of the path.
 
-    :returns: texts, and the path in what is made of the text.
+    The path may lead on below a text, into the value that its fields give.
     """
     written = value.written
     steps = value.steps

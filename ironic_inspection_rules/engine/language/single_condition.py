@@ -256,6 +256,7 @@ class Sentence:
             self._arguments[name] = engine_call.compile_argument(
                 op, name, value, loop)
         self._explains = op.guarded(op.plugin.explain, 'explain')
+        # The text also says what filters made of their values.
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.filtered(value)
@@ -271,6 +272,7 @@ class Sentence:
         self.describe_value: DescribeValue | None = None
         self.source: rendering.Template | None = None
         if type(op.plugin).explain is not plugin.Condition.explain:
+            # The op has reasons of its own.
             self.describe = self._explain
         elif len(self._gaps) == 1:
             self._of_value(*self._gaps[0])
@@ -341,7 +343,8 @@ class Sentence:
                    results: dict[rendering.Template, typing.Any]) -> str:
         """Return the text with the values of the data.
 
-        :param results: of the fields with filters.
+        :param results: the values of the fields with filters, which must not
+            be computed and paid for again.
         """
         text = ''
         for before, gap in self._gaps:

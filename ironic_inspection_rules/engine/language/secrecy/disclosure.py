@@ -191,9 +191,9 @@ def answer(rule: model.Rule | None, entry: Entry) -> Entry:
 
 def read(entry: Entry, describe: typing.Callable[[Entry], Description],
          instead: Description) -> Description:
-    """Return the description of an entry of an answer.
+    """Return the description of an entry that a client got in an answer.
 
-    :param describe: makes the description.
+    :param describe: makes the description, and needs all of the entry.
     :param instead: the description of an entry that is withheld.
     """
     if entry.get(WITHHELD):
@@ -214,8 +214,8 @@ def mark(rule: model.Rule) -> dict[str, bool]:
 def opened(rule: model.Rule) -> model.Rule:
     """Return a rule as one that is not sensitive.
 
-    For results that show nothing of the rule: all else would be withheld
-    from who makes them as well.
+    For code that needs traces of all rules, and whose result shows nothing of
+    the rule: traces of a sensitive rule are withheld from this code as well.
     """
     return dataclasses.replace(rule, sensitive=False)
 

@@ -98,7 +98,8 @@ def completed(rule: dict[str, typing.Any], before: Fields | None,
 
     :param before: the rule that it takes the place of, if any.
     :param restored: whether it is a rule of a revision, with its content.
-    :returns: the rule, and whether its content is none that the client knows.
+    :returns: the rule, and whether its content comes from the database: the
+        client must not see it in an error.
     :raises: InvalidRule if there is no stored rule with content for it.
     """
     if not lacks_content(rule):
@@ -142,10 +143,10 @@ def would_open(before: typing.Any, after: Fields) -> bool:
 def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
     """Return which fields of a rule are said to differ.
 
-    Which parts of its content differ would help to guess what a sensitive
-    rule is made of.
+    Of a sensitive rule that is all of its content or nothing: which part
+    differs would help to guess what it is made of.
 
-    :param names: of the fields that do.
+    :param names: of the fields that do differ.
     """
     differing_names = set(names)
     if before and before['sensitive']:
