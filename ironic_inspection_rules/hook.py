@@ -34,7 +34,8 @@ def prepare_conductor() -> None:
     """
     with start.required():
         name.check(NAMES)
-    # An API without a database reaches these objects through this conductor.
+    # An API without a database reaches these objects through this conductor,
+    # which has them since it imported their module.
     object_names = [object_class.obj_name()
                     for object_class in storage.CLASSES]
     LOG.debug('Answers for %s', object_names)

@@ -34,6 +34,11 @@ _REAPPLY_CALLS = ('POST /nodes/{node_ident}/inventory/reapply',
 
 def _rule(name: str, check: str, description: str,
           *calls: str) -> policy.DocumentedRuleDefault:
+    """Build a policy.
+
+    :param calls: what it guards, such as ``'GET /inspection_requests'``; only
+        for the sample policy.
+    """
     operations: list[Any] = [
         dict(zip(('method', 'path'), call.split(), strict=True))
         for call in calls]

@@ -12,9 +12,9 @@ JSON data:
 ``places``
     See :func:`.recorded_rule.places_of`.
 ``found``
-    With history, what makes the data that the phase left those that it found:
-    values of plugin data to ``set`` and names to ``unset``, and the
-    ``revision`` of its rules. Else None.
+    With history, the difference from the plugin data after the phase to those
+    before it: values to ``set`` and names to ``unset``, and the ``revision``
+    of its rules. None without history.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     rules = start.rules()
     in_force = rules.refresh(context)
     # Shallow: rules replace values, and change none in place.
-    found = dict(plugin_data)
+    before = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
         side_effects.ServiceEffects())
@@ -81,37 +81,41 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
         return None
     back = None
     if keep_history:
-        back = _way_back(plugin_data, found, in_force.revision)
+        back = _way_back(plugin_data, before, in_force.revision)
     return {'record': phase_record.of_phase(outcome, seconds),
             'places': recorded_rule.places_of(outcome), 'found': back}
 
 
-def facts_found(found: Mapping[str, Any], inventory: dict,
-                plugin_data: dict) -> dict[str, str]:
-    """Return what the early phase found, for the history.
+def facts_before(back: Mapping[str, Any], inventory: dict,
+                 plugin_data: dict) -> dict[str, str]:
+    """Return the facts before the early phase, for the history.
 
-    :param found: what is kept of it, see above.
-    :param plugin_data: as the early phase left them.
+    :param back: what is kept as ``found``, see the module.
+    :param plugin_data: as they are after the early phase.
     :returns: see :func:`.history.facts_of`.
     """
-    before = {name: value for name, value in plugin_data.items()
-              if name not in found['unset']}
+    kept = {name: value for name, value in plugin_data.items()
+            if name not in back['unset']}
     return history.facts_of(
-        working_copy.Facts(inventory, {**before, **found['set']}),
-        revision=found['revision'])
+        working_copy.Facts(inventory, {**kept, **back['set']}),
+        revision=back['revision'])
 
 
-def _way_back(left: dict, found: dict, revision: int | None
+def _way_back(after: dict, before: dict, revision: int | None
               ) -> dict[str, Any]:
-    """Return what makes the plugin data that a phase left those it found."""
-    back = checkpoint.difference(left, found)
+    """Return the difference from plugin data after the phase to those before.
+
+    The conductor has the data after the phase, so that this is less to store
+    than those before it.
+    """
+    back = checkpoint.difference(after, before)
     values = back['set']
     # The history masks them in the end: they need not be stored until then.
     is_kept_masked = disclosure.is_kept_masked(
         CONF.inspection_rules.mask_secrets)
     if is_kept_masked:
         values = disclosure.data(values)
-    # Ironic sets the flag afterwards.
+    # Ironic sets the flag after the phase, which has not seen it.
     unset = [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
     return {'set': values, 'unset': unset, 'revision': revision}
 

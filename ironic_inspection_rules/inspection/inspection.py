@@ -79,7 +79,7 @@ class Inspection:
         self._inventory: dict[str, Any] | None = None
         # Hooks and rules change them in place.
         self._plugin_data: dict[str, Any] = {}
-        # Values that rules have changed, as the first of them found them.
+        # Plugin data that rules have changed, as they were before, by name.
         self._before_rules: dict[str, Any] = {}
         self._rules: repository.Snapshot | None = None
         # Built-in rules and settings, for the history: a replay needs them.
@@ -92,7 +92,8 @@ class Inspection:
         # What the inspection before has stored, once a rule asks for it.
         self._reads_previous: bool | None = None
         self._previous: dict[str, Any] | None = None
-        # What each phase found, for the history.
+        # The facts at the begin of a phase, as JSON texts, by phase; for the
+        # history.
         self._facts: dict[str, dict[str, str]] = {}
 
     @contextlib.contextmanager
@@ -119,7 +120,7 @@ class Inspection:
         if early['places']:
             self.run.places[model.EARLY] = early['places']
         if early['found'] is not None:
-            self._facts[model.EARLY] = early_phase.facts_found(
+            self._facts[model.EARLY] = early_phase.facts_before(
                 early['found'], inventory, plugin_data)
 
     def preprocess(self, inventory: dict, plugin_data: dict) -> None:
@@ -197,7 +198,7 @@ class Inspection:
             error = node.last_error or error
         findings = None
         if self._inventory is not None:
-            # As rules found them, without what they made.
+            # As they were before any rule changed them.
             plugin_data = {}
             before = {**self._plugin_data, **self._before_rules}
             for name, value in before.items():

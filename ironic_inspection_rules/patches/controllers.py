@@ -94,7 +94,8 @@ def serve(path: str, controller: Controller) -> None:
 
 def serve_of_chassis(controller: Controller) -> None:
     """Route ``/v1/chassis/<uuid>/nodes`` to a controller."""
-    # As Ironic marks its own, which then only lists nodes, of a chassis.
+    # Ironic's controller of nodes reads this mark: with it, it lists nothing
+    # but the nodes of a chassis.
     controller.from_chassis = True
     OF_CHASSIS.put(controller)
 

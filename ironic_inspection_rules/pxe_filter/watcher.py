@@ -106,7 +106,7 @@ def _with_known(machines: admission.Machines,
 def _with_inspected(machines: admission.Machines,
                     rows: Iterable[admission.Row | None]
                     ) -> admission.Machines:
-    """Return the machines with others in inspection.
+    """Return the machines, with the ports of nodes in inspection replaced.
 
     :param rows: see :meth:`PortSource.inspected_ports`. Every row, also None,
         means that a node is in inspection.

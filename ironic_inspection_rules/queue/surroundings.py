@@ -51,7 +51,8 @@ _OF_DATABASE = (db_exc.DBError, sa.exc.DBAPIError,
 _TEXT = re.compile('database is locked|readonly database'
                    "|can't start new thread")
 
-# The code of an error in the text of another one that has it no longer.
+# An earlier error in the text of a PendingRollbackError: its code in MySQL, or
+# the name of its class in psycopg2.
 _EARLIER = re.compile(r'Error\) \((\d{4}), |\(psycopg2\.errors\.(\w+)\)')
 _OF_POSTGRESQL = frozenset({
     'ReadOnlySqlTransaction', 'IdleInTransactionSessionTimeout',

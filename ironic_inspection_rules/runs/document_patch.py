@@ -17,7 +17,7 @@ _QUICK_DEPTH = 2
 to compare at every level would take longer."""
 
 MOST_STEPS = 5000
-"""Steps of a patch; the other document itself is smaller than more."""
+"""Most steps of a patch: more would take more room than the document."""
 
 MOST_ORDERED = 1 << 22
 """Characters of JSON that are compared to find another order of items: what

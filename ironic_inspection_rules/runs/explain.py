@@ -43,7 +43,7 @@ class SettingChange:
     uncertain: tuple[str, ...]
 
     def described(self, describe: recorded_rule.Describe) -> disclosure.Entry:
-        """Return what a function makes of the rule, if it may be shown."""
+        """Return what a function builds of the rule, unless it is withheld."""
         return recorded_rule.read(self.rule).described(describe)
 
 

@@ -96,8 +96,8 @@ def place_before(change: phase_record.Record, place: RecordedPlace
                  ) -> RecordedPlace:
     """Return where a value was before a change that did not set it.
 
-    :param place: where it is after the change. It is another one if an item
-        was removed that was before it in a list.
+    :param place: where it is after the change. Before, it was elsewhere if the
+        change removed an item that was before it in a list.
     """
     item = _item_of_list(change, place)
     if item is None:

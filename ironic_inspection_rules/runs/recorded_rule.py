@@ -68,7 +68,10 @@ class RecordedRule:
         return Trail(place)
 
     def described(self, describe: Describe) -> disclosure.Entry:
-        """Return what a function makes of the record, if it may be shown."""
+        """Return what ``describe`` builds of the rule, or that it is withheld.
+
+        So no caller can build it of a rule that is withheld.
+        """
         return describe(self._fields)
 
 
