@@ -18,17 +18,22 @@ Groups = Mapping[machine_diff.SameTreatment, list[str]]
 Tables = Sequence[Mapping[str, typing.Any]]
 """Changes of tables as in a plan."""
 
-# Machines that are named.
 _MOST_NAMES = 5
-_LONGEST = 60_000  # Characters of a comment; forges take 65,536.
+"""Machines of a group that are named at most."""
+
+_LONGEST = 60_000
+"""Characters of a comment at most; GitHub takes 65,536."""
+
 _BETWEEN = '\n\n'
+"""Between two blocks of Markdown."""
 
 _SIGNS_AND_WORDS = {rule_diff.ADDED: ('+', _('added')),
-          rule_diff.REMOVED: ('-', _('removed')),
-          rule_diff.CHANGED: ('~', _('changed')),
-          rule_diff.MOVED: ('>', _('moved')),
-          rule_diff.RENAMED: ('=', _('only renamed')),
-          rule_diff.REWRITTEN: ('=', _('written otherwise, same meaning'))}
+                    rule_diff.REMOVED: ('-', _('removed')),
+                    rule_diff.CHANGED: ('~', _('changed')),
+                    rule_diff.MOVED: ('>', _('moved')),
+                    rule_diff.RENAMED: ('=', _('only renamed')),
+                    rule_diff.REWRITTEN: (
+                        '=', _('written otherwise, same meaning'))}
 """The character that a change of a rule begins with, and its word."""
 
 
@@ -92,7 +97,7 @@ def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
     for step, (title, differing) in zip(
             tables, _of_tables(tables), strict=True):
         changes.append({
-            # Without its sign, as the page has a word for it.
+            # Without its sign and a space: the page has a word for the sign.
             'title': title[2:],
             'change': words[step['outcome']],
             'lines': differing,
@@ -157,6 +162,9 @@ def _block(title: str, differing: Sequence[str]) -> str:
 
 
 def _fence(text: str, least: int) -> str:
-    """Return ticks that begin and end code: more than are in a row in it."""
+    """Return the ticks around code: more than stand in a row in its text.
+
+    :param least: how many there are if the text has none.
+    """
     longest = max(map(len, re.findall('`+', text)), default=0)
     return '`' * max(least, longest + 1)

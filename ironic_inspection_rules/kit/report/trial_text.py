@@ -20,10 +20,14 @@ from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import yaml_text
 
-# Of more the number is printed.
 _MOST_REASONS = 3
 _MOST_NAMES = 3
-_ONE_BY_ONE = 20  # Of more machines a table shows what they have in common.
+"""Reasons of a rule and names of machines that a cell has at most; of others
+it has the number."""
+
+_ONE_BY_ONE = 20
+"""Machines that a table lists one by one at most. Of more of them it has a row
+for all that are alike."""
 
 
 class MachineRow(typing.NamedTuple):
@@ -85,11 +89,17 @@ class Listing:
         self._output = output
 
     def add(self, entry: typing.Any) -> None:
-        """Print one more, sooner or later."""
+        """Print one more machine, at once or at the end.
+
+        :param entry: what :attr:`extract` returned of its test.
+        """
         self._output.write(entry)
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Print what is left."""
+        """Print what is left.
+
+        :param results: the number of machines by result.
+        """
 
 
 class JsonListing(Listing):
@@ -101,6 +111,7 @@ class JsonListing(Listing):
         if indented:
             indent = 2
         self.extract = functools.partial(as_json, indent=indent)
+        # What stands before the next machine. There is at least one.
         self._before = '['
 
     def add(self, entry: str) -> None:
@@ -130,7 +141,8 @@ class TableListing(Listing):
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
-        # By the row of machines that are alike, without their path.
+        # Paths by the row of machines that are alike, which has none. Only the
+        # first ones: a table names no more.
         self._paths: dict[MachineRow, list[str]] = {}
         self._counts: collections.Counter[MachineRow] = collections.Counter()
 
@@ -182,7 +194,10 @@ class TableListing(Listing):
         return sorted(rows)
 
     def _rows_of_kinds(self) -> list[MachineRow]:
-        """Return a row for all machines that are alike, with a few names."""
+        """Return a row for all machines that are alike.
+
+        In place of a path it has some of them, and the number of others.
+        """
         rows = []
         for alike, paths in self._paths.items():
             lines = paths[:_MOST_NAMES]

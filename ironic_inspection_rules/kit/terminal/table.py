@@ -39,7 +39,7 @@ _SIGNS = {
 """Colours of lines of a difference, by their first character."""
 
 _PIPED = 200
-"""The width where the output is no terminal."""
+"""Columns of characters where the output is no terminal."""
 
 _ENDLESS = 1 << 20
 """A width that no table reaches."""
@@ -53,9 +53,11 @@ def render(columns: typing.Sequence[str],
            output: typing.TextIO | None = None) -> str:
     """Return a table as text.
 
+    :param columns: the heads of the columns.
     :param rows: on a terminal, cells that are verdicts (ok, failed,
         warning …) are coloured.
-    :param output: where it will be shown; standard output if not given.
+    :param output: the stream that the text will be written to, which decides
+        on width and colour; standard output if not given.
     """
     output = output or sys.stdout
     width = _width(output)

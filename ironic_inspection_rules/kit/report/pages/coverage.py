@@ -35,7 +35,8 @@ _LEGEND = page.Legend((
 class Line:
     """A line of a rule, with counts if a part of the rule begins there.
 
-    :param state: ``covered``, ``half``, ``missed``, or empty.
+    :param state: ``covered``, ``half``, ``missed``; empty for a line that
+        belongs to no condition or action.
     :param counts: true and false of a condition; how often an action ran.
     :param why: why an action did not run on some machines.
     """
@@ -75,7 +76,11 @@ def render(covered: coverage.Coverage, machines: int,
 
 
 def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
-    """Return how many rules are reached, partly reached and never reached."""
+    """Return how many rules are reached whole, in part and never.
+
+    A rule that is never reached also counts as reached in part, as the rows
+    that a click chooses do.
+    """
     marks = [mark for row in rows for mark in row.marks]
     return page.Tiles((
         page.Tile(marks.count('show=whole'), (
@@ -91,7 +96,7 @@ def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
 
 
 def _percent(percent: float) -> str:
-    # Down, so that only what is whole is called so.
+    # Rounded down: 100 % means that all of it was reached.
     return f'{math.floor(percent)} %'
 
 
@@ -129,7 +134,7 @@ def _missed_words(missed: Sequence[str]) -> page.Words:
 
 def _operations(covered: coverage.Coverage, rule: model.Rule
                 ) -> Iterator[Line]:
-    """Yield the lines of conditions and actions, as far as they are shown."""
+    """Yield the lines of conditions and actions; none of a sensitive rule."""
     conditions = rule_text.operations(rule, 'conditions')
     actions = rule_text.operations(rule, 'actions')
     if conditions:

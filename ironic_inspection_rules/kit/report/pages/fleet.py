@@ -61,7 +61,10 @@ class _PackedNode(typing.NamedTuple):
 
 
 class _PackedFleet:
-    """The data of a fleet with everything that is equal only once."""
+    """The data of a fleet, in which equal values are once.
+
+    A place that needs such a value has its number in the list of them.
+    """
 
     def __init__(self, fleet: Plain) -> None:
         self._compared = bool(fleet.get('compared'))
@@ -108,7 +111,8 @@ class _PackedFleet:
                    if rule.get('matched', True)]
         traits = sorted(self._texts.of(name)
                         for name in node.get('traits') or ())
-        # Only an evaluation that compares says "differs".
+        # An evaluation that compares with the rules in force says "differs";
+        # any other one differs by what it changes.
         differs = node.get('differs', changes)
         invalid = summary.loses_its_instance(node, self._compared)
         return _PackedNode(
@@ -179,7 +183,7 @@ class _PackedFleet:
 
 
 def _result(node: Plain) -> str:
-    """Return what the page calls the result of a node."""
+    """Return the result of a node as :class:`_PackedNode` has it."""
     if node['result'] == 'error':
         return 'untried'
     if (node.get('failed_by') or {}).get('kind') == 'error':

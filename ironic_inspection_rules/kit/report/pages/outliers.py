@@ -214,7 +214,8 @@ def _has(odd: finding.Outlier) -> str:
         return str(odd.has)
     if odd.has is None:
         return 'missing'
-    # Without a slot it is a number of parts.
+    # Without a slot, some of several equal parts are missing, and the value is
+    # how many there are.
     if odd.slot is None:
         return f'only {odd.has}'
     return f'missing, {odd.has}'

@@ -21,7 +21,8 @@ Look = typing.Literal['', 'good', 'warn', 'bad', 'accent', 'soft']
 """What a colour means: ``bad`` is a defect, and nothing healthy is."""
 
 Part = typing.Any
-"""A text, a sequence of parts in one line, or one of the classes below."""
+"""A text, a number, a sequence of parts in one line, one of the classes below,
+or None, which is left out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +62,10 @@ class Code:
 
 @dataclasses.dataclass(frozen=True)
 class Meter:
-    """A share, as a bar and in words."""
+    """A share, as a bar and in words.
+
+    :param part: how much of ``whole`` is filled.
+    """
 
     part: float
     whole: float
@@ -110,8 +114,11 @@ class ItemList:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """A small table as it is; one that is too wide scrolls in its place.
+    """A small table that is neither searched nor sorted.
 
+    One that is too wide scrolls in its place.
+
+    :param first: rows that are there before a click on a button.
     :param heads: the words over the columns.
     :param rows: the cells of each row, the first of which is its name.
     """
@@ -124,17 +131,20 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Legend:
-    """What the colours of a picture mean: class and words of each."""
+    """What the colours of a picture mean.
+
+    :param entries: the CSS class of every colour, and its words.
+    """
 
     entries: tuple[tuple[str, str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
-    """A number with its words; one of nothing has no colour and no link.
+    """A number with its words; 0 has no colour and no link.
 
-    :param words: for one and for other numbers.
-    :param link: what a click chooses: a key, or key and value of a mark.
+    :param words: those after 1, and those after other numbers.
+    :param link: as in :class:`Link`: a key, or the key and value of a mark.
     """
 
     count: int
@@ -152,7 +162,7 @@ class Tiles:
 
 @dataclasses.dataclass(frozen=True)
 class Chips:
-    """Links in a row, one for each choice."""
+    """Links in a row, which choose rows of a table."""
 
     links: tuple[Link, ...]
 
@@ -161,7 +171,7 @@ class Chips:
 class Card:
     """A section of the page.
 
-    :param menu: its name in the menu.
+    :param menu: its name in the menu of the page; empty for none.
     """
 
     id: str
@@ -175,11 +185,11 @@ class Card:
 class PageColumn:
     """A column of a table.
 
-    :param width: in CSS; what is left where it is empty.
-    :param wide: whether narrow screens do without it. There an opened row
-        has it.
-    :param number: whether it is set to the right.
-    :param descending: whether the largest come first at the first click.
+    :param width: in CSS; empty for the width that the others leave.
+    :param wide: whether only wide screens have it. On others an opened row
+        has its value.
+    :param number: whether its values are numbers, which stand to the right.
+    :param descending: whether a first click on it sorts by the largest.
     """
 
     title: str
@@ -195,7 +205,8 @@ class PageRow:
 
     :param cells: one for each column; the first is the name of the row.
     :param marks: what links choose it by, as ``key=value``.
-    :param opened: the parts that it opens to; equal ones are kept once.
+    :param opened: the parts that it opens to. Rows with equal parts share
+        them in the page.
     """
 
     cells: tuple[Part, ...]
@@ -211,8 +222,8 @@ class PageTable:
     :param noun: what a row is called, one and many.
     :param choices: the words for each mark that a link may have, as in
         *12 machines* ``that differ``.
-    :param below: whether the rows do not open: what they would open to is
-        all below the table.
+    :param below: whether all that rows would open to is below the table; then
+        they do not open.
     """
 
     id: str
@@ -254,7 +265,10 @@ def count(number: int, one: str, more: str) -> str:
 
 
 def number(amount: int, nothing: str) -> str:
-    """Return a number as a sentence has it, with a word for 0."""
+    """Return a number as a sentence has it: ``1,200``.
+
+    :param nothing: the word for 0.
+    """
     if not amount:
         return nothing
     return f'{amount:,}'
@@ -286,7 +300,10 @@ def _plain(value: typing.Any) -> typing.Any:
 
 
 def _plain_table(table: PageTable) -> dict[str, typing.Any]:
-    """Return a table column by column, so that little is there twice."""
+    """Return a table as JSON data, column by column.
+
+    The values of one column are often equal, and so are in the page once.
+    """
     cells = []
     for position, _column in enumerate(table.columns):
         cells.append(_plain_values([row.cells[position]
@@ -305,9 +322,14 @@ def _plain_table(table: PageTable) -> dict[str, typing.Any]:
 
 
 def _plain_values(values: Sequence[Hashable]) -> dict[str, typing.Any]:
-    """Return the values of a column, equal ones once where many are."""
+    """Return the values of a column, equal ones once where many are.
+
+    :returns: ``values``, and perhaps ``places``: for every row the place of
+        its value in them.
+    """
     numbers = shell.Numbers()
     places = [numbers.of(value) for value in values]
     if 2 * len(numbers.all) > len(values):
+        # Places would take more room than they save.
         return {'values': _plain(values)}
     return {'values': _plain(numbers.all), 'places': places}

@@ -61,17 +61,17 @@ def render(title: str, replayed: Plain, names: Mapping[str, str | None]
 
 
 class _Replayed:
-    """An inspection, then and now.
+    """An inspection, as it was then and as the rules would decide now.
 
-    :ivar opened: what it opens to: reasons, changes, and rules that match
-        only then or only now.
+    :ivar opened: the parts that its row opens to: reasons, changes, and rules
+        that match only then or only now.
     """
 
     def __init__(self, run: Plain, names: Mapping[str, str | None]) -> None:
         then = run.get('then') or {}
         now = run.get('now') or {}
         self.name: str = run['name'] or run['node']
-        # To the second, which is what fits.
+        # To the second, without the time zone: that is what fits.
         self.when = (run.get('created_at') or '').replace('T', ' ')[:19]
         self.outcome: str = run['outcome']
         self.before = then.get('result')
@@ -110,7 +110,7 @@ class _Replayed:
 
     @property
     def marks(self) -> list[str]:
-        """What links choose it by."""
+        """The marks by which links choose its row."""
         marks = [f'show={self.outcome}']
         if self.is_worse:
             marks.append('show=worse')
@@ -119,7 +119,12 @@ class _Replayed:
 
 def _only(names: Mapping[str, str | None], title: str, run: Plain,
           other: Plain) -> list[page.Block]:
-    """Return a block with the rules that match only one of two runs."""
+    """Return a block with the rules that match in one of two runs only.
+
+    :param names: descriptions of rules by their UUIDs.
+    :param run: the run in which they match.
+    :returns: a list with the block, or an empty one.
+    """
     others = other.get('matched', ())
     rules = []
     for uuid in run.get('matched', ()):

@@ -52,7 +52,7 @@ def operation(written: Operation) -> list[str]:
 
 
 def arguments(written: Operation) -> str:
-    """Return what an operation is called with, a field a line."""
+    """Return the lines of an operation without its op, unindented."""
     fields = dict(disclosure.operation(written))
     fields.pop('op', None)
     return '\n'.join(line.strip() for line in _lines(fields))

@@ -23,11 +23,12 @@ _ASSETS = importlib.resources.files(
 _PROGRAM = ('shell.css', 'shell.js', 'table.css', 'table.js', 'finder.js',
             'page.js')
 
-# Files that are named in a title.
 _MOST_NAMES = 3
+"""Files that a title names at most."""
 
 _LONE = re.compile('[\ud800-\udfff]')
-"""Halves of characters, which no file can be written with."""
+"""Halves of characters, which JSON of a machine may have as escapes. In UTF-8,
+and so in a file, there are none."""
 
 _UUID = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
@@ -55,7 +56,8 @@ form-action 'none'">
 def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
     """Return a page.
 
-    :param assets: names of the page's own files, in their order.
+    :param assets: names of scripts and styles that only this page has, in
+        their order, behind those of all pages.
     :param data: plain JSON data, which the script draws.
     """
     names = (*_PROGRAM, *assets)
@@ -64,12 +66,12 @@ def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
     return _PAGE.format(
         title=html.escape(title), style=style, script=script,
         style_hash=_hash(style), script_hash=_hash(script),
-        # Nothing inside can end the script element.
+        # Without "<" nothing in the data can end the script element.
         data=dumps(data, separators=(',', ':')).replace('<', '\\u003c'))
 
 
 def _joined(names: typing.Iterable[str], ending: str) -> str:
-    """Return the text of those assets that have an ending."""
+    """Return the text of the assets with an ending, in their order."""
     texts = ['']
     for name in names:
         if name.endswith(ending):
@@ -94,7 +96,8 @@ def names(files: typing.Sequence[str]) -> str:
 def named(message: str, names: typing.Mapping[str, str | None]) -> str:
     """Return a message that calls rules by their descriptions.
 
-    :param message: of Ironic, which has UUIDs, and descriptions after them.
+    :param message: an error from Ironic; in it a rule is its UUID, with the
+        description behind it in parentheses.
     :param names: descriptions by UUID; rules without one keep their UUID.
     """
     for uuid in set(_UUID.findall(message)):
@@ -135,7 +138,7 @@ def _known(value: typing.Any) -> typing.Any:
 
 
 class Numbers:
-    """Gives each value a number, equal ones the same."""
+    """Gives values numbers from 0 on; equal values have the same number."""
 
     def __init__(self) -> None:
         self._numbers: dict[typing.Hashable, int] = {}
@@ -151,5 +154,6 @@ class Numbers:
 
 
 def _hash(text: str) -> str:
+    """Return the hash by which the policy of the page allows a text."""
     digest = hashlib.sha256(text.encode()).digest()
     return f'sha256-{base64.b64encode(digest).decode()}'

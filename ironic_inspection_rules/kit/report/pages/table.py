@@ -61,7 +61,7 @@ def render(expected: table.Table,
 
 
 class _Entry:
-    """A machine beside its row, a row without a machine, or the reverse.
+    """A machine beside its row, or one of both without the other.
 
     :ivar label: the key; the name of a machine that has none.
     """
@@ -77,7 +77,7 @@ class _Entry:
 
     @property
     def is_right(self) -> bool:
-        """Whether nobody has to look at it."""
+        """Whether the machine is as its row expects."""
         return self.state == table_comparison.RIGHT
 
     @property
@@ -87,7 +87,7 @@ class _Entry:
 
     @property
     def opened(self) -> tuple[page.Part, ...]:
-        """What its row opens to: the differences of each column."""
+        """The parts that its row opens to: the differences by column."""
         lines = []
         for difference in self.differences:
             column = difference.column
@@ -100,7 +100,10 @@ class _Entry:
 
 
 class _Group:
-    """The entries of one value of the column that groups them."""
+    """The entries of one value of the column that groups them, as of a rack.
+
+    :ivar mark: its number, by which links choose its rows.
+    """
 
     def __init__(self, number: int, entries: Sequence[_Entry]) -> None:
         self.mark = str(number)
@@ -122,11 +125,18 @@ class _Group:
         return page.Item(heading, (meter, *self._by_state()))
 
     def title(self, by: str) -> str:
-        """Return what it is called."""
+        """Return its name, or that there is none.
+
+        :param by: the column that groups entries.
+        """
         return self.name or f'No {by}'
 
     def order(self) -> tuple[int, list[str | int]]:
-        """Return its place: rack R2 before R10, where as much is right."""
+        """Return what groups are sorted by.
+
+        Those with most that is not right come first; where it is as much, R2
+        comes before R10.
+        """
         # The texts and the numbers of a name alternate, a text first, so that
         # a text is never compared with a number.
         words: list[str | int] = []

@@ -20,7 +20,8 @@ from ironic_inspection_rules.rule_set import repository
 _ASSETS = ('matrix.css', 'matrix.js', 'test.js')
 
 _MOST_CELLS = 1000
-"""So many different cells of a rule say why; a page stays small enough."""
+"""Different cells of a rule that keep their reasons at most: the reasons have
+values of the machines, and the page must stay small enough for a browser."""
 
 _LEFT_OUT = (f'left out: more than {_MOST_CELLS:,} machines have values of '
              'their own here')
@@ -52,7 +53,7 @@ class ActionCell(typing.NamedTuple):
 
 
 class RuleCell(typing.NamedTuple):
-    """What became of a rule on a machine.
+    """What became of a rule on a machine: a cell of the matrix.
 
     :param state: ``matched``, ``unmatched`` or ``skipped``; ``differs`` where
         the rule of a profile noted a difference, or a rule in mode ``audit``
@@ -106,7 +107,7 @@ class RuleCell(typing.NamedTuple):
 
 
 class MachineColumn(typing.NamedTuple):
-    """A machine of the matrix, as a test of it has become.
+    """A machine of the matrix: what the page has of its test.
 
     :param path: the file with its inventory.
     :param diff: lines of a diff: what the rules change.
@@ -151,7 +152,11 @@ class Matrix:
         return functools.partial(_column, self._rules)
 
     def add(self, column: MachineColumn) -> None:
-        """Add a machine."""
+        """Add a machine.
+
+        Its lines, its cells and its outcome as a whole get numbers, so that
+        the page has equal ones once.
+        """
         error = column.error
         if error is not None:
             error = shell.named(error, self._names)
@@ -164,8 +169,10 @@ class Matrix:
     def _row(self, cells: tuple[str, ...]) -> tuple[int, ...]:
         """Return the numbers of the cells of a machine.
 
-        The first different cells of a rule keep their reasons. Later ones
-        lose them, so that many machines share a cell.
+        The first :data:`_MOST_CELLS` different cells of a rule keep their
+        reasons. Later ones lose them, so that many machines share a cell.
+
+        :param cells: one for each rule, as texts.
         """
         row = []
         for cell, full_cells in zip(cells, self._full_cells, strict=True):
@@ -189,8 +196,7 @@ class Matrix:
         return shell.render(f'{names} on machines, {made}', _ASSETS, {
             'made': made,
             'files': names,
-            # Where it was on the computer that made the page is nobody's
-            # business.
+            # Only the name: the path may have that of a user.
             'directory': os.path.basename(directory),
             'rules': [_rule(rule) for rule in self._rules],
             'machines': [(os.path.relpath(path, directory), outcome)
@@ -278,7 +284,7 @@ def _finds_defect(traced: trace.RuleTrace) -> bool:
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
-    """Yield why it did not run, how conditions held, and what changed."""
+    """Yield the lines of an action, see :class:`ActionCell`."""
     if action.idle:
         line = 'did not run'
         if action.idle.reason:
