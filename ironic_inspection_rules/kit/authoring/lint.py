@@ -221,7 +221,7 @@ OPTIONAL = frozenset(_CHECKS) - {FILE, INVALID, DUPLICATE, TABLE}
 
 
 def _ignore_progress(count: int) -> None:
-    """Do nothing: nobody watches."""
+    """Take the number of machines that were tried, which nobody shows."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,14 +309,14 @@ def of_documents(documents: typing.Iterable[document.Document],
 def _of_file(rules_file: document.Document,
              rules: typing.Sequence[file_rule.WrittenRule]
              ) -> typing.Iterator[Finding]:
-    """Find that a file holds no rules, or rules of ironic-inspector."""
+    """Yield a finding for a file without rules, or with inspector's rules."""
     if not rules and not rules_file.tables:
         yield Finding(rules_file.path, 1, 1, WARNING, FILE, None,
                       _('the file holds no rules'))
     for rule in rules:
         if rule.is_old:
             yield _finding_at(rule, '', file_rule.OLD, OLD)
-            # Once is enough for all of a file.
+            # One finding is enough for all rules of a file.
             return
 
 
@@ -399,7 +399,10 @@ def _check_together(subjects: list[checked_rule.CheckedRule],
 
 def _duplicates(subjects: list[checked_rule.CheckedRule]
                 ) -> typing.Iterator[Finding]:
-    """Find rules whose UUID an earlier rule has."""
+    """Find rules whose UUID an earlier rule has.
+
+    A rule without a UUID gets one that is made of its content.
+    """
     first_rules: dict[str, file_rule.WrittenRule] = {}
     for subject in subjects:
         rule = subject.written
@@ -443,7 +446,8 @@ def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
 
 def _built_in_only(rule: file_rule.WrittenRule) -> typing.Iterator[Finding]:
     """Find what a built-in rule may have and a stored one may not."""
-    # Without any ops there are more problems, but not with these fields.
+    # Without any ops all operations are problems, too. That is no matter, as
+    # only those of these two fields are looked at.
     for problem in validation.validate(rule.entry, registry.Registry({}, {})):
         if problem.pointer in ('/uuid', '/priority'):
             message = _('%s, unless the rule is built-in') % problem.sentence

@@ -80,11 +80,12 @@ _IS_RULE: Schema = {
     'if': {'type': 'object', 'required': ['actions']},
     'then': {'$ref': '#/definitions/rule'},
 }
-"""A schema of a mapping that has actions, and so is a rule; what it is
-otherwise, others add as ``else``."""
+"""A schema by which a mapping with actions must be a rule. Its users add an
+``else`` for all other values."""
 
 
 def _defined(name: str) -> Schema:
+    """Return a reference to a definition of the schema."""
     return {'$ref': f'#/definitions/{name}'}
 
 
@@ -154,9 +155,10 @@ def _several_rules(tables: table.Tables) -> Schema:
 
 
 def _named() -> Schema:
-    """Return the schema of what a name stands for: a rule, or a list of rules.
+    """Return the schema of the value of a name in a file of rules by name.
 
-    In a file with rules by name there may be other lists and plain values.
+    It is a rule, a list with rules and texts, or a list or plain value that
+    has no part in the rules.
     """
     items = {'if': {'type': 'string'}, 'else': _defined('rule')}
     return {**_IS_RULE, 'else': {
@@ -222,7 +224,8 @@ def _table() -> Schema:
 def _known_table(known: table.Table) -> Schema:
     """Return the schema of a table whose columns are known.
 
-    Others are no errors here: a file of rows may have got more since then.
+    Names of other columns are no errors: a file of rows may have more of them
+    by now. Editors complete the known ones.
     """
     columns = sorted(known.known_columns)
     named: Schema = {'properties': dict.fromkeys(columns, True)}
@@ -286,7 +289,7 @@ def _rule(built_in: bool, tables: table.Tables) -> Schema:
 
 
 def _operations(ops: registry.Registry) -> dict[str, Schema]:
-    """Return what the schema of rules refers to, by name."""
+    """Return the definitions of conditions and actions, by name."""
     singles = {name: op for name, op in ops.conditions.items()
                if not isinstance(op.plugin, plugin.ConditionGroup)}
     early_actions = {name: op for name, op in ops.actions.items()
@@ -321,14 +324,17 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
 
 
 def _condition_name(depth: int) -> str:
-    """Return the name of the schema of conditions inside so many groups."""
+    """Return the name of the definition of a condition.
+
+    :param depth: the number of groups around it.
+    """
     if depth == 0:
         return 'condition'
     return f'condition{depth}'
 
 
 def _action(ops: Mapping[str, registry.Op]) -> Schema:
-    """Return what an action with one of some ops may be."""
+    """Return the schema of an action with one of some ops."""
     when = {
         **form.ACTION['properties']['when'],
         'items': _defined('condition'),
@@ -340,15 +346,24 @@ def _action(ops: Mapping[str, registry.Op]) -> Schema:
 
 
 def _is_op(sign: str, names: Iterable[str]) -> Schema:
+    """Return the schema of an operation that has one of some ops.
+
+    :param sign: the pattern of what may stand before the op.
+    """
     op = form.whole(rf'\s*{sign}{form.names(names)}\s*')
     return {'properties': {'op': op}, 'required': ['op']}
 
 
 def _described(shape: Schema, ops: Mapping[str, registry.Op], sign: str,
                **fields: Schema) -> Schema:
-    """Return the shape of an operation with what editors show of it.
+    """Return the schema of an operation with texts for editors.
 
-    They offer the names of ops without a sign.
+    They offer the names of ops without a sign: every ``const`` is offered, and
+    the pattern accepts the signs.
+
+    :param shape: the schema of any operation.
+    :param sign: the pattern of what may stand before the op.
+    :param fields: schemas of fields in place of those in the shape.
     """
     offered = []
     for name, op in ops.items():
@@ -378,7 +393,10 @@ def _summary(op: registry.Op) -> str:
 
 
 def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
-    """Return what a condition inside so many groups may be."""
+    """Return the schema of a condition.
+
+    :param depth: the number of groups around it.
+    """
     groups = [name for name, op in ops.items()
               if isinstance(op.plugin, plugin.ConditionGroup)]
     parts: list[Schema] = [_defined('conditionArgs')]
@@ -403,7 +421,7 @@ def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
 
 
 class _Case(typing.NamedTuple):
-    """What arguments may be where other arguments have some value.
+    """Schemas of arguments that depend on the values of others.
 
     :ivar where: schemas of the other arguments, by their names.
     :ivar then: schemas of the arguments, by their names.
@@ -429,7 +447,12 @@ class _Case(typing.NamedTuple):
 
 
 def _cases(op: registry.Op) -> list[_Case]:
-    """Return what a value may be at paths for which an op declares it."""
+    """Return the cases of an op that declares values by path.
+
+    An attribute, for example, takes only values of its type.
+
+    :raises: :class:`.exceptions.PluginError` if the op fails to declare them.
+    """
     try:
         declared = op.cases()
     except exceptions.PluginFailed as exc:
@@ -443,7 +466,10 @@ def _cases(op: registry.Op) -> list[_Case]:
 
 
 def _call(op: registry.Op) -> Schema:
-    """Return what holds for an operation with an op that is no group."""
+    """Return the schema of the arguments of an op that is no group.
+
+    They have names, or are a list, which is deprecated.
+    """
     declared = op.signature.arguments
     required = [argument.name for argument in declared if argument.required]
     cases = _cases(op)
@@ -466,10 +492,11 @@ def _call(op: registry.Op) -> Schema:
 
 
 def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
-    """Yield what arguments without names may be."""
+    """Yield the schema of a list of arguments, if the op takes one."""
     declared = op.signature.arguments
     if any(argument.required and argument.keyword_only
            for argument in declared):
+        # A list cannot have all that is required.
         return
     positional = [argument for argument in declared
                   if not argument.keyword_only]
@@ -490,13 +517,14 @@ def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
 
 
 def _variadic_list(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return what a list may be whose items are all of one argument.
+    """Return the schema of a list whose items are all of one argument.
 
-    Its items, or one item that is the list of them.
+    The list has the items, or has one item that is the list of them.
     """
     listed: Schema = {
         'type': 'array',
         'minItems': 1,
+        # Its one item would be a list of no items.
         'not': {'const': [[]]},
     }
     item_schemas = op.plugin.SCHEMAS.get(argument.name)
@@ -508,10 +536,10 @@ def _variadic_list(op: registry.Op, argument: arguments.Argument) -> Schema:
 
 
 def _revert(op: registry.Op) -> Schema:
-    """Return what else holds for an action.
+    """Return the schema of ``revert`` for actions of an op.
 
-    One that cannot be undone has no ``revert``; one with a ``cleanup`` is
-    undone.
+    An action that cannot be undone has no ``revert``. One with a ``cleanup``
+    is always undone, so that ``revert: false`` would be a contradiction.
     """
     parts: list[Schema] = []
     if op.plugin.revert is None:
@@ -543,10 +571,11 @@ def _revert(op: registry.Op) -> Schema:
 
 
 def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return what one argument of an op may be, and what editors show."""
+    """Return the schema of one argument of an op, with a text for editors."""
     schema: Schema = {}
     if argument.name not in op.plugin.LITERAL:
         schema = _template(op, argument)
+        # In a regular expression braces are mostly no fields.
         if argument.type is not pattern.Pattern:
             schema = {'allOf': [_defined('written')], **schema}
     if argument.type is data_path.Path:

@@ -52,8 +52,8 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
             'this condition never holds: each value is compared with the '
             'next, and "%(one)s" with "%(other)s"; use one-of') % {
                 'one': one, 'other': other}
-    # If any of its conditions holds on each machine, !any never does, nor
-    # does none.
+    # Where one of its conditions holds on each machine, neither "!any-of" nor
+    # "none-of" ever holds.
     is_any = _holds(condition) == 'any'
     if condition.inverted is is_any and _covers(rule, condition):
         return _(
@@ -89,12 +89,12 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
             'value is compared with the next, and "%(one)s" with '
             '"%(other)s"; use !one-of') % {
                 'one': one, 'other': other}
-    # If one of its conditions holds on each machine, any always does, and
-    # so does !none. _covers is false for all other conditions.
+    # Where one of its conditions holds on each machine, "any-of" always holds,
+    # and so does "!none-of". _covers is false for all other conditions.
     is_none = _holds(condition) == 'none'
     is_any_or_not_none = condition.inverted is is_none
     always_holds = is_any_or_not_none and _covers(rule, condition)
-    # If two of its conditions never hold together, !all always does.
+    # Where two of its conditions never hold together, "!all-of" always holds.
     is_not_all = condition.inverted and _holds(condition) == 'all'
     if always_holds or is_not_all and _excludes_itself(condition):
         return _('this condition always holds where its fields exist')
@@ -151,9 +151,9 @@ def _holds(condition: Operation) -> str:
 
 
 def _covers(rule: Rule, condition: Operation) -> bool:
-    """Return whether one of two conditions of a group always holds.
+    """Return whether a group has two conditions of which one always holds.
 
-    That is so where no value makes both false.
+    That is so where no value makes both of them false.
     """
     if _holds(condition) not in ('any', 'none'):
         return False
@@ -169,12 +169,13 @@ def _covers(rule: Rule, condition: Operation) -> bool:
 
 
 def _if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
-    """Yield what is so of fields that exist where a condition is false."""
+    """Yield the facts about fields that exist where a condition is false."""
     opposite = dataclasses.replace(
         condition, inverted=not condition.inverted)
     for fact in facts.of(opposite):
         if values.subject(rule, fact.field).value.type == field_value.NUMBER:
-            # A number has an order with all numbers.
+            # The opposite of "lt" also holds for values without an order. A
+            # number has an order with all numbers.
             fact = fact._replace(unordered=False)
         yield fact
 

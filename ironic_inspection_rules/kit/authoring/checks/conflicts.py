@@ -20,8 +20,8 @@ from ironic_inspection_rules.kit.authoring.checks import exclusion
 Rule = checked_rule.CheckedRule
 
 _REMOVED = data_path.ABSENT
-# Characters of a value that a message has.
 _LONGEST = 40
+"""Characters of a value that a message has at most."""
 
 
 class ActionEffect(typing.NamedTuple):
@@ -39,7 +39,10 @@ class ConflictingWrites(typing.NamedTuple):
 
 
 def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
-    """Find rules that undo what an earlier one has written."""
+    """Find rules of one phase and priority that undo what another has written.
+
+    Between these only the order in which they are stored decides.
+    """
     groups: dict[tuple[str, int], list[_WritingRule]] = (
         collections.defaultdict(list))
     for rule in rules:
@@ -81,6 +84,7 @@ class _WritingRule:
             return []
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
         if len(scopes) > 1:
+            # No node is in both.
             return []
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
@@ -99,7 +103,10 @@ class _WritingRule:
 
 
 def _topic(effect: effects.Effect) -> tuple[str, ...]:
-    """Return what it is about; those of different topics never conflict."""
+    """Return the topic of a write; those of different topics never conflict.
+
+    It is the first step of the place, or "trait" for all traits.
+    """
     if effect.kind in ('trait', 'traits'):
         return ('trait',)
     return effect.kind, effect.place[0]
@@ -119,6 +126,7 @@ def _message(one: Rule, other: Rule,
         if there and here:
             values = _(': there %(there)s, here %(here)s') % {
                 'there': there, 'here': here}
+            # A sensitive rule shows no values.
             for rule in (one.rule, other.rule):
                 values = disclosure.say(rule, values)
     return _('rule %(label)s at %(path)s:%(line)d has the same phase and '
@@ -187,7 +195,10 @@ def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
 
 
 def _may_be_extended(value: typing.Any) -> bool:
-    """Return whether what was written may be, or become, a list."""
+    """Return whether a later write can extend what was written.
+
+    Of null and of nothing a list is made; a field may give one.
+    """
     if value is None or value is _REMOVED or isinstance(value, list):
         return True
     return bool(interpolation.fields(value))
@@ -205,6 +216,7 @@ def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
 
     To begin a list in one rule and to extend it in a later one is usual.
     """
+    # The later write is at the place of the list, or above it.
     rest = extended.place[len(later.place):]
     if later.extends or (*later.place, *rest) != extended.place:
         return False

@@ -28,7 +28,7 @@ Operation = file_rule.Operation
 
 
 class Claim:
-    """A condition with what it states, kept for many comparisons.
+    """A condition with what it states, computed once for many comparisons.
 
     Claims are equal if their conditions are the same in other words, such as
     ``lt`` of two values and ``gt`` of them the other way round.
@@ -135,6 +135,7 @@ def apart(one: Claim, other: Claim) -> bool:
         if isinstance(group, plugin.ConditionGroup):
             return _group_apart(this, group.HOLDS, that)
     if one.loops or other.loops:
+        # Each may hold for another item.
         return False
     if one.says == other.says:
         return one.inverted is not other.inverted
@@ -146,9 +147,10 @@ def apart(one: Claim, other: Claim) -> bool:
 def _group_apart(group: Claim, holds: str, other: Claim) -> bool:
     """Return whether no machine meets both a group and another condition.
 
-    :param holds: how many of its conditions must hold.
+    :param holds: how many of its conditions must hold: all, any or none.
     """
     if group.loops or group.inverted:
+        # Not looked into: only clear cases are wanted.
         return False
     if holds == 'none':
         return any(_is_same(inner, other) for inner in group.inner)
@@ -168,9 +170,14 @@ def _is_same(one: Claim, other: Claim) -> bool:
 
 
 def _refutes(one: Claim, other: Claim) -> bool:
-    """Return whether no value that one asks for meets the other."""
+    """Return whether no value that one asks for meets the other.
+
+    The values, such as those of one-of, are filled into the other condition,
+    which is then decided without a machine.
+    """
     condition = other.condition
     if condition.op.plugin.NEEDS_VIEW:
+        # It reads data of the machine, which there are none of.
         return False
     for fact in one.facts:
         allowed = facts.values(fact)
@@ -185,8 +192,8 @@ def _refutes(one: Claim, other: Claim) -> bool:
 def _has_one_form(value: typing.Any) -> bool:
     """Return whether a value can be filled into a condition as it is.
 
-    There are many ways to write a number, and none for what is missing;
-    braces would make a field.
+    A number cannot: data may also have its text, such as "5.0". Null cannot,
+    since it also stands for a missing field; braces would make a field.
     """
     if value is None or facts.number(value) is not None:
         return False
@@ -205,7 +212,11 @@ def _is_false_for(condition: Operation, field: str,
 
 def result(condition: Operation,
            written: typing.Mapping[str, typing.Any]) -> bool | None:
-    """Return what a condition is without any data, None if it fails."""
+    """Return the result of a condition without any data, None if it fails.
+
+    :param condition: whose op decides.
+    :param written: the condition that is decided.
+    """
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
     rule = model.Rule(uuid='', actions=(), conditions=(written,))
     try:

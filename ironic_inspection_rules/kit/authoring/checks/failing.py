@@ -47,7 +47,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
           items: Items) -> str | None:
-    """Return why there can be no loop over what an operation names."""
+    """Return why an operation cannot have its loop, None if it may."""
     loop = operation.loop
     if not isinstance(loop, str):
         return None
@@ -68,7 +68,7 @@ def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
 
 def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
           item: reach.KnownLoopItem | None) -> str | None:
-    """Return why the values of one-of are no list."""
+    """Return why the values of one-of are no list, None if they may be."""
     compared = condition.arguments.get('values')
     if not facts.is_field(compared):
         return None
@@ -86,7 +86,11 @@ def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
 
 def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
           item: reach.KnownLoopItem | None) -> str | None:
-    """Return why nothing is the MAC address or UUID of a port."""
+    """Return why a text is no MAC address or UUID of a port.
+
+    :param owner: what an action names as the port, of any type.
+    :returns: None where it may be one.
+    """
     if not isinstance(owner, str):
         return None
     field = interpolation.sole_field(owner)
@@ -95,8 +99,8 @@ def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
             return None
         return _('"%s" is neither the MAC address nor the UUID of a port, and '
                  'the inspection fails') % owner
-    # It is certain of the fields of items in the data, such as the name of an
-    # interface.
+    # Only of a known attribute of an item in the data, such as the name of an
+    # interface, is it certain that it is neither.
     steps = reach.value_of(field, item, rule.rule.vars).steps or ()
     if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC:
         return None

@@ -83,6 +83,7 @@ def _problem(text: str, steps: Steps) -> str | None:
                      'type': unknown.above.type, 'name': unknown.name}
     hint = _hint(unknown)
     if hint is None:
+        # A hook of the site may report it.
         return None
     return _('{%(field)s}: no inspection reports "%(name)s" in %(above)s; '
              '%(hint)s') % {
@@ -98,12 +99,13 @@ def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
     names = unknown.above.names
     near = suggestion.nearest(unknown.name, names)
     if unknown.steps == ('plugin_data',):
-        # The document of ironic-inspector has all beside the inventory.
+        # Hooks of a site put there what they like: a name must be nearer to a
+        # known one than elsewhere to count as a slip. In the document of
+        # ironic-inspector these names were beside the inventory.
         of_inspector = (*document.IN_IRONIC, 'inventory')
         names = [*names, *of_inspector]
         near = suggestion.nearest(unknown.name, names, cutoff=_ALIKE)
         if unknown.name in of_inspector or not near:
-            # Hooks of a site put there what they like.
             return None
     if unknown.name in _MOVED:
         return _MOVED[unknown.name]
@@ -117,7 +119,11 @@ def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
 
 def _elsewhere(text: str, steps: Steps,
                target: inventory_fields.InspectionTarget) -> str | None:
-    """Return that only other inspections report a field, if so."""
+    """Return the sentence that only other inspections report a field.
+
+    :param target: the inspections that count.
+    :returns: None where one of these may report it.
+    """
     sources = inventory_fields.sources(steps)
     if not sources or any(map(target.has, sources)):
         return None
@@ -196,14 +202,16 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     absent = set()
     for condition in rule.conditions:
         for fact in facts.of(condition):
-            # So is-none and !exists say it.
+            # is-none and !exists state it in this form.
             if fact.relation == 'one-of' and fact.value == [None]:
                 absent.add(fact.field)
     for action in rule.actions:
         if action.op.plugin.FAILS:
+            # It may well be why the inspection has to fail.
             continue
         for name, value in action.templates.items():
             if name == 'msg':
+                # In a message a missing field does no harm.
                 continue
             for field in interpolation.fields(value):
                 if not field.root or field.filters:

@@ -88,8 +88,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find values of a rule that nothing in it uses."""
-    # A field over the vars as a whole has one step, one over a value of them
-    # two or more.
+    # {vars} alone has one step and uses all values, {vars.name} has two.
     beginnings = {use.steps[:2] for use in reach.uses(rule)}
     if (model.VARS,) in beginnings:
         return
@@ -161,7 +160,7 @@ def data_meant(field: str) -> str | None:
 
 
 def _behind_last(use: reach.Use) -> str | None:
-    """Return that a step counts from the end of a list, if one does."""
+    """Return the problem of a step that counts from the end of a list."""
     steps = use.from_roots or use.steps
     for place, step in enumerate(steps):
         above = field_value.type_at(steps[:place])
@@ -214,7 +213,7 @@ def _problem(use: reach.Use) -> str | None:
 
 
 def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
-    """Return a step that no node, port or item has, and those they have.
+    """Return a step that no node, port or item has, and those that they have.
 
     :returns: None where they have all steps, or nothing is known of them.
     """
@@ -243,7 +242,7 @@ def _no_attribute(field: str, name: str) -> str:
 
 
 def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
-    """Check the ``{data[…]}`` and ``node://…`` of ironic-inspector."""
+    """Check ``{data[…]}`` and ``node://…`` in ops of ironic-inspector."""
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):
             yield operation.pointer_to(name), problem
@@ -263,8 +262,8 @@ def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
 
 
 _SHORTEST = 5
-"""Length from which on a name is compared; shorter ones are near to too many
-others."""
+"""Length from which on a name is compared; a shorter name is near to many that
+are right."""
 
 
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:

@@ -23,7 +23,8 @@ _ROOT_DEVICE = ('properties', 'root_device')
 _KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
 _CUSTOM = 'CUSTOM_'
 _ALL = ('', _CUSTOM, 'CUSTOM', 'C')
-"""Prefixes that all traits begin with, or all custom ones."""
+"""Prefixes that all traits begin with, or all custom ones: a prefix may end in
+the middle of ``CUSTOM_``."""
 
 
 def check_capabilities(rule: checked_rule.CheckedRule

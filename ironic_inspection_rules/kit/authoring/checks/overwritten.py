@@ -18,7 +18,10 @@ from ironic_inspection_rules.rule_file import file_rule
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions of which a later one leaves nothing, unread."""
+    """Find actions whose writes a later action undoes, with no reader between.
+
+    And loops of which only the last item has an effect.
+    """
     for place, action in enumerate(rule.actions):
         if action.loops:
             if _overwrites_itself(rule, action):
@@ -41,9 +44,13 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _undone_by(writes: Sequence[effects.Effect],
                later_actions: Sequence[file_rule.Operation]
                ) -> file_rule.Operation | None:
-    """Return the action that leaves nothing of writes that nobody read."""
+    """Return the action that undoes all writes, if nothing reads them before.
+
+    :param writes: those of one action.
+    """
     for later in later_actions:
         if later.op.plugin.FAILS:
+            # No action behind it runs.
             return None
         if any(_reads(later, write) for write in writes):
             return None
@@ -104,7 +111,7 @@ def _reads(action: file_rule.Operation, effect: effects.Effect) -> bool:
 
 
 def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
-    """Return whether an action leaves nothing of what was written."""
+    """Return whether an action writes the place of a write or one above."""
     if interpolation.fields(list(write.place)) or write.extends:
         return False
     place = write.place

@@ -25,7 +25,8 @@ _ESCAPED = {'\0': '0', '\a': 'a', '\b': 'b', '\v': 'v', '\f': 'f',
             '\x1b': 'e'}
 """By a control character, the letter that it is in double quotes."""
 _CONTROL = re.compile('[\0\a\b\v\f\x1b]')
-# The flags of an expression in which white space is no part.
+# The beginning of an expression with the flag "x": white space in it, as its
+# last newline, matches nothing.
 _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 
 
@@ -104,7 +105,11 @@ def _surprises(rule: checked_rule.CheckedRule
 
 def _is_surprise(rule: checked_rule.CheckedRule, pointer: str,
                  raw: str) -> bool:
-    """Return whether what looks like no text was meant as text."""
+    """Return whether text was meant where YAML reads another type.
+
+    :param pointer: the place of the value in the rule.
+    :param raw: the value in the file.
+    """
     if pointer in ('/description', '/scope', '/uuid'):
         return True
     if pointer.startswith(f'/{model.VARS}/'):
@@ -120,7 +125,7 @@ def _is_surprise(rule: checked_rule.CheckedRule, pointer: str,
 
 def _is_meant(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
               pointer: str, raw: str) -> bool:
-    """Return whether a number or a boolean is expected there."""
+    """Return whether a number or a boolean may be meant in an argument."""
     declared = operation.op.signature.by_name
     messages = getattr(operation.op.plugin, 'TELLS', ())
     for name in operation.arguments_given:

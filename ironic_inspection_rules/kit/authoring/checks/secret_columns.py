@@ -31,7 +31,8 @@ _KEY = 'key'
 _SECRET = 'a value of a secret column'
 
 _OF_MACHINE = '1'
-"""What a machine has everywhere; most filters take it, as number or text."""
+"""The value of all data of the machine that is tried. Most filters take it, as
+a number or as text."""
 
 Json = dict[str, typing.Any]
 
@@ -70,7 +71,7 @@ def _message(name: str, column: str) -> str:
 
 
 class _OneRow(table.Table):
-    """A table whose only row is that of all keys and of all machines."""
+    """A table with one row, which is found by any key and for any machine."""
 
     __slots__ = ()
 
@@ -119,7 +120,7 @@ def _is_written(rule: checked_rule.CheckedRule, action: file_rule.Operation,
         except exceptions.MaskedField:
             return True
         except exceptions.OperationError:
-            # Only an inspection tells what these data lack.
+            # A filter does not take these data; those of a machine may do.
             continue
     return False
 
@@ -145,7 +146,10 @@ def _machine(written: typing.Any) -> Json:
 
 def _values(own_vars: typing.Mapping[str, typing.Any],
             view: budget.View) -> Json:
-    """Return the values of the ``vars`` that can be computed, in order."""
+    """Return the values of the ``vars`` that can be computed, in order.
+
+    A value may use those before it, so the view has them meanwhile.
+    """
     values: Json = {}
     view[model.VARS] = values
     for name, written in own_vars.items():

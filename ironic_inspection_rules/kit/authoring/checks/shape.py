@@ -63,11 +63,15 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _repeats(operation: file_rule.Operation) -> bool:
-    """Return whether a loop may do a thing more than once."""
+    """Return whether a loop may run an operation more than once.
+
+    Then it is odd if nothing reads the item. An op that fails is no case of
+    it: it fails once.
+    """
     if not operation.loops:
         return False
     if getattr(operation.op.plugin, 'FAILS', False):
-        # To fail where there are any items is a way to say so.
+        # That is a way to fail where a list has any items.
         return False
     loop = operation.written.get('loop')
     return not (isinstance(loop, list) and len(loop) < 2)
@@ -97,7 +101,8 @@ def _compares_one_value(rule: checked_rule.CheckedRule,
     value, = compared
     if not facts.is_field(value):
         return True
-    # A field that is a list has the values, one that nobody knows may.
+    # A field that is a list has several values, and one of an unknown type
+    # may be a list.
     about = values.subject(rule, facts.field_name(value))
     return about.value.type not in ('list', None)
 
@@ -107,7 +112,8 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for pointer, text, meant in _meant(rule):
         yield pointer, _('"%(text)s" is text, no field; did you mean '
                          '"%(meant)s"?') % {'text': text, 'meant': meant}
-    # That is not mended: a rule that was taken over may mean the text.
+    # These are not mended: a rule of stock Ironic that was converted may mean
+    # the text with its braces.
     for name in model.CONTENT:
         for pointer, text in checked_rule.texts(rule.written.entry.get(name),
                                                 f'/{name}'):

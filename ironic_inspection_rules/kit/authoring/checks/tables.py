@@ -22,7 +22,7 @@ from ironic_inspection_rules.rule_file import file_rule
 _OF_RULE = (model.VARS, interpolation.ITEM)
 _ONLY_ASKS = frozenset(('exists', 'is-none', 'is-empty', 'is-true',
                         'is-false'))
-"""Conditions that look at no column of a row."""
+"""Conditions that ask whether there is a row, and compare nothing in it."""
 
 _MOST_VALUES = 1000
 """Values of a column that are tried."""
@@ -106,8 +106,8 @@ def _results(condition: file_rule.Operation, place: data_path.Path,
     """Return the results of a condition for the values of a column.
 
     :param place: the path in the arguments to what reads the column.
-    :returns: an empty list where other things count than the column and
-        constants, or where there are too many values.
+    :returns: an empty list where the result depends on anything else than
+        the column, or where there are too many values to try.
     """
     if condition.op.name in _ONLY_ASKS:
         return []

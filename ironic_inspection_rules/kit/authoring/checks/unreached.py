@@ -115,7 +115,11 @@ def check_machines(rules: Sequence[checked_rule.CheckedRule],
 
 def _prepare(rules: Sequence[model.Rule], tables: table.Tables
              ) -> file_work.Work[tuple[set[str], list[Broken]]]:
-    """Return what finds the UUIDs of the rules that match machines."""
+    """Return a function that finds the UUIDs of rules that match machines.
+
+    It takes the paths of some files, and returns the UUIDs so far, and the
+    files that cannot be read.
+    """
     together = machine_test.compile_rules(rules, tables=tables)
     alone = {rule.uuid: machine_test.compile_rules([rule], tables=tables)
              for rule in rules}
@@ -144,6 +148,7 @@ def _prepare(rules: Sequence[model.Rule], tables: table.Tables
             for node in nodes:
                 machine = dataclasses.replace(facts, node=node)
                 if fails(together, machine):
+                    # The rules behind the failing one did not run.
                     for uuid in alone.keys() - matched:
                         fails(alone[uuid], machine)
         return matched, broken
