@@ -62,9 +62,13 @@ def arranged(actions: Iterable[argparse.Action],
     too. Here it gets those that its type accepts; if then files are missing,
     its last values become files. Unknown options stay for the parser to
     report.
+
+    :param actions: the arguments of the command, files and options.
+    :param words: as a user typed them.
     """
     known = list(actions)
     options, files = _divided(known, words)
+    # The files without which the command cannot be called.
     needed = 0
     for action in known:
         is_option = bool(action.option_strings)
@@ -105,9 +109,12 @@ def _move_words(options: Sequence[_Option], files: list[str], missing: int
                 ) -> None:
     """Make the last words of options files, as long as files are missing.
 
-    :param missing: how many; there may also be more files than needed.
+    They get the place among the files that they had on the command line.
+
+    :param missing: how many; negative if there are more than needed.
     """
-    # The last option first: the places of files before it stay right.
+    # The last option first: a file that is put in does not move the places of
+    # options before it.
     for option in reversed(options):
         # An option keeps its name and one value.
         spare = len(option.words) - 2
@@ -195,14 +202,14 @@ def write(path: str, text: str, output: typing.TextIO) -> None:
 
 
 class _Nowhere(io.StringIO):
-    """A stream that forgets what is written to it."""
+    """A stream without memory: what is written to it is lost."""
 
     def write(self, text: str) -> int:
         return len(text)
 
 
 def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
-    """Return where to print a result of which a page is written as well.
+    """Return the stream for a result of which a page is written as well.
 
     :param page: path of the page, None without one.
     :returns: ``output``, or nowhere if the page goes there: with a table
@@ -252,7 +259,12 @@ def revision(text: str) -> int:
 
 def _find(known: Iterable[argparse.Action],
           word: str) -> argparse.Action | None:
-    """Return the option of a word, which may be an unambiguous prefix."""
+    """Return the option of a word, as argparse finds it.
+
+    :param word: an option, perhaps with ``=`` and a value; a long one may be
+        shortened as long as only one begins so.
+    :returns: None where there is none, or not only one.
+    """
     name = word.partition('=')[0]
     fitting = []
     for action in known:

@@ -57,13 +57,13 @@ class Collect(arguments.FileCommand):
 
 
 def _do_nothing(_manager: typing.Any) -> None:
-    """Stand in for what must not happen to a machine in use."""
+    """Take the place of :meth:`GenericHardwareManager.initialize`."""
 
 
 def _collect() -> dict[str, typing.Any]:
-    """Return what the collector of the agent finds, as the ramdisk posts it.
+    """Return the data of the default collector, as the ramdisk posts them.
 
-    It is imported here, as it is large and may be missing.
+    The agent is imported here, as it is large and may be missing.
     """
     from ironic_python_agent import config  # noqa: F401 registers options
     from ironic_python_agent import encoding

@@ -22,12 +22,14 @@ _GROUPS = {PROGRAM: 'ironic_inspection_rules.commands',
 
 @dataclasses.dataclass(frozen=True)
 class CommandWords:
-    """What a command is called with.
+    """The words that may follow each other in a call of a command.
 
+    :ivar program: ``ironic-inspection-rules`` or ``openstack``.
     :ivar words: the command, such as ``('lint',)``.
     :ivar help: its first line of help.
-    :ivar options: its options, each with its choices.
-    :ivar choices: what it may be called with, if that is fixed.
+    :ivar options: the values that an option takes, by option; none where it
+        takes any value, or no value.
+    :ivar choices: the words that it takes beside options, if they are fixed.
     :ivar valued: the options that a value must follow.
     """
 
@@ -60,8 +62,9 @@ def _order(command: CommandWords) -> tuple[str, tuple[str, ...]]:
 
 
 def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
-    """Load a command, and read from its parser what it is called with."""
+    """Load a command, and read its words from its parser."""
     words = tuple(point.name.split('_'))
+    # What cliff has for an application, as far as a parser needs one.
     application = types.SimpleNamespace(
         command_manager=None, stdout=io.StringIO(), stderr=io.StringIO())
     command = point.load()(application, None)
@@ -96,8 +99,11 @@ def _next_words(known: Iterable[CommandWords]
 
 
 def _cases(known: list[CommandWords]) -> Iterator[str]:
-    """Yield the cases of a shell's ``case``, by words before the last one."""
-    # A shell takes the first case that fits: the most exact ones come first.
+    """Yield the branches of ``case`` in bash and zsh.
+
+    Their patterns are for the words before the one that is completed. A shell
+    takes the first branch that fits: the most exact ones come first.
+    """
     for first, words in _next_words(known).items():
         yield _case(f'"{" ".join(first)}"', words)
     for command in known:
@@ -111,6 +117,7 @@ def _cases(known: list[CommandWords]) -> Iterator[str]:
 
 
 def _case(pattern: str, offered: Iterable[str]) -> str:
+    """Return a branch that offers words; the scripts name the variable."""
     return f'    {pattern}) offered="{" ".join(offered)}" ;;'
 
 
@@ -250,7 +257,10 @@ def fish(known: list[CommandWords]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as one word of fish, where only these two are special."""
+    """Return a text in single quotes of fish.
+
+    There only a backslash and a single quote have a meaning.
+    """
     escaped = text.replace('\\', '\\\\').replace("'", "\\'")
     return f"'{escaped}'"
 

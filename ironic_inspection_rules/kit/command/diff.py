@@ -75,8 +75,8 @@ class Diff(arguments.FileCommand):
                     'machines': map(_on_page, treatments),
                 })
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # Machines are tried when they are asked for. A page has asked for
-            # all of them; without one, they are here.
+            # Machines are tried as they are taken. A page has taken them all;
+            # without a page they are taken here.
             for _treatment in treatments:
                 pass
         output = arguments.choose_output(parsed_args.html, self.app.stdout)

@@ -65,7 +65,10 @@ def render(result: peers.Result, how: str) -> str:
 
 
 def rules(written: Sequence[dict[str, typing.Any]]) -> str:
-    """Return the file of what is normal."""
+    """Return the text of the file that ``--learn`` writes.
+
+    :param written: rules that accept machines which are not odd.
+    """
     return yaml_text.comment(_(
         'Records which machines are unlike their peers. Made by '
         'ironic-inspection-rules outliers.')) + yaml_text.dump(
@@ -88,7 +91,7 @@ def unreported(result: peers.Result, by: Sequence[str]) -> str:
 
 
 def status(result: peers.Result) -> int:
-    """Return how a command ends."""
+    """Return the exit status of a command that compared machines."""
     if result.findings:
         return EXIT_ODD
     return 0

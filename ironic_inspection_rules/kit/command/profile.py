@@ -71,7 +71,7 @@ class Profile(arguments.FileCommand):
 
 
 def _product(machine: views.Facts) -> str:
-    """Return what machines like one are called."""
+    """Return the name for machines like one: that of its product."""
     product = component.find(machine, 'inventory.system_vendor.product_name')
     if isinstance(product, str) and product.strip():
         return product.strip()
@@ -79,9 +79,10 @@ def _product(machine: views.Facts) -> str:
 
 
 def _tolerance(text: str) -> str:
-    """Check that a word is a tolerance; which one is looked at later.
+    """Check that a word has the form of a tolerance.
 
-    A word that is none is a file, see :func:`.arguments.arranged`.
+    Whether there is such a component is checked later, with an error for it.
+    A word of any other form is a file, see :func:`.arguments.arranged`.
     """
     if not re.match('[a-z-]+=', text):
         raise argparse.ArgumentTypeError(

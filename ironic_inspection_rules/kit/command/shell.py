@@ -55,6 +55,8 @@ class Shell(app.App):
             description, version, {'prog': NAME, **(argparse_kwargs or {})})
 
     def run_subcommand(self, argv: list[str]) -> int:
+        # The order of words is arranged before argparse sees them, for which
+        # the parser of the command has to be known.
         try:
             command, name, words = self.command_manager.find_command(argv)
         except ValueError:

@@ -126,6 +126,7 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
 
 def _rendered(findings: list[table_comparison.TableFinding],
               expected: table.Table, form: str) -> str:
+    """Return machines as text in the format of ``-f``."""
     if form == 'json':
         return table_machines.as_json(findings)
     if form == 'csv':

@@ -122,12 +122,13 @@ class Test(arguments.FileCommand):
     def _try(self, rule_set: machine_test.RuleSet,
              nodes: machine_test.Nodes, paths: list[str],
              parsed_args: argparse.Namespace) -> int:
-        """Print what the rules do to the machines, or how that was expected.
+        """Print what rules do to the machines, or compare it with --expect.
 
         A test is large, so only what is printed is taken out of it, in the
         process that has run it.
         """
         in_detail = parsed_args.details or len(paths) == 1
+        # Reasons take time, and a table of many machines has none.
         explain = bool(in_detail or parsed_args.html
                        or parsed_args.format != 'table')
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -141,7 +142,8 @@ class Test(arguments.FileCommand):
             extract_entry = expectation.actual
         extract = functools.partial(_extract, extract_column, extract_entry)
         results: collections.Counter[str] = collections.Counter()
-        # Output and bar on one terminal would mix.
+        # Machines are printed while the bar is drawn: on one terminal both
+        # would mix.
         with progress.steps(len(paths),
                             hidden=self.app.stdout.isatty()) as advance:
             tried = machine_test.run_all(
@@ -164,8 +166,10 @@ class Test(arguments.FileCommand):
                  results: collections.Counter[str]) -> int:
         """Print what is not as expected, or write down what happens.
 
-        :param actual: machines and what happens to them; results are counted
-            while they are taken.
+        :param actual: machines and what happens to them. They are tried one
+            by one as they are taken.
+        :param results: the number of machines by result; complete when all
+            machines are taken.
         """
         path = parsed_args.expect
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -195,9 +199,10 @@ class Test(arguments.FileCommand):
 
 def _listing(form: str, output: typing.TextIO, count: int, in_detail: bool
              ) -> trial_text.Listing:
-    """Return what prints machines in a form.
+    """Return the listing that prints machines in a format.
 
-    :param count: of machines.
+    :param count: of machines; a single one is indented in JSON.
+    :param in_detail: whether a table has a part for every machine.
     """
     if form == 'json':
         return trial_text.JsonListing(output, indented=count == 1)
@@ -238,7 +243,10 @@ def _extract(extract_column: machine_test.Extract | None,
 def _note(tried: typing.Iterable[_Tried],
           results: collections.Counter[str], matrix: test_page.Matrix
           ) -> typing.Iterator[typing.Any]:
-    """Count the results and fill the page; yield what is left to print."""
+    """Count the results and fill the page; yield the entries to print.
+
+    Nothing is counted before the entries are taken.
+    """
     for machine in tried:
         results[machine.result] += 1
         if machine.column is not None:
