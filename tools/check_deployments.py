@@ -46,7 +46,10 @@ class Project:
 class Name:
     """A name on a page, and a place in the sources that has it.
 
-    ``pattern`` is None if the file alone counts.
+    :ivar page: the document that uses the name.
+    :ivar text: the name.
+    :ivar file: in the sources of the project.
+    :ivar pattern: of a line in the file; None if the file is enough.
     """
 
     page: str
@@ -120,9 +123,12 @@ def _text(path: pathlib.Path) -> str:
 
 def sources(project: Project, place: str, release: str,
             directory: pathlib.Path) -> pathlib.Path:
-    """Return a checkout of a project, cloned if there is none.
+    """Return a directory with the sources of a project.
 
-    :param place: a directory with files, or what ``git clone`` takes.
+    :param place: a checkout, which is returned as it is; else a URL or a bare
+        repository, which is cloned.
+    :param release: the branch to clone.
+    :param directory: in which the clone is made.
     """
     path = pathlib.Path(place)
     is_bare = path.is_dir() and (path / 'HEAD').exists()
@@ -172,15 +178,16 @@ CHANGED = {
         'scripts/runironic': 'bin/runironic',
         'ironic-config/ironic.conf.j2': 'etc/ironic/ironic.conf.j2'}),
 }
-"""Which instructions change which files, and where images have these."""
+"""By project, what returns the instructions that change files of an image, and
+these files: their place in the sources, and in the image."""
 
 
 def change(project: str, checkout: pathlib.Path,
            root: pathlib.Path) -> str | None:
     """Make the changes of our layer in the files of a project.
 
-    :param root: an empty directory that stands for the image.
-    :returns: what went wrong, None if the files are as wanted.
+    :param root: an empty directory, in place of the root of the image.
+    :returns: the problem, None if all files were changed.
     """
     lines, files = CHANGED[project]
     for source, target in files.items():
@@ -199,6 +206,7 @@ def change(project: str, checkout: pathlib.Path,
     for source, target in files.items():
         if (checkout / source).read_text() == (root / target).read_text():
             return f'the instructions of the image leave {source} as it is'
+        # Files of the image are scripts, but for templates.
         if not target.endswith('.j2'):
             syntax = subprocess.run(
                 ['bash', '-n', str(root / target)], check=False)

@@ -42,30 +42,33 @@ PACKAGE = 'ironic_inspection_rules'
 ROOMS = ('engine', 'plugins/conditions', 'plugins/filters', 'runs',
          'kit/authoring', 'kit/trial')
 _SAME = ('_Is_Eq', '_Eq_Is', '_IsNot_NotEq', '_NotEq_IsNot')
-"""Mutants that mean the same of what is None, true or a word."""
+"""Mutants of comparisons that are the same for None, booleans and words."""
 
 _LEFT_ALONE = ('@functools.cache', '@text_cache.', '@abc.abstractmethod')
-"""Decorators that change what a call costs, or what may be written."""
+"""Decorators whose removal no test sees: a call then only takes longer, or a
+class need not have a method."""
 
 _SLOW = ('hypothesis', 'ironic.api.app', 'ironic.conductor.manager',
          'oslotest.base', 'z3')
-"""What tests import of others, which is imported once for all of them."""
+"""Modules that take long to import: all processes of tests are forked from one
+that has them."""
 
 _CORPUS = '.unit.test_corpus'
-"""Cases of the language, which is in three of the rooms."""
+"""Tests of the whole language, which are near to mistakes in any room."""
 
 _AT_ONCE = 2
-_PATIENCE = 30
-"""How many seconds more than twice the usual a module of tests may take.
+"""Mutants that are tried at once, each in a copy of the repository."""
 
-Of the processor: a busy machine is no mistake. One that waits takes none.
-"""
+_PATIENCE = 30
+"""Seconds of the processor that a module of tests may take, beside twice the
+usual time. Seconds by the clock would end it where the machine is busy."""
 
 _WAITING = 20
-"""How many times as long it may take where it waits."""
+"""How many times as long it may take by the clock: a mutant may wait for ever,
+which takes no processor."""
 
 _MEMORY = 4 << 30
-"""How many bytes tests may take: a mutant may run for ever."""
+"""Bytes that tests may take: a mutant may fill the memory without an end."""
 
 
 def copy(target: pathlib.Path) -> None:
@@ -79,9 +82,10 @@ def copy(target: pathlib.Path) -> None:
 
 
 def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
-    """Work in a process of its own, which has Ironic imported.
+    """Do work in a forked process, which has all slow modules imported.
 
-    :returns: what the work returned; False where it did not end by itself.
+    :param directory: the copy of the repository to work in.
+    :returns: what the work returned; False where the process was ended.
     """
     child = os.fork()
     if not child:
@@ -101,7 +105,11 @@ def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
 
 
 class Mistake(typing.NamedTuple):
-    """A mistake of cosmic-ray: which of those of an operator in a file."""
+    """A mutant of cosmic-ray.
+
+    :ivar operator: the name of the operator that makes it.
+    :ivar number: the index among all mutants of that operator in the file.
+    """
 
     path: pathlib.Path
     operator: str
@@ -115,10 +123,11 @@ class Mistake(typing.NamedTuple):
 
 
 class Tests:
-    """All modules of unit tests, and which lines each of them runs.
+    """All modules of unit tests, with the lines of code that they run.
 
-    :param learned: the directory in which that is kept.
-    :param longest: how many seconds of tests may be spent on a mistake.
+    :param learned: the directory with a file for every module: whether it
+        passes, its seconds, and the lines.
+    :param longest: seconds of tests that may be spent on a mistake.
     """
 
     def __init__(self, learned: pathlib.Path, longest: float) -> None:
@@ -129,10 +138,10 @@ class Tests:
         self._lines: dict[str, dict[str, list[int]]] = {}
 
     def learn(self, directory: pathlib.Path, name: str) -> None:
-        """Run a module, and keep which lines it runs, and how long.
+        """Run a module, and keep the lines that it runs, and its seconds.
 
-        One that fails while coverage takes a part of its time may not fail
-        without.
+        Coverage makes tests slow, by which one with a time limit may fail. So
+        a module that fails runs again without coverage.
         """
         answer = self._learned / name
 
@@ -166,9 +175,12 @@ class Tests:
         self._lines[name] = lines
 
     def running(self, mistake: Mistake, source: str) -> list[str]:
-        """List modules that run a line, the nearest and quickest first.
+        """Return the modules that run the line of a mistake.
 
-        :returns: as many as take no longer than what may be spent.
+        The nearest and quickest come first, as these find most mistakes.
+
+        :param source: the text of the file, without the mistake.
+        :returns: as many as may be spent time on.
         """
         parser = coverage_parser.PythonParser(text=source)
         parser.parse_source()
@@ -197,8 +209,11 @@ class Tests:
     def succeed(self, names: list[str], failfast: bool = True) -> bool:
         """Run modules, one by one, until a test fails.
 
-        :param failfast: whether the other tests of the module are left out.
-        :returns: whether none did.
+        A signal ends the process where a module takes too long.
+
+        :param failfast: whether to leave out the other tests of the module
+            after a failure.
+        :returns: whether no test failed.
         """
         for name in names:
             usual = self._seconds.get(name, 10 * _PATIENCE)
@@ -213,7 +228,11 @@ class Tests:
 
 
 def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
-    """Choose mistakes, at most one in a line."""
+    """Choose mistakes at random, at most one in a line.
+
+    A long file gets more of them than a short one. The number of attempts has
+    a limit, as there may be fewer mistakes than are wanted.
+    """
     paths = sorted(pathlib.Path(PACKAGE, room).rglob('*.py'))
     trees = {path: ast.get_ast_from_path(path) for path in paths}
     sizes = [path.stat().st_size for path in paths]
@@ -240,7 +259,7 @@ def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
 
 
 def may_be_noticed(mistake: Mistake, source: str) -> bool:
-    """Check whether a mistake runs, and may mean something else."""
+    """Check whether a mistake is ever run, and may change what code does."""
     line = source.splitlines()[mistake.line - 1].strip()
     # A bar between types is no operator, and is never run.
     if 'BitOr' in mistake.operator and ' | ' in line:
@@ -327,7 +346,7 @@ def main(argv: list[str]) -> int:
             return in_copy(functools.partial(difference, mistake=mistake,
                                              tests=tests))
 
-        # The answers are asked for, so that an error ends the command.
+        # list() reads the results, so that an error ends the command.
         list(pool.map(learn, sorted(names)))
         for room in parsed.rooms:
             mistakes = sample(room, parsed.count, random.Random(parsed.seed))

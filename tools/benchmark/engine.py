@@ -51,6 +51,11 @@ def make_rules(count: int) -> list[Json]:
 
 
 def _make_rule(number: int) -> Json:
+    """Make a rule of three conditions.
+
+    Every tenth matches the machine. Of the others the first, the second or the
+    third condition does not hold, in turn.
+    """
     vendor = INVENTORY['system_vendor']
     expected = [vendor['product_name'], vendor['manufacturer'],
                 INVENTORY['cpu']['architecture']]
@@ -76,7 +81,7 @@ def _make_rule(number: int) -> Json:
 
 
 def compile_rules(rules: list[Json]) -> list[compiler.CompiledRule]:
-    """Make plans, as a service does when rules changed."""
+    """Compile rules, as a service does when they have changed."""
     ops = registry.installed()
     return [compiler.compile_rule(model.Rule.from_mapping(rule), ops)
             for rule in rules]
@@ -84,7 +89,7 @@ def compile_rules(rules: list[Json]) -> list[compiler.CompiledRule]:
 
 def run_ours(plans: list[compiler.CompiledRule], explain: bool = False,
              inventory: Json = INVENTORY) -> Json:
-    """Run one phase.
+    """Run one phase by the engine of this project.
 
     :returns: the ``extra`` of the node afterwards.
     """
@@ -118,8 +123,8 @@ def prepare_stock() -> None:
 def seconds(repeats: int, *calls: Callable[[], object]) -> list[float]:
     """Return the least processor time of the calls, in seconds.
 
-    They take turns, so that a machine that becomes slower does so for all;
-    the first turn does not count.
+    They take turns, so that a machine that becomes slower does so for all.
+    The first turn, in which caches are filled, does not count.
     """
     least = [math.inf] * len(calls)
     for turn in range(1 + repeats):
@@ -179,6 +184,7 @@ def measure_features(arguments: argparse.Namespace) -> None:
         ('Rules', 'Rules a second', 'Times as long'),
         goal='rules that are explained take at most 3 times as long.')
     for name, least in taken.items():
+        # The first row of what is compared: those after it have its machine.
         if name in ('plain rules', IN_VARS):
             reference = least
         table.add(name, f'{1000 / least:,.0f}', f'{least / reference:.1f}')
@@ -186,7 +192,11 @@ def measure_features(arguments: argparse.Namespace) -> None:
 
 
 def _make_long_fields(count: int) -> tuple[list[Json], list[Json]]:
-    """Make rules that use a value three times: written out, and in vars."""
+    """Make rules that use a value three times.
+
+    :returns: rules in which the value is written three times, and rules that
+        compute it once in ``vars``.
+    """
     value = ("inventory.disks | selectattr('size', 'ge', 4294967296)"
              " | map(attribute='size') | sort | join('-')")
     made = []
@@ -201,7 +211,10 @@ def _make_long_fields(count: int) -> tuple[list[Json], list[Json]]:
 
 
 def measure_many(arguments: argparse.Namespace) -> None:
-    """Measure no rules and many rules."""
+    """Measure a phase without rules, and with many.
+
+    Rules are compiled twice: tracing memory takes time.
+    """
     count = arguments.many
     [nothing] = seconds(arguments.repeats, lambda: run_ours([]))
     rules = make_rules(count)

@@ -56,13 +56,14 @@ Json = dict[str, Any]
 
 
 class Measured(typing.NamedTuple):
-    """What it took to do something for some nodes.
+    """The cost of trying rules on some nodes.
 
-    :ivar nodes: how many.
-    :ivar seconds: until it was done.
+    :ivar nodes: their number.
+    :ivar seconds: by the clock.
     :ivar api: processor time of the API, in seconds.
     :ivar client: processor time of this process, in seconds.
-    :ivar found: how many changes nodes would get, by their names.
+    :ivar found: the number of changes that nodes would get, by their names;
+        both sides of a comparison must have the same.
     """
 
     nodes: int
@@ -72,7 +73,7 @@ class Measured(typing.NamedTuple):
     found: dict[str, int]
 
     def cells(self) -> list[str]:
-        """Return what a table shows of it."""
+        """Return the cells of a row: nodes, seconds, milliseconds a node."""
         return [f'{self.nodes:,}', f'{self.seconds:.1f}',
                 *(f'{1000 * seconds / self.nodes:.2f}' for seconds
                   in (self.seconds, self.api, self.client))]
@@ -81,7 +82,7 @@ class Measured(typing.NamedTuple):
 def inventory(number: int) -> Json:
     """Make the inventory of a machine, of about 40 kB.
 
-    That of the sample, with as many more disks and interfaces as it takes.
+    It is that of the sample, with more disks and interfaces up to that size.
     """
     made: Json = json.loads(common.INVENTORY_FILE.read_text())['inventory']
     made['cpu']['count'] = 8 * (number % 16 + 1)
@@ -108,9 +109,17 @@ def make_rules(count: int) -> list[Json]:
 
 
 def _make_rule(number: int) -> Json:
-    return {
-        'uuid': str(uuid.UUID(int=number, version=4)),
-        'description': f'Rule {number}', 'conditions': [
+    """Make a rule that asks for one of 20 models, every tenth for a disk.
+
+    All machines have the disk, so that a rule with a loop matches them all.
+    """
+    conditions: list[Json]
+    if number % 10 == 0:
+        conditions = [{
+            'op': 'contains', 'loop': '{inventory[disks]}',
+            'args': ['{item[name]}', 'sd1'], 'multiple': 'any'}]
+    else:
+        conditions = [
             {'op': 'eq', 'args': ['{inventory[system_vendor][product_name]}',
                                   f'Model {number % 20}']},
             {'op': 'matches', 'args': [
@@ -118,9 +127,11 @@ def _make_rule(number: int) -> Json:
             {'op': 'ge', 'args': ['{inventory[memory][physical_mb]}',
                                   65536 * (number % 4)]},
             {'op': 'is-empty', 'args': ['{node.driver_info[bench]}']},
-        ] if number % 10 else [
-            {'op': 'contains', 'loop': '{inventory[disks]}',
-             'args': ['{item[name]}', 'sd1'], 'multiple': 'any'}],
+        ]
+    return {
+        'uuid': str(uuid.UUID(int=number, version=4)),
+        'description': f'Rule {number}',
+        'conditions': conditions,
         'actions': [
             {'op': 'set-attribute', 'args': [
                 f'/extra/bench_{number}', '{inventory[cpu][count]}']},
@@ -138,7 +149,8 @@ def serving(ironic: launcher.Ironic, processes: int,
     """
     ironic.options = options.merged(ironic.options, changes or {})
     ironic.write_config()
-    # What the sample sets would come too late: this Python has started then.
+    # The sample of a uWSGI configuration sets this variable as well, but only
+    # after uWSGI has started Python, which no longer sees it.
     environment = {**os.environ, 'IRONIC_CONFIG_FILE': str(ironic.config)}
     with (ironic.directory / 'uwsgi.log').open('ab') as log:
         server = subprocess.Popen(
@@ -163,10 +175,10 @@ def fill(ironic: launcher.Ironic, count: int) -> None:
 
 
 class Memory(threading.Thread):
-    """Looks at the memory of a server, again and again.
+    """Looks at the memory of a server, twenty times a second.
 
-    :param server: the process that has started its others.
-    :ivar most: MiB above what they had at first.
+    :param server: the process that has started all others of the server.
+    :ivar most: the most memory so far, in MiB above that at the begin.
     """
 
     def __init__(self, server: psutil.Process) -> None:
@@ -182,7 +194,7 @@ class Memory(threading.Thread):
             self.most = max(self.most, self._now() - self._idle)
 
     def stop(self) -> float:
-        """Stop, and tell the most that there was."""
+        """End the thread, and return the most memory in MiB."""
         self._over.set()
         self.join()
         return self.most
@@ -195,9 +207,11 @@ class Memory(threading.Thread):
 
 def measure(count: int, server: psutil.Process,
             call: Callable[[], dict[str, int]]) -> Measured:
-    """Measure what it takes to do something for some nodes.
+    """Measure the cost of a call that tries rules on nodes.
 
+    :param count: of the nodes.
     :param server: the process that has started those of the API.
+    :param call: returns the number of changes by the names of nodes.
     """
     began = time.monotonic()
     api_before, client_before = processor_times(server)
@@ -262,6 +276,8 @@ def try_rules(arguments: argparse.Namespace) -> None:
             common.say('Trying the rules by this project')
             ours = measure(count, server, lambda: evaluate(
                 cloud.baremetal, rules, jobs))
+            # All but one rule are in force then, so that there is a difference
+            # to be found.
             rule_set.replace_inspection_rules(cloud.baremetal, rules[1:])
             compared = measure(count, server, lambda: evaluate(
                 cloud.baremetal, rules, jobs, compare=True))

@@ -42,6 +42,8 @@ TABLES = (models.ContentRow, models.ContentSectionRow, models.SectionRow,
 def make_machine(turn: int, size: int) -> tuple[Json, Json]:
     """Make inventory and plugin data of a machine.
 
+    :param turn: of the inspection; some values and the order of disks depend
+        on it, as they do on real machines.
     :param size: characters of both as JSON, about.
     """
     disks = [{'name': f'/dev/sd{place}', 'serial': f'S{place:08d}',
@@ -64,9 +66,10 @@ def make_machine(turn: int, size: int) -> tuple[Json, Json]:
 
 
 def inspect(turn: int, size: int, days: int) -> float:
-    """Keep an inspection.
+    """Record an inspection.
 
-    :returns: seconds of the processor that it took.
+    :param days: how long its data are kept, 0 for no history.
+    :returns: processor time in seconds.
     """
     inventory, plugin_data = make_machine(turn, size)
     facts = working_copy.Facts(inventory, plugin_data, {

@@ -16,11 +16,13 @@ import types
 from ironic_inspector import rules as engine
 from ironic_inspector.plugins import base as plugins
 
-_OWN = ('op', 'field', 'multiple', 'invert', 'action')
+_COLUMNS = ('op', 'field', 'multiple', 'invert', 'action')
+"""Members of a condition or an action that have a column; all others are
+parameters of the plugin."""
 
 
 class NodeInfo:
-    """A node that nobody keeps."""
+    """A node in memory, with as much of NodeInfo as rules use."""
 
     def __init__(self, node):
         self._node = copy.deepcopy(node)
@@ -51,7 +53,7 @@ def _part(operation):
     columns = {'multiple': 'any', 'invert': False}
     params = {}
     for name, value in operation.items():
-        if name in _OWN:
+        if name in _COLUMNS:
             columns[name] = value
         else:
             params[name] = value
@@ -59,16 +61,17 @@ def _part(operation):
 
 
 def main():
-    given = json.load(sys.stdin)
+    request = json.load(sys.stdin)
+    # Load the plugins, which is no part of what is measured.
     plugins.rule_conditions_manager()
     plugins.rule_actions_manager()
     times = []
-    for _repeat in range(given['repeats'] + 1):
-        rules = make_rules(given['rules'])
+    for _repeat in range(request['repeats'] + 1):
+        rules = make_rules(request['rules'])
         engine.get_all = lambda rules=rules: rules
-        node_info = NodeInfo(given['node'])
+        node_info = NodeInfo(request['node'])
         start = time.process_time()
-        engine.apply(node_info, given['data'])
+        engine.apply(node_info, request['data'])
         times.append(time.process_time() - start)
     json.dump({'seconds': statistics.median(times[1:]),
                'extra': node_info.node().extra}, sys.stdout)

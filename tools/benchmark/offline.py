@@ -55,7 +55,7 @@ _TOOLS = pathlib.Path(__file__).parents[1]
 
 
 class Measured(typing.NamedTuple):
-    """What a command took: seconds, and bytes; and what it printed."""
+    """The cost of a command: seconds, bytes of memory; and its output."""
 
     seconds: float
     memory: int
@@ -110,11 +110,13 @@ def write(directory: pathlib.Path, rules: int, inventories: int, size: int
 
     :param size: of an inventory, in characters.
     """
+    # One rule differs, so that "diff" has something to find on all machines.
     old = [make_rule(number) for number in range(rules)]
     new = [*old[1:], {**old[0], 'conditions': []}]
     for name, written in (('rules.yaml', old), ('new.yaml', new)):
         (directory / name).write_text(yaml.safe_dump(written))
     data = json.loads(common.INVENTORY_FILE.read_text())
+    # Half of the size is PCI devices, and the other half is LLDP.
     data['pci_devices'] = []
     while len(json.dumps(data)) < size // 2:
         data['pci_devices'].append({
@@ -135,9 +137,14 @@ def write(directory: pathlib.Path, rules: int, inventories: int, size: int
 def make_rule(number: int) -> Json:
     """Return a rule with three conditions, which one in ten meets.
 
-    Others fail at the second on most machines, at the third on the rest.
+    The others fail at the second condition on most machines, and at the third
+    on the rest.
     """
-    matches = number % _MATCHING == 0
+    serial_number = f'-{number % 100:02}$'
+    model = '^nothing$'
+    if number % _MATCHING == 0:
+        serial_number = '^S'
+        model = '.'
     return {
         'description': f'rule {number}',
         'conditions': [
@@ -145,20 +152,20 @@ def make_rule(number: int) -> Json:
                 '{inventory[cpu][architecture]}', 'x86_64']}},
             {'op': 'contains', 'args': {
                 'value': '{inventory[system_vendor][serial_number]}',
-                'regex': '^S' if matches else f'-{number % 100:02}$'}},
+                'regex': serial_number}},
             {'op': 'contains', 'args': {
                 'value': '{inventory[cpu][model_name]}',
-                'regex': '.' if matches else '^nothing$'}}],
+                'regex': model}}],
         'actions': [{'op': 'set-attribute', 'args': {
             'path': f'/extra/rule{number}',
             'value': '{inventory[cpu][architecture]}'}}]}
 
 
 def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
-    """Call Python with a script of its own and measure it.
+    """Call Python with some arguments, and measure the process.
 
-    :raises: SystemExit when it ends with 1, which means an error; with lint
-        it means that there are findings, and rules that match nothing are.
+    :raises: SystemExit when it ends with 1, which is an error. Lint also ends
+        so where it has findings, and it finds that some rules match nothing.
     """
     path = os.pathsep.join([str(_TOOLS), os.environ.get('PYTHONPATH', '')])
     started = time.monotonic()
@@ -182,9 +189,9 @@ def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
 
 
 def memory(process: psutil.Process) -> int:
-    """Return what a process and those below it have in memory, in bytes.
+    """Return the memory of a process and of its children, in bytes.
 
-    What processes share is shared out among them.
+    Memory that they share counts once: the kernel divides it among them.
     """
     total = 0
     for member in [process, *process.children(recursive=True)]:

@@ -20,7 +20,11 @@ QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class')
 
 
 def rule(chance: random.Random, number: int) -> dict[str, Any]:
-    """Return a rule as operators have them."""
+    """Return a rule such as operators write.
+
+    One seed has to make the same rules always: the order of the choices is
+    part of what a measurement is compared by.
+    """
     conditions: list[dict[str, Any]] = [{
         'op': chance.choice(('ge', 'lt')), 'args': [
             '{inventory.cpu.count}', chance.choice((8, 16, 32, 64, 128))]}]

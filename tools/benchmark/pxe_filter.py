@@ -43,7 +43,7 @@ class Measured(typing.NamedTuple):
 
 
 class Leader:
-    """An election without rivals."""
+    """An election without rivals, which needs no coordination backend."""
 
     def __init__(self, on_gained: election.Callback,
                  on_lost: election.Callback) -> None:
@@ -60,21 +60,24 @@ class Leader:
 
 
 class Stopwatch:
-    """Runs nft, and tells when it was done with an address."""
+    """Runs nft for the filter, and waits until it has written an address."""
 
     def __init__(self) -> None:
         self._awaited = ''
         self._done = threading.Event()
 
     def expect(self, mac: str) -> None:
+        """Begin to look for an address in the scripts of nft."""
         self._done.clear()
         self._awaited = mac
 
     def wait(self) -> None:
+        """Wait until nft has run a script with the address."""
         self._done.wait()
 
     def run_nft(self, *arguments: str, script: str | None = None,
                 timeout: float = 10.0) -> str:
+        """Run nft as :func:`.firewall.run_nft` does."""
         answer = firewall.run_nft(*arguments, script=script, timeout=timeout)
         if self._awaited in (script or ''):
             self._done.set()
@@ -88,7 +91,10 @@ def address(number: int) -> str:
 
 
 def fill(url: str, ports: int) -> None:
-    """Store ports, of which the last belongs to a node in inspection."""
+    """Store ports, all but the last of which the filter refuses.
+
+    The last is of a node in inspection, all others are of another node.
+    """
     engine = sa.create_engine(url)
     models.Base.metadata.create_all(engine)
     with engine.begin() as connection:
@@ -97,18 +103,27 @@ def fill(url: str, ports: int) -> None:
                 uuid=uuidutils.generate_uuid(), provision_state=state,
                 inspect_interface='agent')).inserted_primary_key[0]  # type: ignore[index]
             for state in ('available', 'inspect wait')]
-        # In small steps, for the memory of this process is measured.
+        node_id, inspected_id = nodes
+        # In small steps, as the memory of this process is measured.
         for start in range(0, ports, 1000):
-            connection.execute(sa.insert(models.Port), [
-                {'uuid': uuidutils.generate_uuid(),
-                 'address': address(number),
-                 'node_id': nodes[number == ports - 1]}
-                for number in range(start, min(start + 1000, ports))])
+            rows = []
+            for number in range(start, min(start + 1000, ports)):
+                rows.append({
+                    'uuid': uuidutils.generate_uuid(),
+                    'address': address(number),
+                    'node_id': node_id,
+                })
+            if start + 1000 >= ports:
+                rows[-1]['node_id'] = inspected_id
+            connection.execute(sa.insert(models.Port), rows)
     engine.dispose()
 
 
 def run_filter(ports: int) -> tuple[float, list[float]]:
-    """Run a filter; return seconds of the first sync and of changes."""
+    """Run a filter.
+
+    :returns: the seconds of the first sync, and those of every change.
+    """
     watch = Stopwatch()
     stop = threading.Event()
     this = filter_service.PxeFilter(
@@ -137,6 +152,8 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
     first = timed(address(0), start)
     changes = []
     for number in range(CHANGES):
+        # The filter is to wait for this change, and not to be busy with the
+        # one before.
         time.sleep(0.2)
         mac = address(ports + number)
         changes.append(timed(mac, lambda mac=mac: add(mac)))
@@ -151,7 +168,8 @@ def measure_alone(ports: int, database_url: str | None) -> Measured:
     :param database_url: of an empty database that is reached by a file, be it
         a socket; SQLite if None.
     """
-    # nft works on the network of the process, which is to be a new one.
+    # nft changes the network of the process: here a new one, and not that of
+    # the machine.
     if ctypes.CDLL(None).unshare(_CLONE_NEWNET):
         raise OSError('cannot make a network')
     with tempfile.TemporaryDirectory() as directory:
@@ -171,7 +189,8 @@ def measure_alone(ports: int, database_url: str | None) -> Measured:
 
 def measure(arguments: argparse.Namespace) -> None:
     """Measure a filter."""
-    # The network of this process stays as it is, and so does its memory.
+    # In a process of its own, which alone gets a new network, and whose memory
+    # is that of the filter and not of this command.
     with futures.ProcessPoolExecutor(
             1, multiprocessing.get_context('spawn')) as pool:
         measured = pool.submit(measure_alone, arguments.ports,

@@ -45,7 +45,13 @@ QUEUE: options.Options = options.merged(_QUIET, {'inspection_queue': {
 
 
 class Batch(typing.NamedTuple):
-    """Inventories accepted and inspected a second; of a worker, its MiB."""
+    """The result of a batch of inventories.
+
+    :ivar accepted: inventories a second until all were posted.
+    :ivar inspected: the same until all were inspected.
+    :ivar memory: of the largest worker process in MiB, 0 without workers.
+    :ivar answers: the number of answers by their HTTP status.
+    """
 
     accepted: float
     inspected: float
@@ -72,8 +78,9 @@ def accept(nodes: fleet.Fleet, machines: list[fleet.Machine],
            at_once: int) -> tuple[float, dict[int, int]]:
     """Post the data of machines.
 
-    :returns: inventories a second, and how many answers there were of which
-        status; each inventory is posted once.
+    An inventory that is refused is not posted again.
+
+    :returns: inventories a second, and the number of answers by their status.
     """
     began = time.monotonic()
     answers = nodes.post(machines, at_once, insist=False)
@@ -83,10 +90,12 @@ def accept(nodes: fleet.Fleet, machines: list[fleet.Machine],
 
 
 def drain(ironic: launcher.Ironic) -> float:
-    """Wait until no machine is in inspection; tell the seconds.
+    """Wait until no machine is in inspection, or nothing changes any more.
 
-    Stock Ironic leaves a machine whose data it refused in ``inspect wait``:
-    those are not waited for.
+    Stock Ironic leaves a machine whose data it has refused in ``inspect
+    wait``, so that their number need not become zero.
+
+    :returns: the seconds until the last change.
     """
     began = time.monotonic()
     engine = sa.create_engine(ironic.options['database']['connection'])
@@ -107,7 +116,10 @@ def drain(ironic: launcher.Ironic) -> float:
 
 def measure_batch(arguments: argparse.Namespace, ironic: launcher.Ironic,
                   nodes: fleet.Fleet, workers: int) -> Batch:
-    """Post a batch, with so many worker processes, and wait for its end."""
+    """Post a batch of inventories, and wait until all are inspected.
+
+    :param workers: number of worker processes, which are started for it.
+    """
     machines = nodes.make([uuid.uuid4().hex for _ in range(arguments.batch)])
     started = [ironic.spawn(WORKER) for _ in range(workers)]
     wait_until_ready(started)
@@ -128,8 +140,9 @@ def wait_until_ready(workers: list[service.Service]) -> None:
 
 
 def resident(worker: service.Service) -> float:
-    """Memory of the process of a worker that works, in MiB."""
-    # The process that was started only watches the one that works.
+    """Return the memory of a worker in MiB."""
+    # The process that was started is a parent that only starts the worker
+    # again; its child works.
     done = subprocess.run(
         ['pgrep', '-P', str(worker.process.pid)], check=True,
         capture_output=True, text=True)
@@ -251,7 +264,12 @@ def compare_batches(arguments: argparse.Namespace) -> None:
 
 
 def _times(measured: list[Batch], reference: list[Batch], name: str) -> str:
-    """Return how many times as fast as stock Ironic it is, by the rounds."""
+    """Return how many times as fast as stock Ironic it is.
+
+    The median of all rounds, as the machine is not as fast in all of them.
+
+    :param name: of a rate of :class:`Batch`.
+    """
     median = statistics.median(
         getattr(batch, name) / getattr(stock, name)
         for batch, stock in zip(measured, reference, strict=True))

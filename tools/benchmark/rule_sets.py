@@ -27,7 +27,7 @@ _ONE_BY_ONE = 200
 
 
 def make_rules(count: int, priority: int = 0) -> list[Json]:
-    """Make rules such as a file has, found again by their description."""
+    """Make rules such as a file has: a stored one is found by description."""
     return [{
         'description': f'rule {number}', 'priority': priority,
         'conditions': [
@@ -87,9 +87,10 @@ class Client:
 @contextlib.contextmanager
 def measured(table: common.Table, what: str, share: float = 1
              ) -> Iterator[None]:
-    """Add a row about what is done in the context.
+    """Measure what is done in the context, and add a row about it.
 
-    :param share: what part of the whole that is.
+    :param share: the part of all rules with which it is done; times are those
+        of all rules.
     """
     wall_start = time.perf_counter()
     processor_start = time.process_time()

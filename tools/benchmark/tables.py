@@ -29,15 +29,16 @@ from ironic_inspection_rules.tests.live import options
 _HEADS = ('Command', 'Takes, s', 'Processor, s', 'That of Ironic, s',
           'Memory, MiB', 'That of Ironic, MiB')
 
-# The most memory that the process had is read by itself: what its parent
-# learns counts that of the parent, too.
+# The process prints its own status, with the most memory that it had. That
+# which its parent gets from the kernel is at least the memory of the parent,
+# of which it is a copy at first.
 _SCRIPT = ('import sys; from openstackclient import shell; '
            'status = shell.main(sys.argv[1:]); '
            'sys.stderr.write(open("/proc/self/status").read()); '
            'sys.exit(status)')
 
 _CHANGED = 100
-"""One row in so many is changed."""
+"""Every row with a multiple of this number is changed."""
 
 _RULES = """\
 tables:
@@ -79,7 +80,12 @@ def write(directory: pathlib.Path, rows: int, changed: bool = False) -> None:
 
 
 class Used(typing.NamedTuple):
-    """What a command took: seconds and MiB; and what it printed."""
+    """The cost of a command, and its output.
+
+    :ivar seconds: by the clock.
+    :ivar processor: seconds of the processor.
+    :ivar memory: the most that the process had, in MiB.
+    """
 
     seconds: float
     processor: float
@@ -91,7 +97,8 @@ def call(directory: pathlib.Path, ironic: launcher.Ironic,
          *words: str) -> Used:
     """Call a command for tables or rules.
 
-    :raises: SystemExit if it fails.
+    :raises: SystemExit if it ends with 1, which is an error; with 2 there are
+        changes or differences.
     """
     with tempfile.TemporaryFile('w+') as output, (
             tempfile.TemporaryFile('w+')) as errors:
@@ -101,20 +108,24 @@ def call(directory: pathlib.Path, ironic: launcher.Ironic,
              '--os-endpoint', ironic.url, 'baremetal', 'inspection', *words],
             cwd=directory, stdout=output, stderr=errors,
             env={**os.environ, 'PYTHONWARNINGS': 'ignore'})
+        # wait4() and not wait(): it also returns the time of the processor.
         _pid, status, used = os.wait4(started.pid, 0)
         seconds = time.monotonic() - began
         started.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         errors.seek(0)
-        said = errors.read()
+        error_text = errors.read()
         if started.returncode == 1:
-            raise SystemExit(f'{" ".join(words)}: {said}')
+            raise SystemExit(f'{" ".join(words)}: {error_text}')
         return Used(seconds, used.ru_utime + used.ru_stime,
-                    _mebibytes(said, 'VmHWM'), output.read())
+                    _mebibytes(error_text, 'VmHWM'), output.read())
 
 
 def _mebibytes(status: str, name: str) -> float:
-    """Return a field of the status of a process that is an amount."""
+    """Return the memory in a field of the status of a process, in MiB.
+
+    :param status: the text of ``/proc/PID/status``, which has KiB.
+    """
     line = next(line for line in status.splitlines()
                 if line.startswith(f'{name}:'))
     return int(line.split()[1]) / 1024
@@ -135,8 +146,9 @@ class Server:
         self._idle = self._memory('VmRSS')
 
     def forget(self) -> None:
-        """Count the most memory that they have from now on."""
+        """Begin to measure the most memory that the processes have."""
         for process in self._processes:
+            # 5 sets the peak, VmHWM, back to the present size.
             pathlib.Path(f'/proc/{process.pid}/clear_refs').write_text('5')
 
     def memory(self) -> float:
@@ -172,7 +184,8 @@ class Measurement:
         self._table = common.Table(title, _HEADS, goal)
         self._directory = directory
         self._ironic = ironic
-        # What is only loaded once is part of what an idle one has.
+        # The first request makes Ironic load and cache much, which is no cost
+        # of the commands that follow.
         call(directory, ironic, 'table', 'list')
         self._server = Server(ironic)
 
@@ -198,20 +211,20 @@ def apply(arguments: argparse.Namespace) -> None:
     rows = arguments.rows
     with running() as ironic, tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        found = Measurement(
+        measurement = Measurement(
             f'A table of {rows:,} rows and {len(_COLUMNS)} columns',
             'a changed table of 100,000 rows is planned in 10 s, in 200 MiB '
             'on each side.', directory, ironic)
         plan = 'rule', 'plan', 'rules.yaml'
         apply_ = 'rule', 'apply', 'rules.yaml', '--yes'
         write(directory, rows)
-        found.add('plan, all rows are new', *plan)
-        found.add('apply, all rows are new', *apply_)
-        found.add('plan, nothing to do', *plan)
+        measurement.add('plan, all rows are new', *plan)
+        measurement.add('apply, all rows are new', *apply_)
+        measurement.add('plan, nothing to do', *plan)
         write(directory, rows, changed=True)
-        found.add('plan, one row in a hundred changed', *plan)
-        found.add('apply, one row in a hundred changed', *apply_)
-        found.print()
+        measurement.add('plan, one row in a hundred changed', *plan)
+        measurement.add('apply, one row in a hundred changed', *apply_)
+        measurement.print()
 
 
 def compare(arguments: argparse.Namespace) -> None:
@@ -227,22 +240,26 @@ def compare(arguments: argparse.Namespace) -> None:
                 _inventory(machine, number)
                 for number, machine in enumerate(machines)))
         call(directory, ironic, 'rule', 'apply', 'rules.yaml', '--yes')
-        found = Measurement(f'{count:,} machines beside {count:,} rows',
-                            '10,000 machines in 30 s.', directory, ironic)
+        measurement = Measurement(
+            f'{count:,} machines beside {count:,} rows',
+            '10,000 machines in 30 s.', directory, ironic)
         command = 'table', 'machines', 'machines', '-f', 'csv'
-        output = found.add('table machines', *command)
+        output = measurement.add('table machines', *command)
         if output.count('\n') < count:
             raise SystemExit('Not all machines are compared.')
         for state in ('--missing', '--wrong'):
-            found.add(f'table machines {state}', *command, state)
-        found.print()
+            measurement.add(f'table machines {state}', *command, state)
+        measurement.print()
 
 
 def _inventory(machine: fleet.Machine, number: int) -> dict[str, object]:
     """Return the inventory of the machine of a row; one in ten is wrong."""
     made = machine.data()['inventory']
     made['system_vendor'] = {'serial_number': f'SN{number:08}'}
-    made['cpu']['count'] = 8 if number % 10 == 0 else 4
+    # The row has 4 processors.
+    made['cpu']['count'] = 4
+    if number % 10 == 0:
+        made['cpu']['count'] = 8
     interface = made['interfaces'][0]
     # As large as those of real machines.
     interface['lldp'] = [[127, '0123456789abcdef' * 4]

@@ -9,6 +9,7 @@ API. Without filters of traits a client lists all nodes, and chooses.
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+import functools
 import random
 import statistics
 import time
@@ -31,14 +32,18 @@ ON_ALL = NAMES[:2]
 ON_FEW = NAMES[2:4]
 
 CHOOSE = 'choose them in the client'
-MEASURED_SIZE = 10000  # above it, choosing in the client takes minutes
+MEASURED_SIZE = 10000
+"""The largest fleet of which a client chooses nodes: that takes minutes."""
 
 
 def fleet(size: int) -> Iterator[tuple[dict[str, typing.Any], list[str]]]:
-    """Nodes as wide as real ones, with their traits."""
+    """Yield nodes with as much data as real ones, and their traits."""
     dice = random.Random(size)
     for number in range(size):
-        traits = ON_ALL + (ON_FEW if number % (size // MATCHES) == 0 else [])
+        traits = list(ON_ALL)
+        # 100 nodes, evenly among all.
+        if number % (size // MATCHES) == 0:
+            traits += ON_FEW
         traits += dice.sample(NAMES[4:], PER_NODE - len(traits))
         yield {
             'id': number + 1, 'uuid': uuidutils.generate_uuid(),
@@ -70,12 +75,15 @@ def enroll(engine: sa.Engine, size: int) -> None:
                 connection.execute(
                     sa.insert(models.NodeTrait.__table__), traits)
                 nodes, traits = [], []
-    if engine.name != 'sqlite':
-        with engine.begin() as connection:
-            for table in ('nodes', 'node_traits'):
-                connection.execute(sa.text(
-                    f'ANALYZE {table}' if engine.name == 'postgresql'
-                    else f'ANALYZE TABLE {table}'))
+    if engine.name == 'sqlite':
+        return
+    # Servers choose indexes by statistics, which they make some time later.
+    analyze = 'ANALYZE TABLE'
+    if engine.name == 'postgresql':
+        analyze = 'ANALYZE'
+    with engine.begin() as connection:
+        for table in ('nodes', 'node_traits'):
+            connection.execute(sa.text(f'{analyze} {table}'))
 
 
 class Lists:
@@ -85,16 +93,16 @@ class Lists:
         self._client = client
 
     def page(self, **filters: str) -> int:
-        """One page in the form of the default list."""
+        """List one page, with the fields of the default list."""
         return len(self._get('/v1/nodes', limit=PAGE, **filters)['nodes'])
 
     def find(self) -> int:
-        """The nodes that match, by a filter."""
+        """Find the nodes that match by a filter."""
         return len(self._get('/v1/nodes', fields='uuid',
                              traits=','.join(ON_FEW))['nodes'])
 
     def choose(self) -> int:
-        """The nodes that match, out of a list of all nodes."""
+        """Find the nodes that match in a list of all nodes."""
         answer = self._get('/v1/nodes', fields='uuid,traits')
         found = 0
         while True:
@@ -111,7 +119,10 @@ class Lists:
 
 
 def sides(lists: Lists) -> dict[str, tuple[Callable[[], int], int]]:
-    """What to measure, and how many nodes it must find."""
+    """Return the requests to measure, by a title.
+
+    :returns: functions, and how many nodes they must find.
+    """
     few, everywhere = ','.join(ON_FEW), ','.join(ON_ALL)
     filters: dict[str, Mapping[str, str]] = {
         'page': {},
@@ -121,10 +132,13 @@ def sides(lists: Lists) -> dict[str, tuple[Callable[[], int], int]]:
         'page, not-traits': {'not-traits': few},
         'page, not-traits-any': {'not-traits-any': few},
     }
-    pages = {name: (lambda given=given: lists.page(**given), PAGE)
-             for name, given in filters.items()}
-    return {**pages, 'find 100 nodes': (lists.find, MATCHES),
-            CHOOSE: (lists.choose, MATCHES)}
+    requests: dict[str, tuple[Callable[[], int], int]] = {}
+    for name, filters_of_page in filters.items():
+        request = functools.partial(lists.page, **filters_of_page)
+        requests[name] = request, PAGE
+    requests['find 100 nodes'] = lists.find, MATCHES
+    requests[CHOOSE] = lists.choose, MATCHES
+    return requests
 
 
 def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
@@ -140,6 +154,7 @@ def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
         enroll(enginefacade.writer.get_engine(), size)
         for turn in range(repeat + 1):
             for name, (request, expected) in sides(Lists(client)).items():
+                # It takes so long that two turns have to do.
                 if name == CHOOSE and (
                         turn not in (1, 2) or size > MEASURED_SIZE):
                     continue
@@ -148,6 +163,7 @@ def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
                 duration = time.perf_counter() - start
                 if found != expected:
                     raise SystemExit(f'{name}: {found} nodes')
+                # The first turn fills caches.
                 if turn:
                     times.setdefault(name, []).append(duration)
     return {name: statistics.median(taken) for name, taken in times.items()}
