@@ -22,7 +22,7 @@ from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 _MOST_DIFFERENCES = 10
-_LONGEST_VALUE = 200  # Characters of a difference that are shown.
+_LONGEST_VALUE = 200  # Characters of a value; the rest of it is cut.
 _HARDWARE = frozenset(finding.KINDS_OF_PARTS)
 """Kinds of fields of which one alone may divide machines into kinds.
 
@@ -428,6 +428,6 @@ def _as_text(column: _FieldColumn, value: typing.Any) -> str:
             text = finding.size('', item)
         texts.append(f'{count} × {text}')
     text = ', '.join(texts)
-    if len(text) >= _LONGEST_VALUE:
+    if len(text) > _LONGEST_VALUE:
         text = f'{text[:_LONGEST_VALUE]}…'
     return text

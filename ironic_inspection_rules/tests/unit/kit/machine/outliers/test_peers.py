@@ -275,6 +275,20 @@ class PeersTestCase(base.TestCase):
             [tuple(field.values()) for field in each['differs']]
             for each in kinds['kinds']])
 
+    def test_a_value_is_cut_only_where_something_is_left_out(self):
+        for length, expected in ((196, f'1 × {"M" * 196}'),
+                                 (197, f'1 × {"M" * 196}…')):
+            machines = fleet(12, disks=[{'name': 'a', 'size': 10 ** 12,
+                                         'model': 'K'}])
+            for name in ('m00', 'm01', 'm02', 'm03', 'm04'):
+                disk, = machines[name]['inventory']['disks']
+                disk['model'] = 'M' * length
+            kinds, = odd_fleet_trial.compare(machines).as_dict()['kinds']
+            self.assertEqual(
+                [[{'field': 'inventory.disks model', 'value': value}]
+                 for value in ('1 × K', expected)],
+                [each['differs'] for each in kinds['kinds']])
+
     def test_a_fifth_is_no_kind(self):
         machines = fleet(40)
         for number, machine in enumerate(machines.values()):
