@@ -276,17 +276,18 @@ class PeersTestCase(base.TestCase):
             for each in kinds['kinds']])
 
     def test_a_value_is_cut_only_where_something_is_left_out(self):
-        for length, expected in ((196, f'1 × {"M" * 196}'),
-                                 (197, f'1 × {"M" * 196}…')):
+        model = 'Model' * 40
+        for length, expected in ((196, f'1 × {model[:196]}'),
+                                 (197, f'1 × {model[:196]}…')):
             machines = fleet(12, disks=[{'name': 'a', 'size': 10 ** 12,
-                                         'model': 'K'}])
+                                         'model': 'Small'}])
             for name in ('m00', 'm01', 'm02', 'm03', 'm04'):
                 disk, = machines[name]['inventory']['disks']
-                disk['model'] = 'M' * length
+                disk['model'] = model[:length]
             kinds, = odd_fleet_trial.compare(machines).as_dict()['kinds']
             self.assertEqual(
                 [[{'field': 'inventory.disks model', 'value': value}]
-                 for value in ('1 × K', expected)],
+                 for value in ('1 × Small', expected)],
                 [each['differs'] for each in kinds['kinds']])
 
     def test_a_fifth_is_no_kind(self):
