@@ -5,12 +5,14 @@
 import codecs
 import collections
 from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
 import dataclasses
 from http import client as http_client
 import io
 import itertools
 import json
 import math
+import mmap
 from typing import Any
 import uuid
 
@@ -25,6 +27,7 @@ from webob import exc as webob_exc
 from webob import request as webob_request
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import json_pieces
 from ironic_inspection_rules.engine.language import arguments
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import path
@@ -37,7 +40,7 @@ _FROM_RAMDISKS = 'continue_inspection'
 """How the path of posted inspection data ends."""
 
 _AT_ONCE = 65536
-"""Bytes of a body that are checked at once."""
+"""Bytes of a body that are read or checked at once."""
 
 LARGE = ('inspection_rules', 'inspection_rules/evaluate',
          'inspection_rules/replay')
@@ -83,14 +86,13 @@ def guard(request: webob.Request, app: Callable) -> Any:
     is_limited = 'json' in content_type and body_limit.is_of_ironic()
     limit = body_limit.size(place)
     length = request.content_length
-    sent = b''
+    sent: bytes | memoryview = b''
     if length is None or length <= limit:
         to_read = length
         if to_read is None:
             # One more than is allowed, to know whether it is too large.
             to_read = limit + 1
-        sent = environ['wsgi.input'].read(to_read)
-        environ['wsgi.input'] = io.BytesIO(sent)
+        sent = _read(environ, to_read, is_large)
     if max(len(sent), length or 0) > limit:
         if is_limited and place.strip('/').endswith(_FROM_RAMDISKS):
             # Ironic logs what operators of ramdisks need to know.
@@ -100,7 +102,7 @@ def guard(request: webob.Request, app: Callable) -> Any:
     if not _is_utf_8(sent):
         raise _refusal(webob_exc.HTTPBadRequest,
                        _('The request must be encoded in UTF-8'))
-    if is_large:
+    if isinstance(sent, memoryview):
         environ[_BODY] = sent
         sent = b''
         environ['wsgi.input'] = io.BytesIO()
@@ -110,7 +112,37 @@ def guard(request: webob.Request, app: Callable) -> Any:
     return app
 
 
-def _is_utf_8(sent: bytes) -> bool:
+def _read(environ: dict[str, Any], most: int, is_large: bool
+          ) -> bytes | memoryview:
+    """Read a body, and leave it for the application if it is not large.
+
+    :param most: the number of bytes after which it stops reading.
+    """
+    stream = environ['wsgi.input']
+    if is_large:
+        return _kept_apart(stream, most)
+    sent = bytes(stream.read(most))
+    environ['wsgi.input'] = io.BytesIO(sent)
+    return sent
+
+
+def _kept_apart(stream: Any, most: int) -> memoryview:
+    """Read a body into memory of its own, which is given back as a whole.
+
+    For the reason that :mod:`.json_pieces` has.
+    """
+    # No memory has no bytes.
+    kept = mmap.mmap(-1, max(most, 1),
+                     flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    while kept.tell() < most:
+        piece = stream.read(min(most - kept.tell(), _AT_ONCE))
+        if not piece:
+            break
+        kept.write(piece)
+    return memoryview(kept)[:kept.tell()]
+
+
+def _is_utf_8(sent: bytes | memoryview) -> bool:
     """Return whether bytes are text; all of it is never there at once."""
     decoder = codecs.getincrementaldecoder('utf-8')()
     try:
@@ -174,19 +206,21 @@ def body(*, any_type: bool = False) -> Any:
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
-    reader = _Reader()
-    hook = None
-    if not any_type:
-        hook = reader.read_object
+    large = api.request.environ.pop(_BODY, None)
+    if large is None:
+        return _parse(bytes(api.request.body), any_type)
+    return _parse_large(large)
+
+
+def _parse(sent: bytes, any_type: bool = False) -> Any:
+    """Parse a body, see :func:`body`."""
+    reader = _Reader(any_type)
     try:
         # A byte order mark may be ignored (RFC 8259).
-        text = _sent().decode('utf-8-sig')
+        text = sent.decode('utf-8-sig')
         document = None
         if text:
-            document = json.loads(
-                text, parse_float=reader.read_float,
-                parse_constant=reader.read_float, parse_int=_read_integer,
-                object_pairs_hook=hook)
+            document = reader.decoder.decode(text)
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc
@@ -201,19 +235,39 @@ def body(*, any_type: bool = False) -> Any:
     return document
 
 
-def _sent() -> bytes:
-    """Return the body of the request; one that may be large only once.
+def _parse_large(sent: memoryview) -> Any:
+    """Parse a body that may be large, see :func:`body`.
 
-    :raises: Invalid if one that may be large is nested too deeply.
+    :raises: Invalid also if it is nested too deeply. Counting takes a second
+        for the largest bodies. Before the policy was asked, anybody could
+        make the API spend it.
     """
-    large = api.request.environ.pop(_BODY, None)
-    if large is None:
-        return bytes(api.request.body)
-    # Counting takes a second for the largest bodies. Before the policy was
-    # asked, anybody could make the API spend it.
-    if budget.is_deeper(large, body_limit.depth()):
+    if len(sent) > _AT_ONCE:
+        # The parser of all of it says what is wrong, and where.
+        with contextlib.suppress(ValueError, RecursionError):
+            return _parse_pieces(sent)
+    if budget.is_deeper(bytes(sent), body_limit.depth()):
         raise exceptions.Invalid(_TOO_DEEP)
-    return bytes(large)
+    return _parse(bytes(sent))
+
+
+def _parse_pieces(sent: memoryview) -> Any:
+    """Parse a body piece by piece.
+
+    :raises: Invalid if it is nested too deeply; ValueError or RecursionError
+        for any other document that is refused.
+    """
+    pieces = (bytes(sent[start:start + _AT_ONCE])
+              for start in range(0, len(sent), _AT_ONCE))
+    reader = _Reader()
+    parser = json_pieces.Parser(pieces, body_limit.depth(), reader.decoder)
+    try:
+        document = parser.parse()
+    except json_pieces.TooDeep as exc:
+        raise exceptions.Invalid(_TOO_DEEP) from exc
+    if reader.unusual or reader.doubled:
+        raise ValueError('a number that is not finite, or a member twice')
+    return document
 
 
 class _Reader:
@@ -221,12 +275,21 @@ class _Reader:
 
     ``unusual`` has NaN, infinity, and numbers that are too large for a float;
     ``doubled`` has objects with a member that is there twice, and its name.
+    ``decoder`` calls it.
+
+    :param any_type: see :func:`body`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, any_type: bool = False) -> None:
         self.unusual: list[str] = []
         self.doubled: list[tuple[dict[str, Any], str]] = []
         self._equal_texts = text_cache.EqualTexts()
+        hook = None
+        if not any_type:
+            hook = self.read_object
+        self.decoder = json.JSONDecoder(
+            object_pairs_hook=hook, parse_float=self.read_float,
+            parse_constant=self.read_float, parse_int=_read_integer)
 
     def read_float(self, text: str) -> float:
         number = float(text)

@@ -7,6 +7,7 @@ only in entries.
 """
 
 import functools
+import sys
 import typing
 
 _Result = typing.TypeVar('_Result')
@@ -51,7 +52,7 @@ class EqualTexts:
                 ) -> dict[str, typing.Any]:
         """Build a mapping whose texts are those remembered, where equal.
 
-        :param items: the names and values; only values are replaced.
+        :param items: the names and values; all mappings share their names.
         """
         texts = self._texts
         mapping = {}
@@ -63,5 +64,5 @@ class EqualTexts:
                     value = texts[place]
                 else:
                     texts[place] = value
-            mapping[name] = value
+            mapping[sys.intern(name)] = value
         return mapping

@@ -106,6 +106,83 @@ class BodyTestCase(base.TestCase):
             self.assertEqual(415, exc.code)
 
 
+class LargeBodyTestCase(base.IronicTestCase):
+
+    # Larger than what is read at once.
+    WHITE = b' ' * 100_000
+
+    def read(self, body):
+        """Read a body that has passed the guard, as one of its call."""
+        read = []
+
+        def app(environ, start_response):
+            with fixtures.MonkeyPatch('ironic.api.request',
+                                      webob.Request(environ)):
+                read.append(request.body())
+            return webob.Response()(environ, start_response)
+
+        posted = webob.Request.blank('/v1/inspection_rules', method='POST',
+                                     body=body)
+        posted.content_type = 'application/json'
+        posted.get_response(request.guard(app))
+        return read[0]
+
+    def parse_at_once(self):
+        """Return a record of the bodies that are parsed at once."""
+        parsed = []
+        parse = request._parse
+
+        def recorded(sent, any_type=False):
+            parsed.append(sent)
+            return parse(sent, any_type)
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.api.request._parse', recorded))
+        return parsed
+
+    def test_a_large_one_is_never_there_as_a_whole(self):
+        at_once = self.parse_at_once()
+        document = {'tables': {'a': {'rows': [
+            {'serial': f'A{number}', 'rack': 'é'} for number in range(9999)]}}}
+
+        self.assertEqual(document, self.read(
+            json.dumps(document, ensure_ascii=False).encode()))
+        self.assertEqual([], at_once)
+
+    def test_rows_share_the_names_of_columns(self):
+        rows = [{'the serial': number} for number in range(9999)]
+
+        read = self.read(json.dumps({'a': {'b': {'c': rows}}}).encode())
+
+        names = {id(next(iter(row))) for row in read['a']['b']['c']}
+        self.assertEqual(1, len(names))
+
+    def test_a_small_one_is_parsed_at_once(self):
+        at_once = self.parse_at_once()
+
+        self.assertEqual({}, self.read(b'{}'))
+        self.assertEqual([b'{}'], at_once)
+
+    def test_a_large_one_is_refused_as_a_small_one(self):
+        for text, words in (
+                (b'{"a": [1, {"b/c": NaN}, NaN]}', 'JSON: /a/1/b~1c: '),
+                (b'{"a": {}, "b": {"c": 0, "c": 1}}', ' (/b/c)'),
+                (b'{"a": [0, 1 2]}', '(char 100012)'),
+                (b'{"a": "\\x"}', '(char 100007)'),
+                (b'{"a": -' + b'9' * 5000 + b'}', 'a number of 5001 ')):
+            exc = self.assertRaises(exceptions.Invalid, self.read,
+                                    self.WHITE + text)
+            self.assertIn(words, str(exc))
+
+    def test_a_large_one_that_is_too_deep_is_refused(self):
+        limit = body_limit.depth()
+        for inside in (b'[' * limit + b']' * limit,
+                       b'[' * 200_000):
+            self.assertRaisesRegex(exceptions.Invalid, 'nested too deeply',
+                                   self.read, self.WHITE + b'[%s]' % inside)
+        self.assertEqual([{}], self.read(self.WHITE + b'[{}]'))
+
+
 class CheckedTestCase(base.TestCase):
 
     schema = {'type': 'object', 'required': ['a'],
