@@ -47,8 +47,8 @@ def read(path: str, data: bytes, encoding: str,
          types: typing.Mapping[str, str]) -> TableText:
     """Read rows under a header.
 
-    :param data: what is in the file.
-    :param encoding: of which it is valid text.
+    :param data: the content of the file.
+    :param encoding: in which the content is valid text.
     :param types: the types of columns. A cell that is not of its type stays
         text, which the check of the table reports.
     :raises: :class:`.exceptions.InvalidDocument` with the line, also for a
@@ -110,7 +110,7 @@ class _Records:
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         lines = self._open()
-        skipped, delimiter = self._form()
+        skipped, delimiter = self._find_header()
         for _number in range(skipped):
             next(lines)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -128,8 +128,11 @@ class _Records:
                 self._path, _('the row that begins here is no CSV: %s')
                 % exc, (begin, 1)) from exc
 
-    def _form(self) -> tuple[int, str]:
-        """Return how many lines come before the header, and the delimiter."""
+    def _find_header(self) -> tuple[int, str]:
+        """Return how many lines come before the header, and the delimiter.
+
+        Excel may write a first line that only names the delimiter.
+        """
         skipped = 0
         for line in self._open():
             separator = _SEPARATOR.fullmatch(line)

@@ -24,6 +24,7 @@ from ironic_inspection_rules.rule_file import yaml_scalar
 from ironic_inspection_rules.rule_file import yaml_text
 
 Place = tuple[int, int]
+"""Line and column, counted from one."""
 
 STDIN = '-'
 
@@ -46,7 +47,11 @@ class WrittenTable:
     rows: table_rows.Rows | None = None
 
     def place(self, pointer: str = '') -> Place:
-        """Find a value outside of rows, or else the nearest thing."""
+        """Return line and column of a value, or else of what is around it.
+
+        :param pointer: RFC 6901 pointer into the table; what it leads to may
+            be missing, or be a row.
+        """
         while pointer not in self.places:
             pointer = pointer.rpartition('/')[0]
         return self.places[pointer]
@@ -58,24 +63,25 @@ class Document:
 
     ``entries`` are its rules as plain data, which may be anything yet.
     ``places`` has line and column, counted from one, of each value by the
-    number of its entry and the RFC 6901 pointer in it; ``plain`` has, in the
-    same way, what is written where YAML reads it as something else.
-    ``tables`` are its tables, None if it does not say which there are.
+    number of its entry and the RFC 6901 pointer in it. ``ambiguous`` has, in
+    the same way, the text of values such as ``OFF`` or ``1_000``, which YAML
+    reads as something else than people who write them may mean. ``tables``
+    are its tables, None if it does not say which there are.
     """
 
     path: str
     entries: tuple[typing.Any, ...]
     places: typing.Mapping[tuple[int, str], Place]
-    plain: typing.Mapping[tuple[int, str], str] = dataclasses.field(
+    ambiguous: typing.Mapping[tuple[int, str], str] = dataclasses.field(
         default_factory=dict)
     tables: tuple[WrittenTable, ...] | None = None
 
     def place(self, index: int, pointer: str = '') -> Place:
-        """Find a value, or else the nearest thing around it.
+        """Return line and column of a value, or else of what is around it.
 
         :param index: number of the entry, from zero.
-        :param pointer: RFC 6901 pointer inside the entry.
-        :returns: line and column.
+        :param pointer: RFC 6901 pointer into the entry; what it leads to may
+            be missing.
         """
         while (index, pointer) not in self.places:
             pointer = pointer.rpartition('/')[0]
@@ -122,8 +128,8 @@ def load(path: str) -> Document:
     """Read the rules of a file, in one of the forms of :mod:`.form`.
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
-        with the line where it is one's fault, holds a machine, or rules
-        without their actions.
+        with the place if one is at fault; and where it holds the inventory of
+        a machine, or rules without their actions.
     """
     return parse(path, read(path))
 
@@ -131,9 +137,10 @@ def load(path: str) -> Document:
 def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     """Read a file that holds one mapping, such as an inventory.
 
-    :param text: what it holds, where that is known.
-    :raises: :class:`.exceptions.InvalidDocument` where it does not, or has a
-        number that is not finite, which Python would take.
+    :param text: the content of the file, None to read it.
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
+        no mapping, or has a number that is not finite, which Python would
+        take.
     """
     def finite(number: str) -> float:
         value = float(number)
@@ -144,6 +151,8 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     if text is None:
         text = read(path)
     value = None
+    # What is nested too deeply, or is no JSON, is left to the reader of YAML,
+    # which has the messages for it.
     if not budget.is_deeper(text.encode(), yaml_text.DEPTH):
         # JSON takes a hundredth of the time of YAML.
         with contextlib.suppress(ValueError):
@@ -161,7 +170,7 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
 def load_list(path: str, text: str | None = None) -> Document:
     """Read a file that holds a list of something else than rules.
 
-    :param text: what it holds, where that is known.
+    :param text: the content of the file, None to read it.
     :returns: its items, or the only one.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
@@ -171,7 +180,7 @@ def load_list(path: str, text: str | None = None) -> Document:
 
 
 def read(path: str) -> str:
-    """Return the text of a file, with one character at the end of a line.
+    """Return the text of a file, with a line feed at the end of a line.
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
         no text, or changes meanwhile.
@@ -255,26 +264,27 @@ def _compose(path: str, text: str,
              split: typing.Callable[[str], _Content]) -> Document:
     """Read a file whose text is known.
 
-    :param split: returns the nodes of the text that become entries.
+    :param split: returns the nodes of the text that become entries and
+        tables: it knows what kind of file it is.
     """
     try:
         content = split(text)
         places: dict[tuple[int, str], Place] = {}
-        plain: dict[tuple[int, str], str] = {}
+        ambiguous: dict[tuple[int, str], str] = {}
         values = []
         for index, entry in enumerate(content.entries):
             values.append(yaml_text.construct(entry, text))
             for pointer, node in _values(entry, ''):
                 places[index, pointer] = _place(node)
                 if yaml_scalar.reads_otherwise(node):
-                    plain[index, pointer] = node.value
+                    ambiguous[index, pointer] = node.value
         tables: tuple[WrittenTable, ...] | None = None
         if content.tables is not None:
             tables = tuple(_table(path, name, node, text)
                            for name, node in content.tables)
     except (yaml.YAMLError, RecursionError) as exc:
         raise yaml_text.as_document_error(path, text, exc) from exc
-    return Document(path, tuple(values), places, plain, tables)
+    return Document(path, tuple(values), places, ambiguous, tables)
 
 
 def _table(path: str, name: yaml.Node, node: yaml.Node, text: str

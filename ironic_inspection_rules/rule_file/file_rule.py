@@ -61,9 +61,9 @@ class WrittenRule:
 
     @property
     def foreign(self) -> exceptions.Problem | None:
-        """The note that it is in another language than that of this engine.
+        """The note that it is a rule of ironic-inspector or of stock Ironic.
 
-        None if it is in that one.
+        None if it is in the language of this engine.
         """
         if self.is_old:
             return exceptions.Problem('', OLD)
@@ -163,9 +163,9 @@ def _as_document_error(entry: WrittenRule, foreign: exceptions.Problem | None,
 
     :param foreign: says that the rule is in another language.
     """
-    problems = [shown(problem) for problem in error.problems]
+    problems = [counted_from_one(problem) for problem in error.problems]
     if foreign is not None:
-        problems.append(shown(foreign))
+        problems.append(counted_from_one(foreign))
     return exceptions.InvalidDocument(
         entry.source.path,
         str(exceptions.InvalidRule(problems, entry.label)),
@@ -184,8 +184,11 @@ def built_in(read: document.Document, ops: registry.Registry
     return tuple(parse_all(rules(read), ops))
 
 
-def shown(problem: exceptions.Problem) -> exceptions.Problem:
-    """Return a problem with its place as an author counts: from one."""
+def counted_from_one(problem: exceptions.Problem) -> exceptions.Problem:
+    """Return a problem with its place in the words of :func:`place_name`.
+
+    Pointers count from zero, authors from one.
+    """
     return problem.at(place_name(problem.pointer))
 
 
@@ -303,9 +306,11 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
          skip: frozenset[str] = frozenset()) -> list[Operation]:
     """Return operations with the conditions in them.
 
-    :param pointer: where they are in the rule.
-    :param inside: under which key they have conditions.
-    :param skip: pointers to those that are left out.
+    :param written: conditions or actions, which passed validation.
+    :param pointer: to the list of them in the rule.
+    :param inside: the key under which they have conditions of their own:
+        ``when`` for actions, ``conditions`` for conditions.
+    :param skip: pointers to operations that are left out.
     """
     operations_read = []
     ops_by_name: typing.Mapping[str, registry.Op] = ops.conditions

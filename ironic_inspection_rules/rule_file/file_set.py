@@ -58,7 +58,7 @@ class RuleFiles:
             inside = problem.at(''.join(f'/{token}' for token in tokens[3:]))
             line, column = rule.place(inside.pointer)
             lines.append(f'{rule.source.path}:{line}:{column}: {rule.label}: '
-                         f'{file_rule.shown(inside)}')
+                         f'{file_rule.counted_from_one(inside)}')
         if not is_of_file:
             return ''
         return '\n'.join(lines)

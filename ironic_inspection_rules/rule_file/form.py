@@ -125,7 +125,7 @@ def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
 def _named(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a document that has them by name.
 
-    Variables that are no rules are text, numbers and lists of such.
+    Variables that are no rules are text, numbers and lists of these.
 
     :returns: no rules if there are none by name.
     """

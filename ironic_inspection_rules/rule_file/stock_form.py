@@ -26,8 +26,8 @@ Problem = exceptions.Problem
 # It must stay: rules that were taken over are known by UUIDs made with it.
 NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
 
-_SHOWN = ('created_at', 'links', 'updated_at')
-"""The fields of a rule in Ironic's API, and those that ours adds."""
+_OF_ANSWERS = ('created_at', 'links', 'updated_at')
+"""Fields that only a rule has that an API has answered with."""
 
 CONDITIONS: dict[str, tuple[str, ...]] = {
     'eq': ('values', 'force_strings'),
@@ -128,8 +128,8 @@ def find(entry: typing.Any) -> Problem | None:
     :param entry: what its author wrote.
     :returns: where it is, and what to do about it.
     """
-    # Whatever else looks so: what stock Ironic does not know is not written
-    # for it.
+    # Whatever else looks like stock Ironic: a rule with a field, an op or a
+    # key that it does not know is not written for it.
     if not isinstance(entry, dict) or any(name in entry for name in _OURS):
         return None
     for pointer, operation in _operations(entry):
@@ -159,7 +159,7 @@ def by_name(args: typing.Any, names: tuple[str, ...]) -> dict[str, typing.Any]:
 
 def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield what only a rule of stock Ironic has."""
-    for name in _SHOWN:
+    for name in _OF_ANSWERS:
         if name in entry:
             yield Problem(f'/{name}', _('as its API shows it'))
     for pointer, operation in _operations(entry):
@@ -180,9 +180,10 @@ def _has_plugin_data(args: typing.Any) -> bool:
 
 
 def _asks_for_own_text(args: dict[str, typing.Any]) -> bool:
-    """Return whether an expression matches the value with its fields unread.
+    """Return whether an expression matches a field as it is written.
 
-    So a rule of stock Ironic asks whether a field is missing.
+    Stock Ironic leaves a field that it cannot find as it is, in braces. So
+    its rules ask in this way whether a field is missing.
     """
     value = args.get('value')
     regex = args.get('regex')

@@ -111,7 +111,7 @@ class FileTables:
                 for name, file_table in self.tables.items()}
 
     def without_built(self) -> 'FileTables':
-        """Return the tables as they were read: what is built takes memory."""
+        """Return the tables as they were read; what is built takes memory."""
         # A copy has not cached what the original has built.
         tables = {name: dataclasses.replace(file_table)
                   for name, file_table in self.tables.items()}
@@ -215,7 +215,7 @@ def check_rules(written: Sequence[file_rule.WrittenRule],
         if problem is not None:
             raise exceptions.InvalidDocument(
                 written_rule.source.path,
-                f'{written_rule.label}: {file_rule.shown(problem)}',
+                f'{written_rule.label}: {file_rule.counted_from_one(problem)}',
                 written_rule.place(problem.pointer))
 
 
@@ -315,8 +315,10 @@ def _named_files(path: str, text: str) -> list[str]:
 
 
 def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
-    """Return the rows of a table, None if the table has no form yet.
+    """Return the rows of a table, from its own file or from the rule file.
 
+    :returns: None if the table is no mapping, or its rows are no list: its
+        check reports that.
     :raises: :class:`.exceptions.InvalidDocument`
     """
     def fail(reason: str, pointer: str = '') -> typing.NoReturn:

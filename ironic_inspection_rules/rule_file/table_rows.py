@@ -2,8 +2,8 @@
 
 """Rows of a table as people keep them: CSV, YAML or JSON, with their lines.
 
-A table may have a hundred thousand rows. So the places of rows and cells are
-kept as plain arrays of lines, not as an object each.
+A table may have a hundred thousand rows. So the lines of rows and cells are
+numbers in an array, which takes less memory than an object for every place.
 """
 
 import array
@@ -47,9 +47,10 @@ _WHITE = ' \t\r\n'
 class Rows:
     """Rows of one file, which may be anything yet.
 
-    ``lines`` has the line of each row, counted from one. ``cells`` has that
-    of each value of each row, in their order, where it is another one.
-    ``columns`` are those of a header, which is there without rows, too.
+    ``lines`` has the line of each row, counted from one. ``cells`` has the
+    lines of all values of all rows that are mappings, in their order; None
+    where a value is in the line of its row. ``columns`` are those of a
+    header, which is there without rows, too.
     """
 
     path: str

@@ -35,8 +35,9 @@ def reads_otherwise(node: yaml.Node) -> bool:
 
 
 def is_number(written: str) -> bool:
-    """Return whether people who know YAML may mean what is written.
+    """Return whether a text is in a notation of numbers that few know.
 
     It is a number to the base of 16 or 2, or has underscores or an exponent.
+    Who writes so may mean the number, and may as well mean the text.
     """
     return _WRITTEN_NUMBER.fullmatch(written) is not None

@@ -156,13 +156,16 @@ def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
 
     :param text: of the whole file.
     """
-    lines = [item.start_mark.line for item in node.value]
+    # An item that is an alias is the node of its anchor, and has the place of
+    # that, which is before it: then the places do not rise.
     places = [node.start_mark.index]
     places += [item.start_mark.index for item in node.value]
-    if places == sorted(set(places)):
-        return lines
-    # The node of an alias has the place of its anchor, which is before it.
-    # Only events have that of the alias.
+    has_aliases = places != sorted(set(places))
+    if not has_aliases:
+        return [item.start_mark.line for item in node.value]
+    # Only the events of YAML have the place of an alias. They are read up to
+    # the list, and then those of its items are taken, but not of what is
+    # inside of these.
     events = iter(yaml.parse(readable(text), Loader))
     for event in events:
         if isinstance(event, yaml.SequenceStartEvent) and (
@@ -184,7 +187,12 @@ def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
 
 
 def readable(text: str) -> str:
-    """Return the text of a file as YAML can read it, of the same length."""
+    """Return the text of a file as YAML can read it, of the same length.
+
+    Two escapes of JSON that are one character, which YAML refuses, become two
+    marks of an unknown character; :func:`construct` reads such a value again,
+    from the text as it is in the file.
+    """
     # Only JSON has tabs where they matter to YAML, and only between values.
     if text.lstrip().startswith(('[', '{')):
         return _PAIR.sub(r'\1\\ufffd\\ufffd', text.replace('\t', ' '))
@@ -192,7 +200,9 @@ def readable(text: str) -> str:
 
 
 def _check_bounds(text: str) -> None:
-    """Refuse text that would exhaust the stack or the memory, unread.
+    """Refuse text that would exhaust the stack or the memory.
+
+    It goes by the events of YAML, before anything is made of them.
 
     :raises: MarkedYAMLError where it is nested too deeply, or aliases stand
         for too many values.
@@ -236,9 +246,10 @@ def _check_bounds(text: str) -> None:
 
 
 def _problem(node: yaml.Node, text: str) -> str | None:
-    """Return that a value should be in quotes, None where it need not.
+    """Return what is wrong with a value, mostly that it needs quotes.
 
     :param text: of the whole file.
+    :returns: None if nothing is.
     """
     if isinstance(node, yaml.CollectionNode) and (
             node.tag not in _COLLECTIONS):
@@ -337,6 +348,7 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         return node.value
     written = text[node.start_mark.index:node.end_mark.index]
     if node.style == '"' and _PAIR.search(written) and '\ufffd' in node.value:
+        # The marks are those of readable().
         return json.loads(written)
     value = _construct_scalar(node, written)
     if isinstance(value, bytes) or (
@@ -374,6 +386,11 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
 
 def _construct_mapping(node: yaml.MappingNode, text: str
                        ) -> dict[str, typing.Any]:
+    """Return the value of a mapping, with what is merged into it by ``<<``.
+
+    Names are checked before the merge, after which the same name may be
+    there twice: its own value and the merged one that it replaces.
+    """
     check_names(node)
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:

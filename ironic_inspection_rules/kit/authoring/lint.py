@@ -472,4 +472,4 @@ def _finding(rule: file_rule.WrittenRule, problem: exceptions.Problem,
         level = WARNING
     line, column = rule.place(problem.pointer)
     return Finding(rule.source.path, line, column, level, check, rule.label,
-                   str(file_rule.shown(problem)))
+                   str(file_rule.counted_from_one(problem)))

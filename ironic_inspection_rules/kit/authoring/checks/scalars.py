@@ -94,7 +94,7 @@ def _surprises(rule: checked_rule.CheckedRule
     :returns: pointer, the text in the file, and the value that YAML reads.
     """
     written = rule.written
-    for (index, pointer), raw in written.source.plain.items():
+    for (index, pointer), raw in written.source.ambiguous.items():
         if index != written.index:
             # It is in another rule of the file.
             continue

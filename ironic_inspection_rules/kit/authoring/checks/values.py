@@ -76,7 +76,7 @@ def _version_mendings(rule: checked_rule.CheckedRule,
             continue
         # To YAML 2.10 is the number 2.1; the file still has the text.
         pointer = _place(condition, fact.value)
-        text = rule.written.source.plain.get((rule.written.index, pointer),
+        text = rule.written.source.ambiguous.get((rule.written.index, pointer),
                                              str(fact.value))
         yield mended_text.ReplaceValue(pointer, fact.value, text)
 
