@@ -105,9 +105,8 @@ def page(context: Any, built_in: Iterable[model.Rule],
          most: int, marker: str | None) -> list[Any]:
     """Read the rules after a marker.
 
-    Rules that the key does not tell apart are in the order in which they
-    run: built-in ones first, then by creation. Text is compared by code
-    point, whatever the database would do.
+    Rules whose values are equal are in the order in which they run, in either
+    direction. Text is compared by code point, whatever the database would do.
 
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
         the rules run.
@@ -145,9 +144,6 @@ def page(context: Any, built_in: Iterable[model.Rule],
 class _RuleOrder:
     """Puts rules in order by one of their fields, read for all of them.
 
-    Sorting is stable: rules that a field does not tell apart stay in the
-    order of their creation, built-in ones first.
-
     :param own: the built-in rules of the list by UUID.
     :param filters: those of the list.
     """
@@ -159,7 +155,11 @@ class _RuleOrder:
         self._filters = filters
 
     def _values(self, field: str) -> dict[str, Any]:
-        """Read a field of all rules, by UUID in the order of creation."""
+        """Read a field of all rules, by UUID.
+
+        Built-in rules come first, then the stored ones by their position: so
+        rules of the same phase and priority run.
+        """
         values = {uuid: getattr(rule, field, None)
                   for uuid, rule in self._own.items()}
         values.update(rule_object.Rule.list_values(self._context, field,
@@ -173,11 +173,24 @@ class _RuleOrder:
         def key(uuid: str) -> tuple[bool, Any]:
             return values[uuid] is not None, values[uuid]
 
-        return sorted(values, key=key, reverse=descending)
+        # Sorting is stable, in either direction: equal values keep the order
+        # in which the rules run. A rule that was stored between the reads has
+        # no value yet.
+        uuids = [uuid for uuid in self.as_they_run(False) if uuid in values]
+        uuids.sort(key=key, reverse=descending)
+        return uuids
 
     def by_creation(self, descending: bool) -> list[str]:
-        """Return the UUIDs in the order in which the rules were made."""
-        uuids = list(self._values('phase'))
+        """Return the UUIDs in the order in which the rules were made.
+
+        Built-in rules, which have no id, count as the oldest.
+        """
+        ids = self._values('id')
+
+        def key(uuid: str) -> int:
+            return ids[uuid] or 0
+
+        uuids = sorted(ids, key=key)
         if descending:
             uuids.reverse()
         return uuids

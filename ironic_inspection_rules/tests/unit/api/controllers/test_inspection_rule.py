@@ -57,7 +57,9 @@ class PageTestCase(base.IronicTestCase):
         scope=st.sampled_from([None, 'a', 'B']))
     def test_pages_put_together_are_all_rules_in_order(
             self, limit, descending, sort_key, scope):
-        everything = [*self.built_in, *db_rule.list_rules()]
+        stored = rule_object.Rule.list(self.context)
+        everything = sorted([*self.built_in, *stored],
+                            key=lambda rule: -rule.priority)
         expected = sorted(
             (rule for rule in everything if not scope or rule.scope == scope),
             key=lambda rule: (getattr(rule, sort_key) is not None,
@@ -76,6 +78,22 @@ class PageTestCase(base.IronicTestCase):
                          list(self.pages(4)))
         self.assertEqual([[14, 13, 12, 11, 10], [2, 1, 0]],
                          list(self.pages(5, descending=True)))
+
+    def test_creation_order_is_not_that_of_moved_rules(self):
+        for number, position in ((12, 0.5), (11, 9.0)):
+            rule = db_rule.get_rule_by_uuid(uuid(number))
+            db_rule.update_rule(rule.uuid, {'position': position},
+                                rule.revision)
+
+        self.assertEqual([[0, 1, 2, 10, 11, 12, 13, 14]],
+                         list(self.pages(9)))
+        self.assertEqual([[14, 13, 12, 11, 10, 2, 1, 0]],
+                         list(self.pages(9, descending=True)))
+
+    def test_rules_of_equal_values_are_in_the_order_in_which_they_run(self):
+        self.assertEqual([[13, 10, 12, 11, 14]], [
+            [number for number in page if number >= 10]
+            for page in self.pages(9, 'sensitive')])
 
     def test_falling_priority_is_the_order_in_which_rules_run(self):
         self.assertEqual([[2, 13, 0, 10, 12, 11, 14, 1]],
