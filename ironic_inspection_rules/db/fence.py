@@ -4,8 +4,8 @@
 
 A worker that was stalled for longer than its lease does not know that another
 one has taken over, and a look at the clock before each write does not help:
-it may stall between the look and the write. So the database refuses what such
-a worker writes, in the same transaction. The check comes last, at the commit,
+it may stall between the look and the write. So the database refuses what that
+worker writes, in the same transaction. The check comes last, at the commit,
 and locks the two rows that it reads, so that nobody takes over before the
 commit is done. The check is an event of the engine: most transactions to be
 refused are those of Ironic's own objects, which know nothing of it.
@@ -62,7 +62,11 @@ def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
 
 @contextlib.contextmanager
 def suspended() -> Iterator[None]:
-    """Allow commits of statements that ask for the token by themselves."""
+    """Commit without the check, for statements that compare the token anyway.
+
+    They may also give the request a new token: the check, which runs at the
+    commit, would take the delivery for one that has lost the request.
+    """
     outer = _FENCE.set(None)
     try:
         yield

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and writing what the inspections of nodes have found."""
+"""Reading and writing the inventories and parts of past inspections."""
 
 from collections.abc import Collection, Mapping, Sequence
 import datetime
@@ -31,7 +31,7 @@ _LAST = (sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
 def record(connection: sa.Connection, values: Mapping[str, Any],
            began: Sequence[Mapping[str, Any]],
            ended: Mapping[str, datetime.datetime]) -> None:
-    """Store what an inspection found; the node is locked.
+    """Store the data of an inspection; the node is locked.
 
     Of an inspection that is tried again, the first attempt that ended counts:
     one that is stored already stays.
@@ -39,7 +39,7 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
     :param values: column values of :class:`.models.KeptInventoryRow`.
     :param began: column values of :class:`.models.PartStayRow`, of parts that
         are new.
-    :param ended: when parts that are gone were last found, by ``kind`` and
+    :param ended: when parts that are gone were last reported, by ``kind`` and
         identity with a space between.
     """
     with_this_uuid = sa.select(_KEPT.c.id).where(
@@ -56,7 +56,7 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
 
 def _end_stays(connection: sa.Connection, node_uuid: str,
                ended: Mapping[str, datetime.datetime]) -> None:
-    """Note when parts of a node were last found, see :func:`record`."""
+    """Note when parts of a node were last reported, see :func:`record`."""
     query = sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
     query = query.where(_STAYS.c.node_uuid == node_uuid,
                         _STAYS.c.ended_at.is_(None))
@@ -79,7 +79,8 @@ def list_inventories(node_uuid: str, limit: int | None = None,
 
     :param before: the ``id`` that they are all older than.
     :param since: when the oldest was made, at the earliest, in UTC.
-    :param changed: whether to read those only that found other parts.
+    :param changed: whether to read only those whose parts differ from the
+        inspection before.
     :param patches: whether to read ``patch`` as well.
     """
     row: Any = models.KeptInventoryRow

@@ -397,7 +397,7 @@ class PartStayRow(Base):
     """That a part was in a machine: from when, and until when.
 
     A part has a row for each of its identities. ``ended_at`` is when it was
-    last found there, NULL as long as it is.
+    last reported there, NULL as long as it is.
     """
 
     __tablename__ = 'ir_parts'

@@ -142,8 +142,8 @@ def list_rules(filters: Mapping[str, Any] | None = None
                ) -> list[models.RuleRow]:
     """Read rules in their order.
 
-    :param filters: column to the value it must have, or to a list of such
-        values.
+    :param filters: column to the value it must have, or to a list of values
+        of which it must have one.
     """
     return transaction.read(_filtered(sa.select(models.RuleRow), filters))
 

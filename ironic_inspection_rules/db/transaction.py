@@ -109,17 +109,7 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
     if family == 'sqlite' or getattr(engine, _HAS_LIMITS, False):
         return
     setattr(engine, _HAS_LIMITS, True)
-    parameters: dict[str, Any] = {}
-    if engine.dialect.driver == 'pymysql':
-        parameters = {'read_timeout': 2 * seconds,
-                      'write_timeout': 2 * seconds}
-    elif engine.dialect.driver == 'psycopg2':
-        # The first is for what was sent and is not acknowledged, and is in
-        # milliseconds; the others find a server that is gone while an answer
-        # is awaited. Zero would stand for the default of the kernel.
-        parameters = {'tcp_user_timeout': int(2000 * seconds),
-                      'keepalives_idle': max(int(seconds), 1),
-                      'keepalives_interval': max(int(seconds / 3), 1)}
+    parameters = _timeouts_of_driver(engine.dialect.driver, seconds)
 
     def add_timeouts(dialect: Any, record: Any, args: Any,
                      options: dict[str, Any]) -> None:
@@ -147,6 +137,20 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
     sa.event.listen(engine, 'connect', end_idle_transactions)
     # Connections that are open already were made without these events.
     engine.dispose()
+
+
+def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
+    """Return parameters of a connection; see :func:`limit_waits`."""
+    if driver == 'pymysql':
+        return {'read_timeout': 2 * seconds, 'write_timeout': 2 * seconds}
+    if driver == 'psycopg2':
+        # The first is for what was sent and is not acknowledged, and is in
+        # milliseconds; the others find a server that is gone while an answer
+        # is awaited. Zero would stand for the default of the kernel.
+        return {'tcp_user_timeout': int(2000 * seconds),
+                'keepalives_idle': max(int(seconds), 1),
+                'keepalives_interval': max(int(seconds / 3), 1)}
+    return {}
 
 
 _HAS_LIMITS = '_ir_has_limits'

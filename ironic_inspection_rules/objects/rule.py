@@ -149,7 +149,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Find rules, in their order.
 
         :param filters: field to the value that it must have, or to a list of
-            such values.
+            values of which it must have one.
         """
         return cls._from_db_object_list(context, db_rule.list_rules(filters))
 

@@ -29,8 +29,8 @@ class RuleTable(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Read all tables without their rows.
 
         :param revision: of the rule set; None for what holds now.
-        :returns: the ``name``, ``revision``, ``size`` and ``definition`` of
-            each.
+        :returns: a dict for every table, with its ``name``, ``revision``,
+            ``size`` and ``definition``.
         """
         return db_table.list_tables(revision)
 

@@ -38,9 +38,9 @@ class RuleStep:
     """The part of the plan for one rule.
 
     ``before`` and ``after`` have the fields of :data:`.model.WRITABLE`, None
-    where there is no such rule. ``matched_by`` is ``uuid`` or
-    ``description``, by which the rule was found, or None. ``position`` is
-    its new place, None for the one it has.
+    where there is no rule. ``matched_by`` is why the two are one rule, see
+    :class:`Match`. ``position`` is its new place, None where it keeps the one
+    that it has.
     """
 
     before: Fields | None
@@ -95,10 +95,10 @@ def match(wanted: typing.Sequence[typing.Any],
           present: typing.Sequence[Fields]) -> list[Match | None]:
     """Find the stored rule that each wanted rule is.
 
-    A rule is found by its UUID. One without is found by its description,
-    where that is unique among the stored rules that are left and among the
-    wanted ones without a UUID. The others are found by their whole content,
-    so that these change nothing. What is not found is a new rule.
+    Rules are matched by their UUID first. Wanted rules without a UUID are
+    matched by their description, where that is unique among the stored rules
+    that are left and among themselves. The others are matched by their whole
+    content, so that these change nothing. A rule without a match is new.
 
     :param wanted: rules as they were posted; may be anything.
     :raises: :class:`.exceptions.InvalidRules` where two have the same UUID.
@@ -244,7 +244,7 @@ def decide(wanted: typing.Sequence[Fields],
     """Decide what becomes of all rules, those that are not wanted last.
 
     :param wanted: the rules that shall be, in order.
-    :param matched: what :func:`match` has found of them.
+    :param matched: the result of :func:`match` for them.
     :param present: the stored rules, in order, each with its ``position``.
     :param prune: whether stored rules that are not wanted go. Where they
         stay, all stored rules keep their places, and new ones come last.

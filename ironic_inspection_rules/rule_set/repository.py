@@ -244,6 +244,11 @@ class Repository:
 
     def _compile(self, rule: model.Rule,
                  tables: table.Tables) -> compiler.CompiledRule:
+        """Compile one rule.
+
+        :raises: :class:`.exceptions.InvalidRule` with a reason that says
+            nothing of what is in a sensitive rule.
+        """
         try:
             return compiler.compile_rule(rule, self.ops, self._mask_secrets,
                                          tables=tables)

@@ -83,8 +83,8 @@ def _split(text: str) -> tuple[str, ...]:
 def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     """Build the conditions on nodes, for the database in use.
 
-    Only for SQLite it is looked up which traits are rare. Other databases
-    know that from their statistics, and plan the query accordingly.
+    SQLite has no statistics from which to plan the query, so which traits are
+    rare is looked up for it. Other databases know that.
     """
     query = select_rare(terms)
     if query is None:
