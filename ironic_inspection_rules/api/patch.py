@@ -88,7 +88,7 @@ def apply(fields: dict[str, Any], patch: Any,
 
 
 class _Growing:
-    """How large a rule gets, checked before an operation makes it so.
+    """The size of a rule that a patch changes, checked before it grows.
 
     :param document: the rule as it is before the patch.
     :param most: how many characters it may have as JSON, as far as the patch
@@ -145,7 +145,10 @@ class _Growing:
         return growth
 
     def _added(self, value: Any, target: jsonpointer.JsonPointer) -> int:
-        """Return the size of a value at its place, with the names of it.
+        """Return the size of a value with the names that lead to its place.
+
+        A new name may be as large as a value. Names that are there already
+        are counted once more, as the limit need not be exact.
 
         :raises: BudgetExceeded if it would be nested too deep there.
         """
@@ -173,7 +176,7 @@ def _refused(position: int, reason: exceptions.Invalid
 
 
 def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
-    """Return an operation with its pointers as the rule's fields are named.
+    """Return an operation with the right names of fields in its pointers.
 
     :raises: Invalid if it is no operation, or one that must not be applied.
     """

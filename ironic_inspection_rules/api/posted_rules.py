@@ -81,7 +81,8 @@ def plans(body: Mapping[str, Any], revision: int | None = None
     if revision is None:
         revision = rules.refresh(api.request.context).revision
     if _has_many_rows(tables):
-        # To know such a set again would take as long as to compile it.
+        # The key of the cache is text. For many rows, writing it would take as
+        # long as compiling the rules.
         return _compile(rules, posted, tables, prune)
     # Not sorted: vars are computed in their order.
     text = json.dumps([posted, tables])

@@ -47,7 +47,7 @@ LARGE = ('inspection_rules', 'inspection_rules/evaluate',
 """The paths below ``/v1`` of calls whose bodies may have large tables."""
 
 _BODY = 'ironic_inspection_rules.body'
-"""Where the environment of such a request has its body."""
+"""Where the environment of a request to :data:`LARGE` paths has its body."""
 
 _TOO_DEEP = _('The request is nested too deeply')
 
@@ -66,6 +66,41 @@ def guard(request: webob.Request, app: Callable) -> Any:
     """
     environ = request.environ
     content_type = environ.get('CONTENT_TYPE') or ''
+    _refuse_other_types(content_type)
+    if not request.is_body_readable:
+        return app
+    place = environ.get('PATH_INFO', '')
+    is_limited_by_ironic = 'json' in content_type and body_limit.is_of_ironic()
+    limit = body_limit.size(place)
+    # The whole path: a node of Ironic may be named "rack-inspection_rules".
+    is_large = place.strip('/').removeprefix('v1/') in LARGE
+    sent = _read_within(request, limit, is_large)
+    if sent is None:
+        if is_limited_by_ironic and place.strip('/').endswith(_FROM_RAMDISKS):
+            # Ironic refuses it, and logs what operators of ramdisks need to
+            # know.
+            return app
+        raise _refusal(webob_exc.HTTPRequestEntityTooLarge,
+                       _too_large(limit, body_limit.option_of_size(place)))
+    if not _is_utf_8(sent):
+        raise _refusal(webob_exc.HTTPBadRequest,
+                       _('The request must be encoded in UTF-8'))
+    if is_large:
+        environ[_BODY] = sent
+        sent = b''
+    elif not is_limited_by_ironic and budget.is_deeper(bytes(sent),
+                                                       body_limit.depth()):
+        raise _refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
+    # A body that came in chunks had no length.
+    environ['CONTENT_LENGTH'] = str(len(sent))
+    return app
+
+
+def _refuse_other_types(content_type: str) -> None:
+    """Refuse a body that claims not to be UTF-8, or to have several parts.
+
+    :raises: HTTPUnsupportedMediaType
+    """
     charset = webob_request.detect_charset(content_type) or 'utf-8'
     try:
         # RFC 8259 wants UTF-8.
@@ -78,60 +113,48 @@ def guard(request: webob.Request, app: Callable) -> Any:
     if content_type.strip().lower().startswith('multipart/'):
         raise _refusal(webob_exc.HTTPUnsupportedMediaType,
                        _('The request must be JSON'))
-    if not request.is_body_readable:
-        return app
-    place = environ.get('PATH_INFO', '')
-    # The whole path: a node of Ironic may be named "rack-inspection_rules".
-    is_large = place.strip('/').removeprefix('v1/') in LARGE
-    is_limited = 'json' in content_type and body_limit.is_of_ironic()
-    limit = body_limit.size(place)
-    length = request.content_length
-    sent: bytes | memoryview = b''
-    if length is None or length <= limit:
-        to_read = length
-        if to_read is None:
-            # One more than is allowed, to know whether it is too large.
-            to_read = limit + 1
-        sent = _read(environ, to_read, is_large)
-    if max(len(sent), length or 0) > limit:
-        if is_limited and place.strip('/').endswith(_FROM_RAMDISKS):
-            # Ironic logs what operators of ramdisks need to know.
-            return app
-        raise _refusal(webob_exc.HTTPRequestEntityTooLarge,
-                       _too_large(limit, body_limit.option_of_size(place)))
-    if not _is_utf_8(sent):
-        raise _refusal(webob_exc.HTTPBadRequest,
-                       _('The request must be encoded in UTF-8'))
-    if isinstance(sent, memoryview):
-        environ[_BODY] = sent
-        sent = b''
-        environ['wsgi.input'] = io.BytesIO()
-    elif not is_limited and budget.is_deeper(sent, body_limit.depth()):
-        raise _refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
-    environ['CONTENT_LENGTH'] = str(len(sent))
-    return app
 
 
-def _read(environ: dict[str, Any], most: int, is_large: bool
-          ) -> bytes | memoryview:
-    """Read a body, and leave it for the application if it is not large.
+def _read_within(request: webob.Request, limit: int, is_large: bool
+                 ) -> bytes | memoryview | None:
+    """Read the body of a request.
 
-    :param most: the number of bytes after which it stops reading.
+    It is put back for the application, which reads it next. A body that may
+    be large is not.
+
+    :param limit: the most bytes to accept.
+    :returns: None if it has more. If that is so by its length, which the
+        client has sent before it, it is not read.
     """
-    stream = environ['wsgi.input']
+    length = request.content_length
+    if length is not None and length > limit:
+        return None
+    to_read = length
+    if to_read is None:
+        # One more than is allowed, to know whether it is too large.
+        to_read = limit + 1
+    stream = request.environ['wsgi.input']
+    sent: bytes | memoryview
+    put_back = b''
     if is_large:
-        return _kept_apart(stream, most)
-    sent = bytes(stream.read(most))
-    environ['wsgi.input'] = io.BytesIO(sent)
+        sent = _read_apart(stream, to_read)
+    else:
+        put_back = stream.read(to_read)
+        sent = put_back
+    request.environ['wsgi.input'] = io.BytesIO(put_back)
+    if len(sent) > limit:
+        return None
     return sent
 
 
-def _kept_apart(stream: Any, most: int) -> memoryview:
+def _read_apart(stream: Any, most: int) -> memoryview:
     """Read a body into memory of its own, which is given back as a whole.
 
     For the reason that :mod:`.json_pieces` has.
+
+    :param most: the number of bytes after which it stops reading.
     """
-    # No memory has no bytes.
+    # The size of a mapping of memory must not be zero.
     kept = mmap.mmap(-1, max(most, 1),
                      flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     while kept.tell() < most:
@@ -143,7 +166,11 @@ def _kept_apart(stream: Any, most: int) -> memoryview:
 
 
 def _is_utf_8(sent: bytes | memoryview) -> bool:
-    """Return whether bytes are text; all of it is never there at once."""
+    """Return whether bytes are text in UTF-8.
+
+    They are decoded piece by piece: the text of all of them would take up to
+    four times their memory.
+    """
     decoder = codecs.getincrementaldecoder('utf-8')()
     try:
         for start in range(0, len(sent), _AT_ONCE):

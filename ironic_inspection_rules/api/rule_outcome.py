@@ -51,8 +51,8 @@ def find(node: Any, uuid: str, runs: list[Any],
     """Return what a rule did in the newest run, also that it did not match.
 
     Why it did not match is not kept: its conditions are checked once more, on
-    what its phase found or, where that is not kept, on the data of that run
-    and on the node as it is now.
+    the facts that its phase had or, where these are not kept, on the data of
+    that run and on the node as it is now.
 
     :param runs: the newest run kept of the node, whole, if there is one.
     :returns: the answer; its ``run`` is that one.
@@ -235,7 +235,11 @@ def _would_match(rule: model.Rule, run: Any) -> str:
 
 def _facts_of_phase(node: Any, run: Any, phase: str, plans: replay.Plans
                     ) -> working_copy.Facts | None:
-    """Return what a phase of a run found, None where that is not kept."""
+    """Return the facts that a phase of a run had, None if they are not kept.
+
+    :param plans: the rules of the run, which say whether the data of the
+        inspection before are among the facts.
+    """
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
         stored_before = functools.partial(history.stored_before, node.uuid,

@@ -36,7 +36,7 @@ def layer(request: webob.Request, app: Callable,
           endings: tuple[str, ...]) -> Any:
     """Send the bodies that controllers hand over.
 
-    :param endings: how the paths end that have such answers.
+    :param endings: how the paths of calls that may stream end.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     if not path.endswith(endings):
@@ -75,7 +75,11 @@ def page(entries: Iterable[Any], name: str, following: str | None
 
 def _parts_of_page(entries: Iterable[Any], name: str, following: str | None
                    ) -> Iterator[bytes]:
-    """Yield the JSON of a page; no part but the last is a short one."""
+    """Yield the JSON of a page.
+
+    Entries are gathered until they are long enough to be sent; the last part
+    is what is left.
+    """
     texts = [f'{{"{name}": [']
     length = 0
     separator = ''

@@ -23,9 +23,10 @@ BRIEF_FIELDS = tuple(name for name in FIELDS if name not in model.CONTENT)
 
 
 def links(resource: str, ident: str) -> list[dict[str, Any]]:
-    """Return the links of one thing.
+    """Return the links of a resource, in the form that Ironic's have.
 
-    :param resource: path of those of its kind.
+    :param resource: path of the collection.
+    :param ident: what follows it in the path.
     """
     return [link.make_link('self', api.request.public_url, resource, ident),
             link.make_link('bookmark', api.request.public_url, resource,
@@ -100,7 +101,7 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         (engine.model.Rule).
     :param fields: names of the fields to show besides ``links``.
     """
-    shown = {}
+    represented = {}
     for name in fields:
         # Built-in rules have no times, stored ones no ``built_in``.
         default = None
@@ -113,7 +114,8 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
             value = list(value)
         elif name.endswith('_at') and value:
             value = value.isoformat()
-        shown[name] = value
-    content = {name: shown[name] for name in model.CONTENT if name in shown}
-    return {**shown, **stored_rule.content(rule, content),
+        represented[name] = value
+    content = {name: represented[name] for name in model.CONTENT
+               if name in represented}
+    return {**represented, **stored_rule.content(rule, content),
             'links': links(RESOURCE, rule.uuid)}

@@ -148,12 +148,15 @@ def _report_adopted(candidates: list[Candidate]) -> None:
 def undo(dry_run: bool) -> int:
     """Restore Ironic's own rules, and remove them here.
 
+    Rules that were copied from the file are removed here as well; the file
+    still has them.
+
     :returns: 0.
     """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
     names = dict(db_rule.list_values('description'))
-    changes = dict(db_rule.list_values('updated_at'))
+    changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
     adopted = []
     for rule in (*rows, *_read_file()):
         adopted_uuid = stock_form.uuid_of(rule['uuid'])
@@ -168,7 +171,7 @@ def undo(dry_run: bool) -> int:
                      'here, or never could be a rule here')
         print(text % (row['description'] or row['uuid']))
     for adopted_uuid in adopted:
-        changed_at = changes[adopted_uuid]
+        changed_at = changed_at_by_uuid[adopted_uuid]
         if changed_at:
             text = _('%(rule)s is removed here, with what was changed in it '
                      'since, last at %(time)s UTC')
@@ -198,6 +201,14 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
 
 
 def _refuse_taken_uuids(rows: list[adoption.Row], here: set[str]) -> None:
+    """Check that no rule here has the UUID that a rule of Ironic's would get.
+
+    Rows of rules that were adopted are set aside, and not among these: such
+    a rule came here in another way.
+
+    :param here: UUIDs of the rules here.
+    :raises: Invalid
+    """
     for row in rows:
         if stock_form.uuid_of(row['uuid']) in here:
             raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
@@ -240,7 +251,11 @@ def _new_rules_of_file(rows: list[adoption.Row], here: set[str]
 
 
 def _within_range(priorities: list[int]) -> list[int]:
-    """Return priorities in the same order, none above the highest."""
+    """Return priorities in the same order, none above the highest allowed.
+
+    The file of stock Ironic's built-in rules may have higher ones. Equal
+    priorities stay equal.
+    """
     lowered: dict[int, int] = {}
     highest = schema.PRIORITIES[-1]
     for priority in sorted(set(priorities), reverse=True):
@@ -251,6 +266,10 @@ def _within_range(priorities: list[int]) -> list[int]:
 
 
 def _convert(stock: StockRule, priority: int) -> Candidate:
+    """Convert a rule; what is lost by that becomes its remark.
+
+    :param priority: the one that it gets here.
+    """
     ops = registry.installed()
     converted = stock_rule.convert({**stock.fields, 'priority': priority},
                                    ops, stock_engine.fills_values())

@@ -80,9 +80,14 @@ def adopt() -> int:
 
 
 def drop() -> int:
-    """Remove the tables, unless rules of Ironic are set aside."""
-    # Those of a preview cannot be given back: its tables are of no use here.
-    # "adopt --undo" does it when there are new ones.
+    """Remove the tables, unless rules of Ironic are set aside.
+
+    Nobody would run these rules any more.
+
+    :returns: 0 when they are gone or never were there, 1 without ``--yes``.
+    """
+    # Where the tables are those of a preview, "adopt --undo" cannot read them.
+    # It gives the rules back when these tables are gone and new ones there.
     if not migration.is_of_preview(migration.version()) and (
             adoption.read_ironic(set_aside=True)):
         raise exceptions.Conflict(
@@ -112,8 +117,8 @@ def drop() -> int:
 def check() -> int:
     """Print why services would not start, or not run rules.
 
-    :returns: 1 if there is a reason; what is left out of an inspection is
-        none.
+    :returns: 1 if there is a reason. A rule or a phase that is left out of an
+        inspection is printed too, but is none.
     """
     # They load drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import announcement

@@ -67,7 +67,9 @@ def main() -> int:
                 # pass.
                 guard.install()
         finally:
-            # It names all bad options, in fewer words than oslo.config.
+            # After an error, too: it names all bad options, in fewer words
+            # than oslo.config, and takes the place of what one of them has
+            # raised above.
             conf.check(CONF)
         for message in config_file.unknown():
             LOG.warning('%s', message)
@@ -100,6 +102,11 @@ def main() -> int:
 
 
 def _source() -> watcher.PortSource:
+    """Return the source of ports of nodes with the configured interfaces.
+
+    :raises: Invalid if there are none, or one is not installed: a typo would
+        block all of its machines.
+    """
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
     if not names:
         raise exceptions.Invalid(
@@ -151,10 +158,10 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
             CONF, filter_service.ELECTION_NAME, f'{CONF.host}:{os.getpid()}',
             on_gained=on_gained, on_lost=on_lost)
 
-    this = filter_service.PxeFilter(guard, _source(), elect, settings)
+    pxe_filter = filter_service.PxeFilter(guard, _source(), elect, settings)
     systemd.notify_once()
     if notification.is_received(CONF):
         # Connecting to the bus may take for ever and must block nothing.
         threading.Thread(target=notification.listen, daemon=True,
-                         args=(CONF, CONF.host, this.handle)).start()
-    this.run(stop)
+                         args=(CONF, CONF.host, pxe_filter.handle)).start()
+    pxe_filter.run(stop)

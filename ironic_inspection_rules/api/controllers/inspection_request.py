@@ -82,10 +82,10 @@ def delete(request_uuid: str) -> None:
 
 def represent(stored: Any) -> dict[str, Any]:
     """Return a request as clients see it."""
-    shown = {}
+    represented = {}
     for name in FIELDS:
         value = getattr(stored, name)
         if isinstance(value, datetime.datetime):
             value = view.time(value)
-        shown[name] = value
-    return {**shown, 'links': view.links(RESOURCE, stored.uuid)}
+        represented[name] = value
+    return {**represented, 'links': view.links(RESOURCE, stored.uuid)}

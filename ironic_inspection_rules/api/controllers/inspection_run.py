@@ -252,6 +252,8 @@ def _place_in_plugin_data(node: Any, path: data_path.Path
         data = inspect_utils.get_inspection_data(node, api.request.context)
         present = data_path.get(data['plugin_data'] or {}, path)
     except ironic_exception.IronicException:
+        # Nothing is stored, or the storage does not answer: the change that
+        # set the value can be named all the same.
         present = recorded_change.UNKNOWN
     place = recorded_change.RecordedPlace(working_copy.PLUGIN_DATA, path)
     return place, present

@@ -175,7 +175,7 @@ def _compared_machines(context: Any, inspection_table: table.Table,
                 if machine.facts is None:
                     continue
                 target = working_copy.WorkingCopy(machine.facts)
-                # Secrets of the machine are not among what is found.
+                # The findings must have no secret of the machine.
                 view = target.view(masked=True)
                 uuid = machine.node.uuid
                 try:

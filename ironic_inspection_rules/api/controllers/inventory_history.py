@@ -75,7 +75,7 @@ def _represent(row: Any) -> Answer:
 
 
 def get_one(node: Any, uuid: str) -> Answer:
-    """Show what one inspection found."""
+    """Show the inventory and the plugin data of one inspection."""
     uuid = _UUID('uuid', uuid)
     document = history.read(db_history.get_inventory(node.uuid, uuid))
     if not document:
@@ -153,10 +153,11 @@ def _represent_stay(stay: Mapping[str, Any]) -> Answer:
 
 def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None,
              policy: str = policies.HISTORY_GET) -> set[str]:
-    """Return the nodes whose history the caller may see.
+    """Return the nodes whose history, or other data, the caller may see.
 
     :param uuids: of the nodes to look at.
-    :param filters: of Ironic's list of nodes, which they pass as well.
+    :param filters: of Ironic's list of nodes; a node that they leave out is
+        not among the returned ones.
     :param policy: what the caller must be allowed to do with a node.
     """
     if not uuids:

@@ -62,7 +62,8 @@ def _compile(rules: repository.Repository, revision: int | None, options: str
              ) -> posted_rules.Plans:
     """Compile the rules of a revision.
 
-    :param options: the text of the options that rules could read then.
+    :param options: the built-in rules and the options of that time, see
+        :class:`.Repository`.
     :raises: Incomparable if they are not kept, or do not compile any more.
     """
     try:
@@ -143,17 +144,17 @@ class _Replay:
         for phase in past.phases:
             rules_then = _compile(rules, past.revision(phase), past.options)
             plans[phase] = rules_then[phase]
-        ends, otherwise = past.again(plans, rules.limits)
+        ends, deviation = past.again(plans, rules.limits)
         if self.plans is None:
             outcome = replay.SAME
-            if otherwise:
+            if deviation:
                 outcome = replay.DIFFERENT
-            return {'outcome': outcome, 'reason': otherwise,
+            return {'outcome': outcome, 'reason': deviation,
                     'then': past.ending}
-        if otherwise:
+        if deviation:
             raise replay.Incomparable(
                 _('by the rules of its time it does not end as it did: %s')
-                % otherwise)
+                % deviation)
         now = replay.compare(past, ends, self.plans, rules.limits)
         outcome = replay.SAME
         if now.pop('differs'):

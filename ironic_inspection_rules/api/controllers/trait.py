@@ -97,7 +97,8 @@ def put(node_ident: str, *name_and_query: Any) -> None:
         if body:
             raise exceptions.Invalid(
                 _('No body should be provided when adding a trait'))
-        # Ironic reads it once more.
+        # Else Ironic parses it once more, and fails at a byte order mark,
+        # which is allowed here.
         api.request.body = b''
     elif isinstance(body, dict) and isinstance(body.get('traits'), list):
         names.validate(body['traits'])

@@ -166,6 +166,11 @@ def _identify(idents: Sequence[str]) -> dict[str, str]:
 
 
 def _text(name: str, value: Any) -> str:
+    """Return one value of a filter as a URL has it.
+
+    :raises: Invalid if it is neither text, a number nor a boolean, or a text
+        that no URL can have.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):

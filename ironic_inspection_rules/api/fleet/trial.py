@@ -164,7 +164,7 @@ class Trial:
     def _compare(self, facts: working_copy.Facts,
                  outcome: evaluation.Evaluation,
                  in_force: posted_rules.Plans) -> Entry:
-        """Return how a machine would differ from what it is to be now.
+        """Return how a machine would differ from what rules in force make it.
 
         :param outcome: of the rules that are tried.
         """
@@ -220,6 +220,7 @@ def read(context: Any, page: fleet_page.Page
             # memory while those of the next are read.
             yield nodes.machines(group, inspection_data.find_all(
                 context, portion.nodes, portion.failing))
+        # Behind the last node that is there, all are missing.
         yield nodes.machines(left, {})
 
 
