@@ -69,14 +69,14 @@ class Candidate:
     :param rule: None if it cannot be adopted.
     :param remark: why it cannot, or what changes.
     :param stock: the same rule in stock Ironic, None if it is not from there.
-    :param is_kept: whether the conversion loses nothing of it.
+    :param is_lossless: whether the conversion loses nothing of it.
     """
 
     name: str
     rule: model.Rule | None
     remark: str = ''
     stock: StockRule | None = None
-    is_kept: bool = True
+    is_lossless: bool = True
 
 
 def from_ironic(dry_run: bool, inventories: str | None = None,
@@ -110,9 +110,9 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
         print(_('[inspection_rules]default_scope is "%s": the rules will run '
                 'on the nodes of that scope only, and ran on all') % scope)
     differences = _try(candidates, inventories)
-    are_kept = all(candidate.is_kept for candidate in candidates)
+    is_lossless = all(candidate.is_lossless for candidate in candidates)
     status = _SAME
-    if differences or scope or not are_kept:
+    if differences or scope or not is_lossless:
         status = _DIFFERENT
     if dry_run:
         return status
@@ -284,7 +284,7 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
         remarks.append(_('priority %(old)d becomes %(new)d')
                        % {'old': stock.priority, 'new': priority})
     return Candidate(stock.name, rule, '\n'.join(remarks), stock,
-                     is_kept=not converted.lost)
+                     is_lossless=not converted.lost)
 
 
 def _try(candidates: list[Candidate], inventories: str | None

@@ -225,7 +225,11 @@ def get_rules_of_revision(revision: int) -> tuple[
 
 
 def closed_rules() -> set[str]:
-    """Return the UUIDs of rules that are sensitive in any revision kept."""
+    """Return the UUIDs of rules that are sensitive in any revision kept.
+
+    What they hold is withheld in all revisions: they may have held the same
+    when they were not sensitive.
+    """
     query = sa.select(models.RuleVersionRow.uuid).distinct()
     query = query.where(models.RuleVersionRow.sensitive.is_(True))
     return set(transaction.read(query))
@@ -234,7 +238,8 @@ def closed_rules() -> set[str]:
 def open_rules() -> set[str]:
     """Return the UUIDs of rules that are sensitive in no revision kept.
 
-    A rule of which no revision is kept is not among them.
+    A rule of which no revision is kept is not among them: it may have been
+    sensitive, so what it did is withheld, too.
     """
     query = sa.select(models.RuleVersionRow.uuid,
                       models.RuleVersionRow.sensitive)

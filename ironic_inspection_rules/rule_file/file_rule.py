@@ -33,7 +33,10 @@ OLD = _('a rule of ironic-inspector, which does here what it did there; '
 
 @dataclasses.dataclass(frozen=True)
 class WrittenRule:
-    """One entry of a file; ``index`` is its number there, from zero."""
+    """One entry of a file; ``index`` is its number there, from zero.
+
+    It may be anything yet: it becomes a rule when :func:`parse` accepts it.
+    """
 
     source: document.Document
     index: int
