@@ -115,7 +115,10 @@ class PartComparison:
         yield from self._unreported()
 
     def _pair(self) -> dict[str, part_pair.Pairing]:
-        """Pair the parts of each source of the report with its last ones."""
+        """Pair the parts of each source of the report with its last ones.
+
+        :returns: the pairings by source.
+        """
         before = part_group.by_source(self._old)
         after = part_group.by_source(self._after.parts)
         pairings = {}

@@ -123,6 +123,7 @@ class CompiledAction:
 
     def _apply_if_matching(self, target: Target, roots: budget.View,
                            note: Note) -> reasons.Idle | None:
+        """Carry the action out once, if all its conditions hold."""
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
             note(number, holds, roots)
@@ -135,6 +136,7 @@ class CompiledAction:
         return None
 
     def _apply_once(self, target: Target, roots: budget.View) -> None:
+        """Carry the action out with the present data, and item of a loop."""
         # Before the fields are rendered: a filter or an argument may refuse
         # "******", and the error would not name the secret.
         self._refuse_masked(target, roots)
@@ -146,6 +148,7 @@ class CompiledAction:
 
     def _revert_once(self, target: Target,
                      roots: budget.View) -> reasons.Idle | None:
+        """Undo the action with the present data, and item of a loop."""
         # Rendered before secrets are refused: what lacks a field is not
         # undone, and that is no error, whatever its other fields hold.
         rendered = self._revert_call.render(roots)

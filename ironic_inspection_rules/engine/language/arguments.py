@@ -126,6 +126,7 @@ class Signature:
         return _('expected: %s') % self
 
     def _bind_mapping(self, args: dict[typing.Any, typing.Any]) -> Bound:
+        """Bind values by their names, and report the names unknown."""
         values = {}
         problems = []
         for name, value in args.items():
@@ -147,6 +148,7 @@ class Signature:
             _('unknown argument "%s"') % suggestion.shown(str(name)), hint)
 
     def _bind_list(self, args: list[typing.Any]) -> Bound:
+        """Bind values by their positions, and report those beyond the last."""
         positional = [argument for argument in self.arguments
                       if not argument.keyword_only]
         if positional and positional[0].variadic:

@@ -103,6 +103,7 @@ class Reader:
         return tuple(calls)
 
     def _filter(self) -> FilterCall:
+        """Read a filter, after its bar."""
         name = self._match(_NAME)
         if name is None:
             raise SyntaxProblem(_('the name of a filter is expected'))
@@ -115,6 +116,7 @@ class Reader:
         return FilterCall(name[0], tuple(arguments))
 
     def _argument(self) -> tuple[str | None, typing.Any]:
+        """Read an argument: its name, None if it has none, and its value."""
         start = self.position
         name = self._match(_NAME)
         if name is not None and self._take('='):
@@ -124,6 +126,11 @@ class Reader:
         return None, self._value()
 
     def _value(self, depth: int = 0) -> typing.Any:
+        """Read a value.
+
+        :param depth: how many lists and mappings it is in. They are read by
+            recursion, so that there is a limit.
+        """
         if depth > _DEEPEST:
             raise SyntaxProblem(_('nested deeper than %d levels') % _DEEPEST)
         if self._take('['):
@@ -161,6 +168,7 @@ class Reader:
         return mapping
 
     def _word_or_path(self) -> typing.Any:
+        """Read a path, or a word such as ``true``, which is no path."""
         path = self._read_path(self._text, self.position)
         if path is not None:
             value, self.position = path
@@ -197,6 +205,7 @@ class Reader:
 
 
 def _number(text: str) -> int | float:
+    """Return the number that a match of :data:`_NUMBER` stands for."""
     if _INTEGER.fullmatch(text):
         return int(text)
     number = float(text)

@@ -130,6 +130,7 @@ SHOWN = (*_READ_ONLY, 'created_at', 'updated_at', 'links')
 
 
 def _defaults() -> dict[str, typing.Any]:
+    """Return the defaults of settable fields that may be left out."""
     defaults: dict[str, typing.Any] = {}
     for field in SETTABLE.values():
         if field.name in OPERATIONS:

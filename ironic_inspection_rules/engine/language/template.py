@@ -147,6 +147,7 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
 
 def _compile_filters(field: interpolation.Field
                      ) -> tuple['_CompiledFilter', ...]:
+    """Compile the filters of a field; only the first one may read a table."""
     first, *others = field.filters
     reads_table = field.root == interpolation.TABLES
     compiled = [_compile_filter(first, reads_table)]

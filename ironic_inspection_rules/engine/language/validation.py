@@ -108,6 +108,11 @@ def validate(rule: typing.Any, ops: registry.Registry,
 
 def _problems(rule: typing.Any, ops: registry.Registry,
               built_in: bool) -> typing.Iterator[Problem]:
+    """Yield all problems of a rule.
+
+    What would hide the others, or take long to look at, is alone: no mapping,
+    a rule that is too large, and one in another language.
+    """
     if not isinstance(rule, dict):
         yield Problem('', _('a rule must be a mapping'))
         return

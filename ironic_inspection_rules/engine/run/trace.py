@@ -124,6 +124,7 @@ class RuleTrace(typing.NamedTuple):
         return disclosure.described(self.rule, self._summarize)
 
     def _summarize(self, rule: model.Rule) -> Described:
+        """Return which ops of the rule ran; undone ones did not."""
         ops = []
         for action in self.actions:
             if action.ran and not action.reverted:
@@ -132,6 +133,7 @@ class RuleTrace(typing.NamedTuple):
                 'actions': ops}
 
     def _explanation(self) -> Described:
+        """Return what the rule decided and did, of a rule that is shown."""
         explanation = {
             'uuid': self.rule.uuid,
             'description': self.rule.description,
@@ -147,6 +149,7 @@ class RuleTrace(typing.NamedTuple):
         return explanation
 
     def _audit(self) -> Described:
+        """Return what a rule in mode audit would change."""
         changes = []
         for action in self.actions:
             changes += [change.as_dict() for change in action.changes]

@@ -105,6 +105,7 @@ class Replace(plugin.Filter):
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., typing.Any]:
+        """Spare short text the count of what the result will cost."""
         replace_paid = super().bind(arguments)
         old = arguments['old']
         new = arguments['new']

@@ -140,6 +140,12 @@ def steps(name: str) -> Steps:
 
 
 def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
+    """Build a function that returns the text of a field.
+
+    :param name: what stands before the conversion and the format:
+        ``data[disks][0]``.
+    :raises: :class:`.exceptions.MissingField` if no machine has it.
+    """
     if conversion not in _CONVERSIONS:
         raise exceptions.MissingField(f'{name}!{conversion}')
     keys = steps(name)

@@ -103,6 +103,11 @@ def _operation_of(pointer: str) -> str:
 
 def _condition(operation: typing.Any, ops: registry.Registry
                ) -> tuple[Operation, list[Problem]]:
+    """Translate a condition; see :func:`_operation`.
+
+    This engine would convert a field and "invert" of other types, which
+    ironic-inspector refused.
+    """
     translated, problems = _operation(operation, 'op', ops.conditions)
     args = translated.get('args', {})
     if not isinstance(args.get('field', ''), str):
@@ -114,7 +119,9 @@ def _condition(operation: typing.Any, ops: registry.Registry
 
 def _action(operation: typing.Any, ops: registry.Registry
             ) -> tuple[Operation, list[Problem]]:
+    """Translate an action; see :func:`_operation`."""
     translated, problems = _operation(operation, 'action', ops.actions)
+    # To this engine it is no argument, but a key of the action.
     if 'revert' in translated.get('args', {}):
         translated['revert'] = translated['args'].pop('revert')
     return translated, problems
