@@ -3,7 +3,8 @@
 """The actions of ironic-inspector's rules.
 
 They are ops like the others, with the words of the old language as their
-arguments. They fail if a field in ``{data[…]}`` does not exist.
+arguments, and with ``Inspector`` in the names of their classes. They fail if
+a field in ``{data[…]}`` does not exist.
 """
 
 import typing
@@ -53,7 +54,7 @@ class PathAction(FormattedAction):
                                self.EXTENDS)
 
 
-class SetAttribute(PathAction):
+class InspectorSetAttribute(PathAction):
     """``inspector-set-attribute``: set an attribute, or a value in one.
 
     With a new driver the node gets that driver's default interfaces, unless
@@ -93,7 +94,7 @@ class SetAttribute(PathAction):
                        schema.read_value(where, None, schema.NODE))
 
 
-class ExtendAttribute(PathAction):
+class InspectorExtendAttribute(PathAction):
     """``inspector-extend-attribute``: append to a list in an attribute."""
 
     EXTENDS = True
@@ -125,7 +126,7 @@ class ExtendAttribute(PathAction):
         target.discard(_NODE, _read_path(path), value)
 
 
-class SetCapability(FormattedAction):
+class InspectorSetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
@@ -157,19 +158,19 @@ class SetCapability(FormattedAction):
         capability.UnsetCapability()(target, name)
 
 
-class AddTrait(trait.AddTrait):
+class InspectorAddTrait(trait.AddTrait):
     """``inspector-add-trait``: give the node a trait."""
 
     LITERAL = frozenset({'name'})
 
 
-class RemoveTrait(trait.RemoveTrait):
+class InspectorRemoveTrait(trait.RemoveTrait):
     """``inspector-remove-trait``: take a trait from the node."""
 
     LITERAL = frozenset({'name'})
 
 
-class Fail(plugin.Action):
+class InspectorFail(plugin.Action):
     """``inspector-fail``: the inspection fails with this message."""
 
     FAILS = True

@@ -3,9 +3,10 @@
 """The conditions of ironic-inspector's rules.
 
 They are ops like the others, with the words of the old language as their
-arguments: the values of a field are tested one by one, each result is
-inverted before ``multiple`` combines them, and a missing field makes the
-condition false in any case (blueprint 000 "Conditions").
+arguments, and with ``Inspector`` in the names of their classes. The values of
+a field are tested one by one, each result is inverted before ``multiple``
+combines them, and a missing field makes the condition false in any case
+(blueprint 000 "Conditions").
 """
 
 import abc
@@ -160,43 +161,43 @@ class TypedComparison(ValueCondition):
         return type(self).compare.__name__, arguments['value']
 
 
-class Equal(TypedComparison):
+class InspectorEqual(TypedComparison):
     """``inspector-eq``: the field equals the value."""
 
     compare = operator.eq
 
 
-class NotEqual(TypedComparison):
+class InspectorNotEqual(TypedComparison):
     """``inspector-ne``: the field differs from the value."""
 
     compare = operator.ne
 
 
-class Less(TypedComparison):
+class InspectorLess(TypedComparison):
     """``inspector-lt``: the field is less than the value."""
 
     compare = operator.lt
 
 
-class LessOrEqual(TypedComparison):
+class InspectorLessOrEqual(TypedComparison):
     """``inspector-le``: the field is not greater than the value."""
 
     compare = operator.le
 
 
-class Greater(TypedComparison):
+class InspectorGreater(TypedComparison):
     """``inspector-gt``: the field is greater than the value."""
 
     compare = operator.gt
 
 
-class GreaterOrEqual(TypedComparison):
+class InspectorGreaterOrEqual(TypedComparison):
     """``inspector-ge``: the field is not less than the value."""
 
     compare = operator.ge
 
 
-class IsEmpty(FieldCondition):
+class InspectorIsEmpty(FieldCondition):
     """``inspector-is-empty``: the field does not exist or is empty."""
 
     TESTS_MISSING = True
@@ -216,7 +217,7 @@ class IsEmpty(FieldCondition):
                           'invert': invert})(view)
 
 
-class InNet(ValueCondition):
+class InspectorInNet(ValueCondition):
     """``inspector-in-net``: the address is in the network of the value.
 
     A value that is not an IP address is an error.
@@ -235,7 +236,7 @@ class InNet(ValueCondition):
         return test
 
 
-class Contains(ValueCondition):
+class InspectorContains(ValueCondition):
     """``inspector-contains``: the expression matches within the field."""
 
     def tester(self, wanted: typing.Any) -> Test:
@@ -253,7 +254,7 @@ class Contains(ValueCondition):
         return regex.matcher('search')
 
 
-class Matches(Contains):
+class InspectorMatches(InspectorContains):
     """``inspector-matches``: the regular expression matches the field.
 
     It has to match from the beginning, and the part after its last ``|`` to
