@@ -18,17 +18,18 @@ from ironic_inspection_rules import exceptions
 _OURS = re.compile(r'\033\[(?:0|3[1236])m')
 """Colours as rich writes them; they pass to a terminal only."""
 
-_CHARACTERS = {code: shown for code, shown
-               in exceptions.CONTROL_CHARACTERS.items()
-               if chr(code) not in '\t\n'}
+_ESCAPES = {code: escape for code, escape
+            in exceptions.CONTROL_CHARACTERS.items()
+            if chr(code) not in '\t\n'}
+"""Escapes by the code of the character."""
 
 
-def shown(text: str) -> str:
+def escaped(text: str) -> str:
     """Return text with control and bidirectional characters escaped.
 
     Newlines and tabs stay; others become such as ``\\x1b``.
     """
-    return text.translate(_CHARACTERS)
+    return text.translate(_ESCAPES)
 
 
 class Guard:
@@ -52,8 +53,9 @@ class Guard:
         :raises: OSError with the name of the stream.
         """
         if not self.unguarded.isatty():
-            return self._write(shown(text))
-        rest = map(shown, _OURS.split(text))
+            return self._write(escaped(text))
+        # What lies between the colours is escaped, and the colours are not.
+        rest = map(escaped, _OURS.split(text))
         written = next(rest)
         for colour, piece in zip(_OURS.findall(text), rest, strict=True):
             written += colour + piece

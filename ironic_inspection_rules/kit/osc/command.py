@@ -85,7 +85,7 @@ class Guarded:
             # Ironic's message alone; str() of the exception would put its
             # class, the status and the URL before it.
             said = getattr(exc, 'details', None)
-            text = escapes.shown(said or str(exc))
+            text = escapes.escaped(said or str(exc))
             missing = self._what_is_missing(exc)
             if missing:
                 raise osc_exceptions.CommandError(missing) from exc

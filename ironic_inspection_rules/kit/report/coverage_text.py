@@ -48,7 +48,7 @@ def _unmatched(name: str, keys: list[str], rows: int) -> str:
         'name': name,
         'count': len(keys),
         'rows': rows,
-        'keys': escapes.shown(first),
+        'keys': escapes.escaped(first),
     }
 
 

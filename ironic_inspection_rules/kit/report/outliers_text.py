@@ -30,7 +30,7 @@ def render(result: peers.Result) -> str:
                     '%(machines)d machines compared, %(odd)d odd',
                     machines) % {'machines': machines, 'odd': odd})
     # A table escapes what is in its cells itself.
-    lines = [escapes.shown(line) for line in lines]
+    lines = [escapes.escaped(line) for line in lines]
     if result.findings:
         lines.insert(0, _table(result.findings))
     return '\n'.join(lines) + '\n'

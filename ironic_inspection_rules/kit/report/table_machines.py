@@ -109,4 +109,4 @@ def _cell(value: typing.Any) -> str:
         return json.dumps(value)
     if value.startswith(_FORMULA):
         value = f"'{value}"
-    return escapes.shown(value)
+    return escapes.escaped(value)

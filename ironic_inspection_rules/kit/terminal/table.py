@@ -89,7 +89,7 @@ def render(columns: typing.Sequence[str],
 
 def _printable(cell: typing.Any) -> str:
     """Return the text of a cell, without control characters."""
-    return escapes.shown(str(cell)).expandtabs()
+    return escapes.escaped(str(cell)).expandtabs()
 
 
 def _width(output: typing.TextIO) -> int:

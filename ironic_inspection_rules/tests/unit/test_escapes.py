@@ -24,11 +24,11 @@ class ShownTestCase(base.TestCase):
                 ('\u2028', '\\u2028'), ('\u2029', '\\u2029'),
                 ('\x85', '\\x85'), ('\u061c', '\\u061c'),
                 ('\ud800', '\\ud800')):
-            self.assertEqual(f'a{shown}b', escapes.shown(f'a{character}b'))
+            self.assertEqual(f'a{shown}b', escapes.escaped(f'a{character}b'))
 
     def test_text_stays(self):
         text = 'a\tb\nDisk „1“ größer, 中文, עברית, 🙂 \\x1b'
-        self.assertEqual(text, escapes.shown(text))
+        self.assertEqual(text, escapes.escaped(text))
 
 
 class GuardTestCase(base.TestCase):

@@ -57,7 +57,7 @@ class YamlWritersTestCase(base.TestCase):
 
     def load(self, text):
         # A terminal would show it as it is.
-        self.assertEqual(text, escapes.shown(text))
+        self.assertEqual(text, escapes.escaped(text))
         pathlib.Path(self.path).write_text(text, encoding='utf-8')
         return list(document.load(self.path).entries)
 
