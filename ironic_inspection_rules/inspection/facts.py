@@ -75,7 +75,10 @@ def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
 
 
 def as_dict(ironic_object) -> dict:
-    """Return the plain fields of an object as JSON data."""
+    """Return the fields of an object that are JSON data, and times as text.
+
+    Others, such as objects inside of it, are left out.
+    """
     values: dict = {}
     for name in ironic_object.fields:
         try:

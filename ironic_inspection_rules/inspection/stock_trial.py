@@ -123,8 +123,10 @@ def _with_one_of_each_capability(facts: working_copy.Facts
                                  ) -> working_copy.Facts:
     """Return facts with only the last value of each capability.
 
-    An empty text of capabilities, which stock Ironic leaves after it removes
-    the last one, is removed.
+    Stock Ironic sets a capability by adding it to the text, even where the
+    name is in it already: the last value counts, so that is no difference. An
+    empty text, which it leaves after it removes the last capability, is
+    removed.
     """
     node = facts.node or {}
     properties = node.get('properties') or {}

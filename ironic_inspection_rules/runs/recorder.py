@@ -77,7 +77,11 @@ class RunRecorder:
             'limit': isinstance(error.__cause__, exceptions.BudgetExceeded)}
 
     def checkpoint(self, phase: str) -> phase_record.Record:
-        """Return what a later attempt needs to know of a phase."""
+        """Return what a later attempt needs to know of a phase.
+
+        The phases before it are in it as well: one in which no rule matched
+        has no checkpoint of its own.
+        """
         earlier = dict(self.phases)
         this_record = earlier.pop(phase, None)
         return {'revision': self.revision, 'record': this_record,
