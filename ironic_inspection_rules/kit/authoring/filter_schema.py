@@ -32,7 +32,7 @@ _ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
 
 
 def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
-    """Return the schema of text with fields.
+    """Return the schema of text with fields, alone or inside of other values.
 
     It refuses an unknown filter in the first field, and a literal argument
     that the filter does not take.
@@ -64,10 +64,11 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 def _unfit(name: str, op: registry.Op) -> Iterator[str]:
     """Yield patterns of a filter with an argument that it does not take.
 
-    An argument is given by its name, or is the first one.
+    Only the first argument, and those with their names, are looked at.
     """
     first = None
     if op.signature.arguments and not op.plugin.TAKES_FILTER:
+        # Else the first argument may be the name of another filter.
         first = op.signature.arguments[0].name
     for argument, schemas in op.plugin.SCHEMAS.items():
         values = '|'.join(_values(list(schemas)))
@@ -81,7 +82,10 @@ def _unfit(name: str, op: registry.Op) -> Iterator[str]:
 
 
 def _values(schemas: list[Schema]) -> Iterator[str]:
-    """Yield patterns of literals that meet none of the schemas."""
+    """Yield patterns of literals that meet none of the schemas.
+
+    :param schemas: of an argument; each has a ``type``.
+    """
     accepted: set[str] = set()
     for schema in schemas:
         types = schema['type']
@@ -95,6 +99,7 @@ def _values(schemas: list[Schema]) -> Iterator[str]:
     if len(schemas) == 1 and schemas[0].get('minLength') == 1:
         yield r"""(?:''|"")\s*[,)]"""
     if len(schemas) == 1 and 'pattern' in schemas[0]:
+        # A text in which the pattern is nowhere.
         has = schemas[0]['pattern']
         yield (rf"""(?:'(?!{_SINGLE}*?{has}){_SINGLE}*'|"""
                rf""""(?!{_DOUBLE}*?{has}){_DOUBLE}*")\s*[,)]""")

@@ -21,10 +21,10 @@ LOST = 'lost'
 
 _NEVER = frozenset(('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED,
                     lint.STOCK))
-"""The checks that find what does not work, beside errors."""
+"""Checks that find why a converted rule cannot work, beside errors."""
 
-# Columns of a file, where a text can be broken.
 _WIDTH = 78
+"""Columns of the file at most, as far as a text can be broken."""
 
 _IN_GENERAL = (
     _('Other than in ironic-inspector, a condition does not hold, and holds '
@@ -60,6 +60,7 @@ def convert(path: str, ops: registry.Registry,
     has_old = True in kinds
     header = [_('Converted from %s.') % path]
     if stock and kinds == {True}:
+        # The form of the rules is certain, what the user said need not be.
         header.append(_('Its rules are those of ironic-inspector, not of '
                         'stock Ironic.'))
         stock = False
@@ -139,7 +140,8 @@ class _FileWriter:
         entry = dict(converted.rule)
         uuid = rule.entry.get('uuid')
         if uuid:
-            # A converted rule may have another UUID, which counts.
+            # It comes first. A converted rule of stock Ironic has a UUID that
+            # was made of any text, and keeps it; others have none.
             entry = {'uuid': uuid, **entry}
         self.write(_comments(comments) + _as_yaml(entry))
         self._rules.append(rule)
@@ -149,7 +151,7 @@ class _FileWriter:
         return ConvertedFile('\n'.join(self._pieces), self._lost)
 
     def linted_result(self, path: str) -> ConvertedFile:
-        """Return the file, and what lint finds in it as lost."""
+        """Return the file; findings of lint in it are losses, too."""
         text = '\n'.join(self._pieces)
         findings = _linted(path, text, self._rules, self._ops)
         return ConvertedFile(text, [*self._lost, *findings])
@@ -159,7 +161,8 @@ def _convert_stock(entry: dict[str, typing.Any],
                    ops: registry.Registry) -> conversion.Conversion:
     """Convert a rule of a file that is meant for stock Ironic."""
     converted = stock_rule.convert(entry, ops)
-    # To Ironic a template of Ansible is text in literal braces.
+    # Ironic reads doubled braces as literal ones, so the conversion has no
+    # difference to note.
     for pointer, template in names.templates(entry):
         message = _('"%s" is a template of Ansible, which Ironic takes for '
                     'text; convert the rendered file') % template
@@ -185,7 +188,7 @@ def _convert_old(rules: typing.Iterable[file_rule.WrittenRule],
             invalid = conversion.Conversion()
             invalid.lost.extend(exc.problems)
             conversions[rule.index] = invalid
-    # Together, since a rule may change what a later one looks at.
+    # Together, since a rule may change what conditions of a later one read.
     converted = inspector.convert(list(valid.values()))
     conversions.update(zip(valid, converted, strict=True))
     return conversions
@@ -201,7 +204,8 @@ def _linted(path: str, text: str, rules: list[file_rule.WrittenRule],
     for finding in lint.of_documents([converted], ops):
         if finding.level != lint.ERROR and finding.check not in _NEVER:
             continue
-        # The finding is in the last rule that begins before it.
+        # A finding has a place, and no rule: it is in the last rule that
+        # begins before that place.
         place = (finding.line, finding.column)
         rule_of_finding = None
         for index, rule in enumerate(rules):

@@ -22,7 +22,7 @@ SPEC = re.compile(r'[^{}]{0,40}')
 
 
 class Inconvertible(Exception):
-    """This language has no words for something; the message says for what."""
+    """This language cannot say what a rule says; the message says what."""
 
 
 class Conversion:
@@ -92,6 +92,7 @@ def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
 
 
 def _write_step(step: object) -> str:
+    """Return a step of a field as it is written, with a dot or brackets."""
     if isinstance(step, int) and step >= 0:
         return f'[{step}]'
     if isinstance(step, str):
@@ -113,10 +114,11 @@ def suffix(spec: str | None, conversion: str | None) -> str:
 
 
 def anchored(regex: str) -> str:
-    """Return the regular expression that finds what the old languages match.
+    """Return an expression for ``contains`` that holds where this one matched.
 
-    They match from the beginning of the text. Both append a "$" to the
-    regular expression, which then belongs to its last alternative only.
+    Stock Ironic and ironic-inspector match from the beginning of the text.
+    Both append a "$", which then belongs to the last alternative only: with
+    ``matches`` here, all alternatives would have to reach the end.
     """
     flags = ''
     match = _FLAGS.match(regex)
