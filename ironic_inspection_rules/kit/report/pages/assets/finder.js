@@ -53,7 +53,7 @@ class Finder {
     this.find();
   }
 
-  // Do what the address says; tell whether it is for this table.
+  // Do what the address says; return whether it is for this table.
   follow([key, value]) {
     if (key === this.id) { this.limit(null); return true; }
     if (this.named && key === this.named[0]) {

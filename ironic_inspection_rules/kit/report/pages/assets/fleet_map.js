@@ -5,8 +5,10 @@ const MAP_COLOURS = {error: 'error', failed: 'bad', risk: 'warn',
   changed: 'good', same: 'quiet', untried: 'line'};
 const STRIP = 26;
 
-// A number for each set of rules, equal for machines that the same rules
-// match, and near for those that nearly the same do.
+// A number for every set of rules that match, near for sets that have much in
+// common. A set is a text with a digit for each rule, the most frequent rule
+// first, and 0 where it matches: so sorted, sets with frequent rules in common
+// stand together, and those without any are at the end.
 function setPositions() {
   const popular = rules.map((rule) => rule.at).sort(
     (one, other) => rules[other].machines - rules[one].machines);

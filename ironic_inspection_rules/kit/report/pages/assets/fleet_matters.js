@@ -1,7 +1,8 @@
 // What somebody has to look at, and what changes, equal things as one.
 const NUMBER = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+/g;
 
-// The same text for errors that only tell other numbers; a UUID is a name.
+// The same text for errors that differ in numbers only. A UUID stays: it is
+// the name of a rule or a node.
 function withoutNumbers(text) {
   return text.replace(NUMBER, (found) => found.length === 36 ? found : '…');
 }
@@ -15,6 +16,7 @@ function matter(look, size, title, about, href) {
 const why = {error: 'a rule has an error', failed: 'inspection fails',
   untried: 'could not be tried'};
 
+// A line for all machines of a result whose errors differ in numbers only.
 function messages(result, look) {
   const groups = Map.groupBy(nodes.filter((node) => node.result === result &&
     node.error), (node) => withoutNumbers(node.error));
@@ -40,6 +42,7 @@ function isNew(node) {
   return node.was === 'ok' && node.result !== 'ok';
 }
 
+// A line for all machines at risk that lose the same traits.
 function risks() {
   const groups = Map.groupBy(nodes.filter((node) => node.risk),
     lost);
@@ -73,21 +76,23 @@ function differenceItem(difference) {
   underObjects(lines.map((line) => line.split('\n'))));
 }
 
+// The fields that change, those of most machines first: on how many machines,
+// and how often to which value.
 function fieldsOf() {
   const found = new Map();
-  for (const outcome of outcomes) { outcome.fields = new Map(); }
   for (const {outcome} of nodes) {
+    // A machine counts once, also if a field changes on several of its ports.
+    const counted = new Set();
     for (const {object, path, value} of outcome.changes) {
       if (object === 'traits') { continue; }
       const name = `${kind(object)} ${path}`;
       if (!found.has(name)) { found.set(name, {name, size: 0,
         values: new Map()}); }
       const field = found.get(name);
-      if (!outcome.fields.has(name)) { field.size += 1; }
-      outcome.fields.set(name, true);
+      if (!counted.has(name)) { field.size += 1; }
+      counted.add(name);
       field.values.set(value, (field.values.get(value) || 0) + 1);
     }
-    outcome.fields.clear();
   }
   return [...found.values()].sort((one, other) => other.size - one.size);
 }

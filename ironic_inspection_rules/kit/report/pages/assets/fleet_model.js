@@ -1,4 +1,5 @@
-// What the numbers of the data mean, and what can be told from them.
+// The data of the page with objects in place of numbers, and what follows
+// from them for every machine.
 const texts = data.texts;
 const rules = data.rules.map((rule, at) => ({...rule, at, machines: 0,
   title: rule.description || rule.uuid}));
@@ -21,6 +22,8 @@ function kind(object) {
   return object.startsWith('port ') ? 'port' : object;
 }
 
+// What becomes of a machine: its changes; traits that it gains and loses, of
+// which a later change may take one back; its class before and after.
 const outcomes = data.outcomes.map((list) => {
   const made = {changes: list.map((at) => changes[at]),
     gains: new Set(), loses: new Set(), classes: null};
@@ -91,8 +94,8 @@ function tally(values) {
   return counts;
 }
 
-// Where nearly every machine has another value, differences are equal
-// without it.
+// Places with more than 20 different values. There a difference leaves the
+// value out, so that machines with values of their own can have the same one.
 const varying = (() => {
   const places = new Map();
   for (const outcome of new Set(nodes.map((node) => node.outcome))) {
@@ -110,6 +113,7 @@ const varying = (() => {
   return found;
 })();
 
+// A change as a line of a diff; whole: with a value that varies, too.
 function lineOf({object, op, path, value, before}, whole) {
   const sign = {add: '+', remove: '−'}[op] || '~';
   if (object === 'traits') { return `${sign} ${traitName(path)}`; }
@@ -119,6 +123,8 @@ function lineOf({object, op, path, value, before}, whole) {
   return `${sign} ${path}${shown.length ? `: ${shown.join(' → ')}` : ''}`;
 }
 
+// What changes, with its machines, those of most machines first. The changes
+// of several ports are one, whatever their addresses.
 const differences = (() => {
   const shapes = new Map();
   const found = new Map();

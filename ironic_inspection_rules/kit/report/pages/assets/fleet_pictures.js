@@ -42,6 +42,8 @@ function resultBar() {
     make('small', {}, percent(counts.get(state), nodes.length))))));
 }
 
+// The machines with a trait before, and those that gain or lose it; traits
+// that change most come first.
 function traitCounts() {
   const found = new Map();
   const of = (name) => {
@@ -100,7 +102,8 @@ function traitPicture() {
       make('div', {className: 'traits'}))]};
 }
 
-// The sides of a flow: its biggest classes, and the rest as one.
+// A side of the flow: its biggest classes with their numbers of machines, and
+// all others as one, for which FLOWS stands. of: class => its entry.
 function side(name) {
   const counts = largestFirst(tally(nodes.map((node) => node[name])));
   const own = counts.slice(0, FLOWS);
@@ -114,12 +117,15 @@ function side(name) {
 const familiarClasses = largestFirst(tally(nodes.map(
   (node) => node.before))).map(([value]) => value);
 
+// The place of a class on both sides; new ones and none come last.
 function familiar(value) {
   if (value === null) { return familiarClasses.length + 1; }
   const place = familiarClasses.indexOf(value);
   return place < 0 ? familiarClasses.length : place;
 }
 
+// Where the boxes of a side are: class => {top, high, count, used}, where used
+// is how much of its height has bands. A small box is high enough for a name.
 function heights(list, height) {
   const gap = 8;
   const least = 20;
@@ -138,6 +144,8 @@ function className(value) {
   return value === null ? '(none)' : value;
 }
 
+// The band of size machines between two boxes. It takes the next free part of
+// both, so bands have to come in the order of the boxes.
 function band(from, to, size, right, changed) {
   const part = (box) => {
     const high = box.high * size / box.count;
@@ -154,6 +162,7 @@ function band(from, to, size, right, changed) {
       `10 ${fromEnd}Z`});
 }
 
+// The name of a class as far as there is room, and its number if it fits too.
 function flowName(value, size, room) {
   const letters = Math.floor(room / 7.6);
   const name = className(value);

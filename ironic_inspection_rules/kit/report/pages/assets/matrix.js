@@ -121,6 +121,7 @@ class Matrix {
     this.grid.setAttribute('aria-activedescendant', cell.id);
   }
 
+  // The distance of two lines, which have space between them.
   measure() {
     this.body.replaceChildren(this.line(this.rows[0], 0),
       this.line(this.rows[0], 0));
@@ -129,6 +130,8 @@ class Matrix {
     this.height = two - one;
   }
 
+  // A line in place of rows that are not in the page; the space between lines
+  // is not part of its cell.
   space(rows, high) {
     if (rows <= 0) { return []; }
     const cell = make('td', {colSpan: this.columns.length + 1});

@@ -93,7 +93,8 @@ function diffOf(lines) {
     line || ' ')));
 }
 
-// The words of a part, for the search and for sorting.
+// The words of a part, for the search and for sorting. A part may have them
+// in any of the fields below.
 function wordsOf(part) {
   if (typeof part !== 'object') { return String(part); }
   if (part === null) { return ''; }
@@ -145,7 +146,7 @@ function drawOpened(columns, row) {
     ...row.opened.map(drawPart));
 }
 
-// A function that remembers what it said of each object.
+// A function that is called once for an object, and keeps the result.
 function remembering(call) {
   const known = new Map();
   return (object) => {
@@ -178,7 +179,7 @@ function drawTable(described) {
   return make('div', {}, finder.element, drawBelow(id, table, rows));
 }
 
-// The name of a row, and what its last column says.
+// The name of a row, and the words of its last column as a tag.
 function headingOf({cells}) {
   const last = cells.at(-1);
   return [wordsOf(cells[0]), {kind: 'tag', text: wordsOf(last),

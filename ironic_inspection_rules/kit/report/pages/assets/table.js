@@ -3,9 +3,9 @@
 // columns: {title, sort: row => value, cell: row => node or text,
 //           look: class, width, first: 'descending' where it sorts so first}
 // detail: row => node, what a row opens to; onShow: rows => nothing.
-const PRINTED = 1000;
-const SPARE = 12;
-const USUAL_HEIGHT = 38;
+const PRINTED = 1000;  // Rows on paper at most.
+const SPARE = 12;  // Rows in the page beyond both ends of the screen.
+const USUAL_HEIGHT = 38;  // Of a row, where there is none to measure.
 
 function compare(one, other) {
   return typeof one === 'number' && typeof other === 'number' ?
@@ -33,7 +33,7 @@ class Table {
     this.watch();
   }
 
-  // What stands for the rows that are not in the page.
+  // A row that is as high as all those that are not in the page.
   space() {
     return make('tr', {className: 'space', aria: {hidden: 'true'}},
       make('td', {}));
@@ -171,6 +171,7 @@ class Table {
       aria: {expanded: String(this.opened === row)}}, content);
   }
 
+  // Put the rows into the page that are in sight; whole: all, for paper.
   draw(whole) {
     if (!this.element.isConnected) { return; }
     if (!this.height) { this.measure(); }
@@ -205,6 +206,8 @@ class Table {
     return Math.floor((pixels - beyond) / high);
   }
 
+  // Replace the rows in the page; extra: the height of the opened part. It may
+  // be in rows above, then the space above is so much higher.
   put(from, to, extra, whole) {
     const high = this.height || USUAL_HEIGHT;
     const focused = document.activeElement?.closest?.('tr[data-at]');
@@ -234,6 +237,8 @@ class Table {
     space.firstChild.style.height = `${height}px`;
   }
 
+  // The row below an opened one. It is made once: what a user has unfolded in
+  // it stays while the table scrolls.
   opening(columns) {
     if (this.drawn?.row !== this.opened) {
       this.drawn = {row: this.opened, element: make('tr', {

@@ -38,7 +38,7 @@ function box(state) {
     signs[state]);
 }
 
-// Titles of rules are often told apart by their ends.
+// The beginning and the end of a title: similar ones often differ at the end.
 function shortened(title) {
   return title.length <= 32 ? title :
     `${title.slice(0, 15).trimEnd()} … ${title.slice(-14).trimStart()}`;
