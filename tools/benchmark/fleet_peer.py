@@ -23,10 +23,10 @@ Json = dict[str, Any]
 
 def evaluate(ironic: launcher.Ironic, rules: list[Json],
              count: int, jobs: int) -> dict[str, int]:
-    """Evaluate rules on the first nodes but one, which has no inventory.
+    """Evaluate rules on the first nodes, as a client of a stock Ironic.
 
-    :param jobs: how many nodes to work on at a time.
-    :returns: how many changes each node would get, by name.
+    :param jobs: number of nodes to work on at a time.
+    :returns: the number of changes that nodes would get, by their names.
     """
     ops = registry.installed()
     plans = {model.MAIN: [
@@ -35,6 +35,7 @@ def evaluate(ironic: launcher.Ironic, rules: list[Json],
     sessions = threading.local()
 
     def evaluate_node(node: Json) -> int:
+        # A session of requests is for one thread only.
         if not hasattr(sessions, 'client'):
             sessions.client = ironic.client()
         call = sessions.client.call
@@ -46,7 +47,8 @@ def evaluate(ironic: launcher.Ironic, rules: list[Json],
         return len(outcome.changes)
 
     with ironic.client() as session, futures.ThreadPoolExecutor(jobs) as pool:
-        # The first one has no inventory: all others are copies of it.
+        # Not the very first node: all others are copies of that in the
+        # database, and it has no inventory.
         nodes = _list_nodes(session, count + 1)[1:]
         return dict(zip((node['name'] for node in nodes),
                         pool.map(evaluate_node, nodes), strict=True))

@@ -145,9 +145,12 @@ def lines(counts: Sequence[Plain], names: Mapping[str, str],
     """
     rows = []
     for counted in counts:
-        rows.append([counted['name'], _number(counted, capacity.FREE),
-                     _number(counted, capacity.IN_USE),
-                     '\n'.join(_causes(counted['lost'], names))])
+        rows.append([
+            counted['name'],
+            _before_and_after(counted, capacity.FREE),
+            _before_and_after(counted, capacity.IN_USE),
+            '\n'.join(_causes(counted['lost'], names)),
+        ])
     yield table.render(
         [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')], rows, output)
     for counted in counts:
@@ -161,7 +164,8 @@ def lines(counts: Sequence[Plain], names: Mapping[str, str],
                         'keys': ', '.join(counted['ignored'])}
 
 
-def _number(counted: Plain, use: str) -> str:
+def _before_and_after(counted: Plain, use: str) -> str:
+    """Return how many nodes in a use can take a flavor, and will."""
     before = counted['before'][use]
     after = counted['after'][use]
     if before == after:

@@ -163,7 +163,7 @@ class ShowStatistics(command.Lister):
 
 
 def _count(counted: dict[str, Any], name: str) -> Any:
-    """Return a number of a rule, its time to the microsecond."""
+    """Return a column of the statistics of a rule, seconds rounded."""
     if name == 'seconds':
         return round(counted[name], 6)
     return counted[name]
@@ -216,9 +216,10 @@ def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
 
 def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
          ) -> Iterator[str]:
-    """Yield the results of the conditions of a rule and its actions.
+    """Yield the results of the conditions of a rule, and of its actions.
 
-    :param rule: with ``when``, those of its actions that may not have run.
+    :param rule: whose member ``when`` has the actions with conditions of
+        their own, by which they were carried out or not.
     """
     for condition in conditions:
         result = _('undecided')
@@ -264,14 +265,14 @@ def run_lines(run: dict[str, Any]) -> Iterator[str]:
 
 
 def _in_run(run: dict[str, Any]) -> str:
-    """Return which inspection it was, and how it ended."""
+    """Return a line about a run: its UUID, time, event and result."""
     return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
         'uuid': run['uuid'], 'when': run['created_at'],
         'event': run['event'], 'result': run['result']}
 
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
-    """Return who set a value, and why."""
+    """Return lines about the rule that set a value, and its reasons."""
     sentence = _('set by the sensitive rule %s; what it does is withheld')
     lines_if_withheld = [sentence % answer['rule']['uuid']]
     return disclosure.read(answer, _lines_of_origin, lines_if_withheld)
@@ -326,7 +327,7 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
         yield _('it changed nothing')
     run = answer['run']
     if run['result'] == 'failed':
-        # It may be this rule that failed it: its name is in the error.
+        # Perhaps by this rule, whose name is then in the error.
         yield _('The inspection failed: %s') % command.reason(run['error'])
     if answer['mode'] == 'audit':
         yield _('Its mode is "audit": nothing of this was carried out.')

@@ -36,9 +36,11 @@ Entry = dict[str, typing.Any]
 
 
 class Deviation(typing.NamedTuple):
-    """A way in which a machine may differ.
+    """A way in which a machine may differ from the sample.
 
-    :param about: what it is about, to describe the rule by.
+    :param about: the component and what of it, for the description of a rule.
+    :param condition: holds for a machine that differs so.
+    :param message: of the rule, with fields for the values of the machine.
     """
 
     about: str
@@ -174,7 +176,7 @@ def differences(machines: Sequence[views.Facts],
         if value.path in left_out:
             continue
         known = [value.of(machine) for machine in machines]
-        # What part of the sample does not report is not compared.
+        # A value is compared only if all machines of the sample report it.
         if None not in known:
             yield _other_value(value, known, tolerated)
     for parts in component.parts(machines):
@@ -191,8 +193,8 @@ def _other_value(value: component.Scalar, known: Sequence[typing.Any],
     field = f'{{{value.path} | {_UNKNOWN}}}'
     expected = list(dict.fromkeys(known))
     are_numbers = all(map(component.is_number, known))
-    # Firmware between two versions that were seen is another one, even
-    # where Ironic has turned the versions into numbers.
+    # A version between two of the sample is another firmware. Versions may be
+    # numbers, as Ironic's hook extra-hardware makes one of "2.18".
     if value.component == component.FIRMWARE or not are_numbers:
         escaped = [part_sorts.escape(accepted) for accepted in expected]
         condition = _operation('!one-of', value=field, values=escaped)
@@ -204,6 +206,7 @@ def _other_value(value: component.Scalar, known: Sequence[typing.Any],
         if value.sized:
             low, high = tolerated.size(value.component, low, high)
         elif value.name != 'sockets':
+            # A tolerance for processors is about their count.
             low, high = tolerated.count(value.component, low, high)
         condition, text = _within(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
