@@ -142,11 +142,11 @@ class FindInspectionPart(command.Lister):
             help=_('Serial number, WWN or MAC address of the part'))
 
     def take_action(self, parsed_args):
-        found = inventory_history.parts(self.baremetal, parsed_args.id)
-        if not found:
+        stays = inventory_history.parts(self.baremetal, parsed_args.id)
+        if not stays:
             self.app.stderr.write(
                 _('No inspection that is kept has found it. %s\n') % _OPTION)
-        rows = [tuple(stay[name] for name in _PARTS) for stay in found]
+        rows = [tuple(stay[name] for name in _PARTS) for stay in stays]
         return _PARTS, rows
 
 

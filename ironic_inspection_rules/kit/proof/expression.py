@@ -311,7 +311,7 @@ def _is_row_of_machine(field: interpolation.Field) -> bool:
 
 
 def _look_up(field: interpolation.Field, scope: Scope) -> Value:
-    """Return what is at the path of a field."""
+    """Return the value at the path of a field, before its filters."""
     root, steps = field.root or '', field.steps
     value = scope.roots.get(root, values.NOTHING)
     by_address = root in rendering.PORT_ROOTS and steps and (

@@ -129,13 +129,13 @@ class FilterTranslation:
         if self._name != 'get':
             return None
         names = str(self._args.get('path', '')).split('.')
-        found = secret.step(self._machine, values.only(mapping), *names,
+        entry = secret.step(self._machine, values.only(mapping), *names,
                             by_rule=True)
         if 'default' in self._args:
             # The default also replaces null, and whether a machine has null
             # there is not known.
             return None
-        return found
+        return entry
 
     def _of_list(self, items: values.ItemList) -> Value | None:
         """Return what it makes of a list, None if unknown.
@@ -199,14 +199,14 @@ class FilterTranslation:
 
     def _tier(self, term: logic.Term) -> Value:
         """Return the label of the highest bound that a number reaches."""
-        found = values.const(self._args.get('default', data_path.ABSENT))
+        label = values.const(self._args.get('default', data_path.ABSENT))
         # From the lowest bound on: a later one that is reached decides. Of
         # equal bounds the first in the table decides, so it comes last here.
         backwards = reversed(self._args['table'])
-        for bound, label in sorted(backwards, key=_bound):
-            found = values.choose(term >= logic.number(bound),
-                                  values.const(label), found)
-        return found
+        for bound, label_of_bound in sorted(backwards, key=_bound):
+            label = values.choose(term >= logic.number(bound),
+                                  values.const(label_of_bound), label)
+        return label
 
     def _calculated(self, term: logic.Term) -> Value | None:
         """Return what arithmetic makes of a number, None if unknown."""

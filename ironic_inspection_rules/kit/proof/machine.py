@@ -21,7 +21,7 @@ Alternatives = Iterable[tuple[logic.Formula, values.Alternative]]
 
 LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
-"""How lists and mappings are shown as text."""
+"""The texts of lists and mappings in Python, as regular expressions."""
 
 # Of a number that is tried, and its sign: rules hardly compare with a longer
 # one.
@@ -29,22 +29,29 @@ _MOST_DIGITS = 18
 
 
 class SymbolicMachine:
-    """All fields that rules have asked for, and what is known of them.
-
-    ``domain`` holds for all machines; ``restrictions`` hold for those that the
-    search looks at first. ``loops`` are the
-    guesses about the rest of a list, by its name. ``numbers_of`` are the
-    numbers that texts are of, by the terms of these. ``rounded`` are pairs of
-    a real number and the same rounded to a float, by the term of the first.
-    ``reasons`` say why a guess is one, by the name of its term; ``likely`` are
-    guesses that mostly hold, by the number of their term.
+    """All fields that rules have asked for, and the formulas about them.
 
     A term is a key by its number (``get_id()``), as ``==`` between terms makes
     a formula. The solver gives the number of a term that is gone to another
     one: so whatever has such a key keeps the term as well.
 
     :param alphabet: the characters that its texts may have.
-    :param tables: those that rules read, by name.
+    :param tables: that rules read, by name.
+    :ivar domain: formulas that hold for all machines.
+    :ivar restrictions: formulas that hold for the machines that the search
+        looks at first.
+    :ivar cells: the fields, by the steps to them.
+    :ivar texts: texts of the solver, by the number of their term.
+    :ivar numbers: numbers of whose text something was asked or that are
+        compared, by the number of their term.
+    :ivar numbers_of: the number whose text a term is, by the number of that
+        term.
+    :ivar reasons: of guesses, by the name of their term.
+    :ivar loops: names of guesses about the items of a list that are not looked
+        at, by the name of the list.
+    :ivar likely: guesses that mostly hold, by the number of their term.
+    :ivar rounded: pairs of a real number and the same rounded to a float, by
+        the number of the first term.
     """
 
     def __init__(self, alphabet: alphabets.Alphabet,
@@ -68,7 +75,7 @@ class SymbolicMachine:
         self._ranks: dict[typing.Any, logic.Term] = {}
 
     def root(self, name: str) -> Value:
-        """Return what is under the name of a root."""
+        """Return the value of a root, such as the node."""
         return self.cell((name,), inventory_fields.known()).value
 
     def cell(self, steps: tuple[str, ...],
@@ -76,7 +83,9 @@ class SymbolicMachine:
              is_item: bool = False) -> cells.Cell:
         """Return a field of the machine.
 
-        :param above: what is known of the field it is in.
+        :param steps: to it from the name of a root.
+        :param above: the field that it is in, as inspection is known to report
+            it.
         """
         key = steps
         if is_item:
@@ -118,9 +127,9 @@ class SymbolicMachine:
                 self.keep_marks_out(part)
 
     def text_of(self, alternative: values.Alternative) -> logic.Term:
-        """Return the text that a plain value is shown as, as a term.
+        """Return the text of a value as a term.
 
-        :returns: None for lists, mappings and what nobody knows.
+        :returns: None for lists, mappings and unknown values.
         """
         if isinstance(alternative, values.Const):
             return logic.constant(str(alternative.value))

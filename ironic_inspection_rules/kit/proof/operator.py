@@ -317,7 +317,7 @@ def _make_address(name: str) -> tuple[logic.Term, ...]:
 def _compute_address(text: str) -> tuple[int, int]:
     """Return the version of IP and the number of an address.
 
-    :returns: 0 and 0 for what is none.
+    :returns: 0 and 0 for a text that is no address.
     """
     try:
         address = value_conditions.read_address(text)

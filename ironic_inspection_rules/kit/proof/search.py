@@ -114,7 +114,7 @@ class MachineSearch:
         self._steps_left = effort.STEPS_OF_QUESTION
 
     def _settle(self) -> None:
-        """Collect what is known of the machine, if more was asked of it."""
+        """Collect the facts again, if more was asked of the machine since."""
         if self._asked == self._machine.asked:
             return
         domain, restrictions = self._machine.settle()
@@ -345,7 +345,7 @@ def names(formula: logic.Formula) -> set[str]:
     Those are the terms that the solver fills in: parts of a machine, guesses,
     and values that are computed outside of the solver.
     """
-    found: set[str] = set()
+    constants: set[str] = set()
     seen: set[int] = set()
     # The C functions below the classes of z3: an object of Python for every
     # part of a formula would cost ten times as much. They count no
@@ -370,5 +370,5 @@ def names(formula: logic.Formula) -> set[str]:
         kind = z3.Z3_get_decl_kind(context, declared)
         if kind == z3.Z3_OP_UNINTERPRETED:
             symbol = z3.Z3_get_decl_name(context, declared)
-            found.add(z3.Z3_get_symbol_string(context, symbol))
-    return found
+            constants.add(z3.Z3_get_symbol_string(context, symbol))
+    return constants

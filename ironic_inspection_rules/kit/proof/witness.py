@@ -385,7 +385,7 @@ def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
 
 
 class Engine:
-    """The engine itself, to confirm what the solver found.
+    """The engine itself, to confirm machines of the solver.
 
     :param tables: those that rules read, by name.
     """
@@ -526,9 +526,10 @@ def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
 
 def at(machine_state: dict[str, typing.Any], place: data_path.Path
        ) -> typing.Any:
-    """Return what is at a place of :func:`state`, ABSENT for nothing.
+    """Return the value at a place of :func:`state`, ABSENT without one.
 
-    For any port it is what each port has there, by MAC address.
+    :returns: for :data:`.state.ANY_PORT`, the values of all ports there, by
+        MAC address.
     """
     if place[:2] == cells.TRAITS:
         traits = machine_state['node']['traits']

@@ -125,7 +125,7 @@ class ComparedParts:
 
 
 def find(machine: views.Facts, path: str) -> typing.Any:
-    """Return what is at a path of a machine, None where nothing is."""
+    """Return the value at a path of a machine, None without one."""
     data = {'inventory': machine.inventory,
             'plugin_data': machine.plugin_data}
     return part_source.at(data, path)
@@ -163,7 +163,7 @@ def _only(item: typing.Any, names: Iterable[str]
 
 
 def _put(data: dict[str, typing.Any], path: str, value: typing.Any) -> None:
-    """Set what is at a path, unless it is None."""
+    """Set the value at a path, unless it is None."""
     if value is None:
         return
     *above, last = path.split('.')
