@@ -48,9 +48,11 @@ Steps = tuple[str, ...]
 class Provider:
     """What provides a field.
 
-    ``kind`` is ``collector``, ``hook``, ``interface`` or ``service``.
-    ``since`` and ``until`` are the first and the last release of Ironic that
-    has it, None where all supported ones do.
+    :ivar kind: ``collector`` of the ramdisk, ``hook`` of Ironic, inspect
+        ``interface`` or ``service``.
+    :ivar since: the first release of Ironic that has it, None where the oldest
+        supported one does.
+    :ivar until: the last one, None where the newest one does.
     """
 
     kind: str
@@ -93,10 +95,13 @@ ANY = InspectionTarget()
 
 @dataclasses.dataclass
 class InventoryField:
-    """A field and what is below it, by name, ``[]``, ``*`` or ``**``.
+    """A field that inspection may report.
 
-    ``type`` is ``boolean``, ``number``, ``text``, ``list`` or ``mapping``,
-    None where nobody knows.
+    :ivar type: ``boolean``, ``number``, ``text``, ``list`` or ``mapping``;
+        None where it is not known.
+    :ivar sources: that report it.
+    :ivar below: the fields in it, by name; by ``[]`` the items of a list, by
+        ``*`` members of any name, by ``**`` anything.
     """
 
     type: str | None = None
@@ -114,7 +119,7 @@ class InventoryField:
 
     @property
     def is_open(self) -> bool:
-        """True where nothing is known of what is below."""
+        """Whether the fields in it are not known."""
         return not self.below or OPEN in self.below
 
     @property

@@ -9,7 +9,10 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 @functools.cache
 def _read() -> dict[str, frozenset[str]]:
-    """Return the names that ``tools/collect_node_fields.py`` has found."""
+    """Return the names by field, from the file of a tool.
+
+    ``tools/collect_node_fields.py`` writes it.
+    """
     read = yaml_text.packaged('kit/machine/node_fields.yaml')
     return {field: frozenset(read[field])
             for field in ('driver_info', 'properties')}

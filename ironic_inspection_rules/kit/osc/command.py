@@ -84,8 +84,8 @@ class Guarded:
             self.app.stdout.flush()
             # Ironic's message alone; str() of the exception would put its
             # class, the status and the URL before it.
-            said = getattr(exc, 'details', None)
-            text = escapes.escaped(said or str(exc))
+            details = getattr(exc, 'details', None)
+            text = escapes.escaped(details or str(exc))
             missing = self._what_is_missing(exc)
             if missing:
                 raise osc_exceptions.CommandError(missing) from exc
@@ -128,7 +128,7 @@ class ShowOne(Guarded, command.ShowOne):
 
 
 class Error(columns.FormattableColumn):
-    """An error; shown to people as its reason, shortened if it is long."""
+    """A cell with an error, of which people read the reason, shortened."""
 
     def human_readable(self) -> str:
         """Return the reason."""

@@ -24,15 +24,15 @@ from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
 Identity = tuple[str | None, ...]
-"""What makes a finding the same one in several inspections."""
+"""By which a finding is recognized in several inspections."""
 
 
 class MachineVersion(NamedTuple):
-    """What one inspection found of a machine.
+    """A kept inventory of a machine, by which it is read.
 
-    :ivar machine: what the machine is called.
+    :ivar machine: the name of the machine, as findings have it.
     :ivar uuid: of the inventory.
-    :ivar time: when it was made, as ISO 8601.
+    :ivar time: of its inspection, as ISO 8601.
     """
 
     machine: str
