@@ -168,7 +168,8 @@ class _Reader:
         """Put the rows into the index, and yield the problems of cells."""
         types = self._definition.types
         secret = frozenset(self._definition.secret)
-        numbers: dict[str, int] = {}
+        # Where rows are, by their identity: most tables never need it.
+        numbers: dict[int, int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
             yield from _cells(place, row, types, secret)
@@ -186,14 +187,18 @@ class _Reader:
             elif len(text) > table_members.LONGEST_KEY:
                 yield Problem(place, _('the key is longer than %d characters')
                               % table_members.LONGEST_KEY)
-            elif text in numbers:
+            elif text in self._index:
+                if not numbers:
+                    for place_of_row, other in enumerate(rows):
+                        # The same row may be there twice, by an alias.
+                        numbers.setdefault(id(other), place_of_row)
                 # Each has its place, a file its lines.
                 detail = _('two rows have the key "%s"') % (
                     suggestion.shown(text))
-                yield Problem(f'/rows/{numbers[text]}', detail)
+                first = numbers[id(self._index[text])]
+                yield Problem(f'/rows/{first}', detail)
                 yield Problem(place, detail)
             else:
-                numbers[text] = number
                 self._index[text] = row
 
 

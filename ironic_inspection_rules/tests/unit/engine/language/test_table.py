@@ -110,6 +110,18 @@ class ProblemsTestCase(base.TestCase):
         self.assertEqual({'/tables/m/rows/0', '/tables/m/rows/2'},
                          set(self.refused(of_rows(rows))))
 
+    def test_rows_of_one_key_are_named_behind_rows_without_one(self):
+        row = {'serial': 'b'}
+        rows = [{'serial': None}, {'serial': 'a'}, row, {'serial': 'a'}, row,
+                {'serial': ''}, row]
+        wrong = self.refused(of_rows(rows))
+        # Also where an alias of YAML makes them the same row.
+        self.assertEqual({f'/tables/m/rows/{number}' for number in range(7)},
+                         set(wrong))
+        for number, key in ((1, 'a'), (2, 'b'), (3, 'a'), (4, 'b'), (6, 'b')):
+            self.assertIn(f'"{key}"',
+                          wrong[f'/tables/m/rows/{number}'].detail)
+
     def test_row_without_key(self):
         rows = [{'serial': None}, {'serial': ''}, {'other': 'x'},
                 {'serial': 'a'}]
