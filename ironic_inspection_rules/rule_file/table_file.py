@@ -229,61 +229,38 @@ def joined(errors: Sequence[exceptions.InvalidDocument]
 
 
 @dataclasses.dataclass(frozen=True)
-class _ReadFile:
+class ReadFile:
     """A file that was read: its text, or why it has none."""
 
     path: str
     text: str = ''
     error: exceptions.InvalidDocument | None = None
 
+    @functools.cached_property
+    def document(self) -> document.Document:
+        """Return what is in the file, parsed once.
 
-def rule_files(paths: Iterable[str]) -> list[str]:
-    """Return files of rules, and those in folders; see :func:`documents`.
-
-    :raises: see :func:`.document.files`.
-    """
-    files = []
-    for path in document.files(paths):
-        if path == document.STDIN:
-            # It can be read only once.
-            files.append(_ReadFile(path))
-        else:
-            files.append(_read(path))
-    return [read_file.path for read_file in _without_rows(files)]
+        :raises: see :func:`.document.load`.
+        """
+        if self.error is not None:
+            raise self.error
+        return document.parse(self.path, self.text)
 
 
-def documents(paths: Iterable[str]) -> list[document.Document]:
+def read_files(paths: Iterable[str]) -> list[ReadFile]:
     """Read files of rules, and those in folders.
 
     A file with the rows of a table has no rules, although it may end as
     files of rules do and stand among them. Each file is read once, so that
     all that is known of it is of one content.
 
-    :raises: see :func:`.document.files` and :func:`.document.load`.
+    :raises: see :func:`.document.files`.
     """
     files = [_read(path) for path in document.files(paths)]
-    read = []
-    for read_file in _without_rows(files):
-        if read_file.error is not None:
-            raise read_file.error
-        read.append(document.parse(read_file.path, read_file.text))
-    return read
-
-
-def _read(path: str) -> _ReadFile:
-    try:
-        return _ReadFile(path, document.read(path))
-    except exceptions.InvalidDocument as exc:
-        # Rows may be in encodings in which rules are not.
-        return _ReadFile(path, error=exc)
-
-
-def _without_rows(files: Sequence[_ReadFile]) -> list[_ReadFile]:
-    """Return files without those that only have rows of tables."""
     with_rows: set[str] = set()
     with_tables: set[str] = set()
     for read_file in files:
-        named = _named_files(read_file.path, read_file.text)
+        named = _named_files(read_file)
         with_rows.update(named)
         if named:
             with_tables.add(os.path.realpath(read_file.path))
@@ -293,24 +270,42 @@ def _without_rows(files: Sequence[_ReadFile]) -> list[_ReadFile]:
             or os.path.realpath(read_file.path) not in only_rows]
 
 
-def _named_files(path: str, text: str) -> list[str]:
+def documents(paths: Iterable[str]) -> list[document.Document]:
+    """Read files of rules, and those in folders; see :func:`read_files`.
+
+    :raises: see :func:`.document.files` and :func:`.document.load`.
+    """
+    return [read_file.document for read_file in read_files(paths)]
+
+
+def _read(path: str) -> ReadFile:
+    try:
+        return ReadFile(path, document.read(path))
+    except exceptions.InvalidDocument as exc:
+        # Rows may be in encodings in which rules are not.
+        return ReadFile(path, error=exc)
+
+
+def _named_files(read_file: ReadFile) -> list[str]:
     """Return the files that the tables of a rule file name."""
+    text = read_file.text
     # Most files have no tables, and reading YAML takes long.
-    if path == document.STDIN or 'tables' not in text or 'file' not in text:
+    if (read_file.path == document.STDIN
+            or 'tables' not in text or 'file' not in text):
         return []
     try:
-        read = document.parse(path, text)
+        tables = read_file.document.tables or ()
     except exceptions.InvalidDocument:
         # The command that reads the file reports it.
         return []
     named = []
-    for written in read.tables or ():
+    for written in tables:
         name = None
         if isinstance(written.entry, dict):
             name = written.entry.get(FILE)
         if isinstance(name, str) and '\0' not in name:
             named.append(os.path.realpath(os.path.join(
-                os.path.dirname(path), name)))
+                os.path.dirname(read_file.path), name)))
     return named
 
 

@@ -242,20 +242,22 @@ ANYWHERE = Site()
 
 def lint(paths: typing.Iterable[str], ops: registry.Registry,
          site: Site = ANYWHERE) -> list[Finding]:
-    """Check files of rules.
+    """Check files of rules, and those in folders.
 
     Rules of all files count as one set: a rule may make one of another file
     unreachable.
+
+    :raises: :class:`.exceptions.InvalidDocument` for a folder without any.
     """
     findings: list[Finding] = []
     documents = []
-    for path in paths:
+    for read_file in table_file.read_files(paths):
         try:
-            documents.append(document.load(path))
+            documents.append(read_file.document)
         except exceptions.InvalidDocument as exc:
             line, column = exc.place or (1, 1)
-            findings.append(Finding(path, line, column, ERROR, FILE, None,
-                                    exc.reason))
+            findings.append(Finding(read_file.path, line, column, ERROR, FILE,
+                                    None, exc.reason))
     return in_order([*findings, *of_documents(documents, ops, site)])
 
 

@@ -65,9 +65,10 @@ class Lint(arguments.FileCommand):
                    'it is'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        parsed_args.files = table_file.rule_files(parsed_args.files)
         if parsed_args.fix:
-            self._mend(parsed_args.files, parsed_args.format == 'table')
+            files = table_file.read_files(parsed_args.files)
+            self._mend([read_file.path for read_file in files],
+                       parsed_args.format == 'table')
         paths = machine_test.find_inventories(parsed_args.inventory)
         with progress.steps(len(paths), hidden=not paths) as advance:
             site = lint.Site(
@@ -172,9 +173,9 @@ class Convert(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         is_stock = parsed_args.language == 'ironic'
         files = []
-        for path in table_file.rule_files(parsed_args.files):
+        for rules_file in table_file.documents(parsed_args.files):
             files.append(converted_file.convert(
-                path, registry.installed(), is_stock))
+                rules_file, registry.installed(), is_stock))
         text = '\n'.join(converted.text for converted in files)
         arguments.write(parsed_args.output, text, self.app.stdout)
         lost = [loss for converted in files for loss in converted.lost]

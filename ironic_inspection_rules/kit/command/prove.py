@@ -17,7 +17,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import repository
 
 if typing.TYPE_CHECKING:
@@ -108,8 +107,7 @@ class Prove(arguments.FileCommand):
         return 0
 
     def _load(self, paths: list[str]) -> machine_test.RuleSet:
-        return machine_test.load_rule_set(
-            table_file.rule_files(paths), self.app.stderr.write)
+        return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
         """Print all answers but no, and how often each answer was given."""

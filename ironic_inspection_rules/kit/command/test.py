@@ -20,7 +20,6 @@ from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import expectation
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_file import yaml_text
 
 EXIT_ERROR = 1
@@ -83,7 +82,6 @@ class Test(arguments.FileCommand):
             self._parser.error(_('--update needs --expect'))
         if parsed_args.format == 'junit' and covers:
             self._parser.error(_('-f junit has no form for --coverage'))
-        parsed_args.files = table_file.rule_files(parsed_args.files)
         rules = machine_test.load_rule_set(parsed_args.files,
                                            self.app.stderr.write)
         paths = machine_test.find_inventories(parsed_args.inventory)
@@ -101,7 +99,7 @@ class Test(arguments.FileCommand):
                                        rule_set.tables)
         if parsed_args.html:
             page = coverage_page.render(covered, len(paths),
-                                        parsed_args.files)
+                                        rule_set.paths)
             arguments.write(parsed_args.html, page, self.app.stdout)
         if parsed_args.format == 'json':
             text = json.dumps(covered.as_dict(), indent=2)
@@ -133,7 +131,7 @@ class Test(arguments.FileCommand):
                        or parsed_args.format != 'table')
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         listing = _listing(parsed_args.format, output, len(paths), in_detail)
-        matrix = test_page.Matrix(rule_set.rules, parsed_args.files)
+        matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
         extract_column = None
         if parsed_args.html:
             extract_column = matrix.extract

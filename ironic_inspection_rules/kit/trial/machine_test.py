@@ -143,34 +143,35 @@ def load_rules(paths: typing.Iterable[str],
 
 
 class RuleSet(typing.NamedTuple):
-    """Rules, and the tables that they read by name."""
+    """Rules, the tables that they read by name, and the files of both."""
 
     rules: list[model.Rule]
     tables: table.Tables
+    paths: typing.Sequence[str] = ()
 
 
 def load_rule_set(paths: typing.Iterable[str],
                   warn: typing.Callable[[str], typing.Any] = _ignore
                   ) -> RuleSet:
-    """Read all rules and tables of some files.
+    """Read all rules and tables of some files, and of those in folders.
 
     :param warn: see :func:`.file_rule.parse_all`; also called with a line
         for each file without rules and tables.
     :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
     written = []
-    documents = []
-    for path in paths:
-        rules_file = document.load(path)
-        documents.append(rules_file)
+    documents = table_file.documents(paths)
+    for rules_file in documents:
         rules_of_file = file_rule.rules(rules_file)
         written += rules_of_file
         if not rules_of_file and not rules_file.tables:
-            warn(_('%s: warning: the file holds no rules\n') % path)
+            warn(_('%s: warning: the file holds no rules\n')
+                 % rules_file.path)
     tables = table_file.build(table_file.load(documents))
     rules = file_rule.parse_all(written, registry.installed(), warn)
     table_file.check_rules(written, rules, tables)
-    return RuleSet(rules, tables)
+    files = [rules_file.path for rules_file in documents]
+    return RuleSet(rules, tables, files)
 
 
 def compile_rules(rules: typing.Iterable[model.Rule],

@@ -45,20 +45,17 @@ class ConvertedFile(typing.NamedTuple):
     lost: list[lint.Finding]
 
 
-def convert(path: str, ops: registry.Registry,
+def convert(rules_file: document.Document, ops: registry.Registry,
             stock: bool = False) -> ConvertedFile:
     """Convert all rules of a file; those of this language stay as they are.
 
     :param stock: whether rules that are not ironic-inspector's are meant for
         stock Ironic.
-    :raises: :class:`.exceptions.InvalidDocument` where the file cannot be
-        read.
     """
-    rules_file = document.load(path)
     rules = file_rule.rules(rules_file)
     kinds = {rule.is_old for rule in rules if isinstance(rule.entry, dict)}
     has_old = True in kinds
-    header = [_('Converted from %s.') % path]
+    header = [_('Converted from %s.') % rules_file.path]
     if stock and kinds == {True}:
         # The form of the rules is certain, what the user said need not be.
         header.append(_('Its rules are those of ironic-inspector, not of '
@@ -88,7 +85,7 @@ def convert(path: str, ops: registry.Registry,
         # What such a rule does is odd, and meant to stay so: lint would
         # report all of it.
         return writer.result()
-    return writer.linted_result(path)
+    return writer.linted_result(rules_file.path)
 
 
 class _FileWriter:

@@ -9,6 +9,7 @@ import yaml
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.conversion import converted_file
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.rule_file import files
@@ -80,14 +81,15 @@ class StockFormTestCase(files.FilesTestCase):
     def test_what_convert_writes_is_of_stock_ironic_no_more(self):
         for text in (*CERTAIN, *LIKELY):
             path = self.write('rules.yaml', f'- {text}\n')
-            made = converted_file.convert(path, registry.installed(),
-                                          stock=True)
+            made = converted_file.convert(
+                document.load(path), registry.installed(), stock=True)
             for rule in yaml.safe_load(made.text):
                 self.assertIsNone(stock_form.find(rule), made.text)
 
     def test_convert_wants_to_be_told_whose_they_are(self):
         path = self.write('rules.yaml', f'- {CERTAIN[3]}\n')
-        lost = converted_file.convert(path, registry.installed()).lost
+        lost = converted_file.convert(document.load(path),
+                                      registry.installed()).lost
         self.assertIn(CONVERT, lost[0].message)
 
     def test_samples_are_of_this_language(self):

@@ -128,12 +128,14 @@ class LoadTestCase(TableFileTestCase):
         self.assertEqual(
             [str(self.directory / 'rules' / name)
              for name in ('more.json', 'rules.yaml')],
-            table_file.rule_files([str(self.directory / 'rules')]))
+            [read.path for read in
+             table_file.read_files([str(self.directory / 'rules')])])
 
     def test_file_that_names_itself_is_still_read(self):
         path = self.write('rules.yaml', 'tables: {m: {key: a, file: '
                                         'rules.yaml}}')
-        self.assertEqual([path], table_file.rule_files([path]))
+        read, = table_file.read_files([path])
+        self.assertEqual(path, read.path)
 
     def test_rule_file_is_read_once(self):
         folder = str(self.directory / 'rules')
@@ -154,6 +156,19 @@ class LoadTestCase(TableFileTestCase):
             read = file_set.load_all([folder])
         self.assertEqual(1, len(read.rules))
         self.assertEqual([{'a': 'x'}], read.tables.entries['m']['rows'])
+
+    def test_rule_file_is_parsed_once(self):
+        path = self.write('rules.yaml', f"""
+            tables: {{m: {{key: a, file: rows.yaml}}}}
+            rules: [{RULE}]
+        """)
+        self.write('rows.yaml', '- {a: x}')
+
+        with mock.patch.object(document, 'parse',
+                               wraps=document.parse) as parse:
+            table_file.documents([path])
+
+        self.assertEqual(1, parse.call_count)
 
     def test_variables_may_be_called_tables(self):
         read = self.load(f'tables: [{RULE}]\nother: {RULE}\n')

@@ -88,7 +88,8 @@ class YamlWritersTestCase(base.TestCase):
         path = self.directory / 'old.json'
         path.write_text(json.dumps(old))
 
-        text = converted_file.convert(str(path), registry.installed()).text
+        text = converted_file.convert(document.load(str(path)),
+                                      registry.installed()).text
 
         loaded = self.load(text)
         self.assertLessEqual(len(loaded), 3)

@@ -15,6 +15,7 @@ from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.conversion import converted_file
 from ironic_inspection_rules.kit.authoring.conversion import inspector
 from ironic_inspection_rules.plugins.legacy import field as old_field
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
@@ -24,6 +25,12 @@ from ironic_inspection_rules.tests.unit.rule_file import files
 ACTION = {'action': 'fail', 'message': 'no'}
 LOCAL_GB = ('{plugin_data.root_disk.size | default(1073741824) '
             '| divide(1073741824) | int | subtract(1)}')
+
+
+def convert_file(path, stock=False):
+    """Convert the rules of a file."""
+    return converted_file.convert(document.load(path), registry.installed(),
+                                  stock)
 
 
 def convert(*entries):
@@ -329,22 +336,21 @@ class FileTestCase(files.FilesTestCase):
 
     def test_what_is_no_rule_is_listed(self):
         for text, count in (('5', 1), ('[1, [2]]', 2)):
-            converted = converted_file.convert(
-                self.write('rules.json', text), registry.installed())
+            converted = convert_file(self.write('rules.json', text))
             self.assertEqual(count, len(converted.lost))
             self.assertNotIn('- 5', converted.text)
 
     def convert(self, content):
         self.path = self.write('rules.json', content)
-        return converted_file.convert(self.path, registry.installed())
+        return convert_file(self.path)
 
     def test_tables_are_listed(self):
-        converted = converted_file.convert(
+        converted = convert_file(
             self.write('rules.yaml', """\
 rules: [{actions: [{op: log, args: {msg: a}}]}]
 tables:
   machines: {key: a, rows: []}
-"""), registry.installed())
+"""))
         (lost,) = converted.lost
         self.assertEqual(3, lost.line)
         self.assertIn('machines', lost.rule)
@@ -358,8 +364,8 @@ tables:
                 ([old], False, 'inspector'), ([old], True, 'inspector'),
                 ([old, new], True, 'both'), ([new], True, 'stock'),
                 ([new], False, 'none')):
-            text, _lost = converted_file.convert(
-                self.write('rules.json', rules), registry.installed(), stock)
+            text, _lost = convert_file(self.write('rules.json', rules),
+                                       stock)
             self.assertEqual(
                 (said in ('inspector', 'both'), said in ('stock', 'both')),
                 ('Other than in ironic-inspector' in text,
@@ -406,7 +412,7 @@ tables:
                 '{{"a": 1}}', '{{a}}', '{{ }}', '{{ "a": {node.name} }}',
                 '{inventory[cpu][count]}'))])
         path = self.write('rules.yaml', text)
-        made = converted_file.convert(path, registry.installed(), stock=True)
+        made = convert_file(path, stock=True)
         self.assertEqual(['#1 (0)', '#2 (1)', '#3 (2)', '#4 (3)'],
                          [each.rule for each in made.lost])
         for each in made.lost:
@@ -421,7 +427,7 @@ tables:
             {'conditions': [{'op': 'le', 'field': field, 'value': 4,
                              'invert': True}], 'actions': [ACTION]}
             for field in ('text', 'list[*]', 'text[0]', 'decimals')]))
-        text, lost = converted_file.convert(path, registry.installed())
+        text, lost = convert_file(path)
         self.assertEqual([], lost)
         header = ' '.join(text[:text.index('- ')].replace('#', '').split())
         for told in ('and holds inverted', 'are compared as they are',
@@ -444,7 +450,7 @@ tables:
                 for regex in ('(', 'good', '[')],
             'actions': [{'op': 'set-attribute', 'args': {
                 'path': '/extra/a', 'value': 1}}]}]))
-        made = converted_file.convert(path, registry.installed(), stock=True)
+        made = convert_file(path, stock=True)
         for number, regex in ((1, '('), (3, '[')):
             self.assertIn(f'# condition {number}: stock Ironic fails each '
                           f'inspection here: "{regex}" is', made.text)
@@ -454,8 +460,7 @@ tables:
     def test_public_rules_lint_clean(self):
         for path in sorted(shared_data.directory().glob(
                 'rules-inspector/*')):
-            text, _lost = converted_file.convert(str(path),
-                                                 registry.installed())
+            text, _lost = convert_file(str(path))
             # That Ironic does not report what ironic-inspector did is the
             # author's to mend.
             found = [each for each in lint.lint(

@@ -3,7 +3,9 @@
 """The commands on rule files, where these have tables."""
 
 import json
+from unittest import mock
 
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.tests.unit.kit.command import test_shell
 from ironic_inspection_rules.tests.unit.kit.command import test_table
 
@@ -57,6 +59,16 @@ class TablesTestCase(test_shell.CallTestCase):
                           'object', 'op', 'path', 'value')}
                        for each in one['changes']])
         self.assertEqual([], other['changes'])
+
+    def test_a_file_of_rules_is_read_once(self):
+        for words in (('lint',), ('convert',), ('prove', '--ask', 'dead'),
+                      ('test', '--inventory', self.fleet)):
+            name, *options = words
+            with mock.patch.object(document, 'read',
+                                   wraps=document.read) as read:
+                self.call(name, self.rules, *options)
+            read_paths = [call.args[0] for call in read.call_args_list]
+            self.assertEqual(1, read_paths.count(self.rules), name)
 
     def test_coverage_tells_rows_that_no_machine_needed(self):
         _code, output = self.call('test', self.rules, '--coverage', '-f',

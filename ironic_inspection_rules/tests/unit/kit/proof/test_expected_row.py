@@ -10,7 +10,6 @@ import unittest
 import fixtures
 
 from ironic_inspection_rules.kit.trial import machine_test
-from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.unit import base
 
@@ -42,7 +41,7 @@ class RowTestCase(base.TestCase):
                        'actions': [{'op': 'add-trait',
                                     'args': ['CUSTOM_T']}]}]}))
         return machine_test.load_rule_set(
-            table_file.rule_files([str(path)]), self.fail)
+            [str(path)], self.fail)
 
     def verdict(self, given):
         (answer,) = question.Proof(
