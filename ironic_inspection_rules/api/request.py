@@ -509,7 +509,7 @@ SORT_DIR = one_of(('asc', 'desc'))
 
 
 def uuid_of(kind: str) -> Callable[[str, str], str]:
-    """Return the converter of a UUID.
+    """Return the converter of a UUID into the form that it is stored in.
 
     :param kind: what has the UUID, with its article, for the message.
     """
@@ -519,7 +519,7 @@ def uuid_of(kind: str) -> Callable[[str, str], str]:
                 _('Expected the UUID of %(kind)s, got "%(value)s"; a list '
                   'of them has it')
                 % {'kind': kind, 'value': suggestion.shown(value)})
-        return value
+        return str(uuid.UUID(value))
     return convert
 
 
@@ -531,4 +531,4 @@ def rule_uuid(text: str) -> str:
 
     :raises: Invalid if it is no UUID.
     """
-    return str(uuid.UUID(RULE_UUID('uuid', text)))
+    return RULE_UUID('uuid', text)
