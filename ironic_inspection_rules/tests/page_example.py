@@ -42,7 +42,7 @@ def render(machines: Sequence[Mapping[str, str]]) -> str:
             page.Tiles((page.Tile(len(wrong), ('differs', 'differ'), 'bad',
                                   ('show', 'wrong')),)),
             page.Card('racks', 'Racks', 'Racks', 'The largest first.',
-                      (page.ItemList(tuple(items)),)),
+                      (page.BulletList(tuple(items)),)),
             page.Card('machines', 'Machines', 'Machines', '', (table,)),
         )))
 

@@ -143,7 +143,7 @@ def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
         heading = (_CHANGES[rule['change']], rule['title'])
         items.append(page.Item(heading, (part,)))
     return page.Card('rules', 'Rules', 'Rules', 'From old to new.',
-                     (page.ItemList(tuple(items), first=50),))
+                     (page.BulletList(tuple(items), first=50),))
 
 
 def _result_tag(machine: Plain) -> page.Tag:
@@ -185,7 +185,7 @@ def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
         ))
     return page.Card(
         'differences', 'Differences', 'What machines get otherwise',
-        'Equal differences are one.', (page.ItemList(tuple(items)),))
+        'Equal differences are one.', (page.BulletList(tuple(items)),))
 
 
 def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],

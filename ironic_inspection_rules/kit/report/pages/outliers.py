@@ -141,7 +141,7 @@ def _groups_card(result: peers.Result) -> page.Card | None:
         items.append(_group(group, findings_of(group)))
     return page.Card('groups', 'Groups', 'Groups of peers',
                      'Each square is a machine.',
-                     (page.ItemList(tuple(items)),))
+                     (page.BulletList(tuple(items)),))
 
 
 def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]

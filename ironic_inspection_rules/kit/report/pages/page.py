@@ -105,7 +105,7 @@ class Item:
 
 
 @dataclasses.dataclass(frozen=True)
-class ItemList:
+class BulletList:
     """Several things of a kind; a button shows more than the first."""
 
     items: tuple[Item, ...]

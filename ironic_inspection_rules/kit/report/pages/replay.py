@@ -205,7 +205,7 @@ def _groups_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
         ))
     return page.Card(
         'differences', 'Differences', 'What ends otherwise',
-        'Equal differences are one.', (page.ItemList(tuple(items)),))
+        'Equal differences are one.', (page.BulletList(tuple(items)),))
 
 
 def _runs_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]

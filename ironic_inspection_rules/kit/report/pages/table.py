@@ -200,7 +200,7 @@ def _groups_card(by: str | None, groups: Sequence[_Group]
     return page.Card(
         'groups', f'By {by}', f'By {by}',
         'Those in which most is not as expected come first.',
-        (page.ItemList(items),))
+        (page.BulletList(items),))
 
 
 def _entries_card(by: str | None, entries: Sequence[_Entry],

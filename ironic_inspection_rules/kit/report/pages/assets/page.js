@@ -12,7 +12,7 @@ const drawers = {
   lines: ({lines}) => diffOf(lines),
   block: ({title, parts}) => block(title, ...parts.map(drawPart)),
   item: drawItem,
-  itemlist: ({items, first}) => some(items, first, drawItem,
+  bulletlist: ({items, first}) => some(items, first, drawItem,
     make('div', {className: 'items'})),
   grid: drawGrid,
   legend: drawLegend,
