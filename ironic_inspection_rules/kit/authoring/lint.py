@@ -341,7 +341,7 @@ def _without_refused(subject: checked_rule.CheckedRule,
 def _tables(documents: typing.Sequence[document.Document],
             given_tables: table_file.FileTables | None
             ) -> tuple[table_file.FileTables, list[Finding]]:
-    """Return the tables of files, and what is wrong with them."""
+    """Return the tables of files, and the findings on them."""
     file_tables = given_tables or table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []
     try:

@@ -132,8 +132,8 @@ def _several_rules(tables: table.Tables) -> Schema:
     rules = {'type': ['array', 'null'], 'items': _defined('rule')}
     of_tables = {
         'type': ['object', 'null'],
-        'properties': {name: _known_table(found)
-                       for name, found in tables.items()},
+        'properties': {name: _known_table(known)
+                       for name, known in tables.items()},
         'additionalProperties': _defined('table'),
     }
     return {
@@ -169,7 +169,7 @@ def _named() -> Schema:
 
 
 def _table() -> Schema:
-    """Return the schema of a table; what is in rows is its author's."""
+    """Return the schema of a table; its rows may have any columns."""
     text = {'type': 'string', 'minLength': 1}
     template = {'type': 'string', 'pattern': '[{]'}
     return {

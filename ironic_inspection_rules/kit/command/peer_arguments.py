@@ -25,7 +25,7 @@ _ROOTS = ('inventory', 'plugin_data')
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is compared, and how it is shown."""
+    """Add the options for what is compared, and for the form of the result."""
     parser.add_argument(
         '--by', metavar='<path>', nargs='+', action='extend', default=[],
         type=_field,
@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def render(result: peers.Result, how: str) -> str:
-    """Return what was found as text.
+    """Return the result of a comparison as text.
 
     :param how: ``table``, ``json`` or ``html``.
     """

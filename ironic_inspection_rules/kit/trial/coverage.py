@@ -90,9 +90,9 @@ class Coverage:
     for both where that was in a loop and went both ways; an action ``ran``, or
     one of :data:`CAUSES` why it did not, and undoing it does not count.
     ``problems`` say why files cannot be read. ``keys`` are those of the rows
-    that rules found for some machine, each with the name of its table.
+    that rules looked up for some machine, with the names of their tables.
 
-    :param rules: in the order that they are shown in.
+    :param rules: in the order of reports.
     :param tables: those that the rules read, by name.
     """
 
@@ -420,7 +420,8 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
     noted: set[tuple[str, str]] = set()
     watched = {name: WatchedTable(rows, noted)
                for name, rows in tables.items()}
-    # Opened rules are counted whole; reports leave out what is sensitive.
+    # A sensitive rule leaves no trace of its parts, so it is opened to be
+    # counted. Reports leave its parts out.
     plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
     for rule in repository.order(rules):
         if rule.mode != model.OFF:

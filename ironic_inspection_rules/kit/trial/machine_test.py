@@ -284,9 +284,9 @@ def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
             ) -> typing.Iterator[typing.Any]:
     """Try rules on machines from files, on all processors.
 
-    :param extract: takes out of a test what is kept of it, as tests are
-        large.
-    :returns: what was kept of one machine after the other.
+    :param extract: returns the part of a test that is kept; whole tests are
+        too large to send to this process.
+    :returns: the parts, in the order of the paths.
     """
     prepare = functools.partial(_prepare, rules, tables, nodes, extract,
                                 explain)

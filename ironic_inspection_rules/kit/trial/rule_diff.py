@@ -100,8 +100,8 @@ def compare_tables(old: ComparedRules, new: ComparedRules
                    ) -> list[dict[str, typing.Any]]:
     """Return the tables that change, in the form of a plan.
 
-    Of added, removed and changed rows the first ones are shown, and of secret
-    columns nothing.
+    A plan has the first of the added, removed and changed rows, and nothing of
+    secret columns.
     """
     steps = []
     for name in {**old.tables, **new.tables}:

@@ -114,7 +114,7 @@ def _topic(effect: effects.Effect) -> tuple[str, ...]:
 
 def _message(one: Rule, other: Rule,
              conflicts: list[ConflictingWrites]) -> str:
-    """Return what is said at the second of two rules that conflict."""
+    """Return the sentence at the second of two rules that conflict."""
     line, _column = one.written.place()
     places = list(dict.fromkeys(
         str(conflict.second.effect) for conflict in conflicts))
@@ -139,7 +139,10 @@ def _message(one: Rule, other: Rule,
 
 
 def _value_text(effect: effects.Effect) -> str:
-    """Return what is written, ``''`` where it is long or may be a secret."""
+    """Return the value of a write as text.
+
+    :returns: ``''`` where it is long or may be a secret.
+    """
     if effect.value is _REMOVED:
         return _('removed')
     if disclosure.is_secret(effect.place) or effect.kind == 'traits':

@@ -92,7 +92,7 @@ def _problem(text: str, steps: Steps) -> str | None:
 
 
 def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
-    """Return a hint at what is meant by a name that nobody reports.
+    """Return a hint at the name that is meant by one that nobody reports.
 
     :returns: None where it may be a name of the site's own.
     """

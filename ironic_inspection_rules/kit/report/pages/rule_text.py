@@ -37,9 +37,9 @@ def variables(rule: model.Rule) -> list[str]:
 
 
 def operations(rule: model.Rule, name: str) -> model.Operations:
-    """Return the conditions or the actions of a rule that are shown.
+    """Return the conditions or the actions of a rule; none of a sensitive one.
 
-    :param name: which of both.
+    :param name: ``conditions`` or ``actions``.
     """
     visible: model.Operations = getattr(disclosure.shown(rule), name)
     return visible

@@ -172,7 +172,7 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     traits = set(node.get(_TRAIT) or ())
     by: dict[str, str] = {}
     changes = entry.get('changes') or ()
-    # The UUID of the rule that made each of them.
+    # The UUIDs of the rules that made these changes, in the same order.
     changed_by = entry.get('changed_by') or ()
     for change, rule in zip(changes, changed_by, strict=False):
         # Without the slash: the name of a trait, or of a field of the node.
