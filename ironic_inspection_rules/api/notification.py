@@ -21,7 +21,7 @@ def enabled() -> bool:
 
 
 @contextlib.contextmanager
-def emitted(context: Any, rule: rule_object.Rule,
+def emitted(context: Any, rule: rule_object.StoredRule,
             action: str) -> Iterator[None]:
     """Emit the notifications around a change of a stored rule.
 
@@ -41,7 +41,7 @@ def emitted(context: Any, rule: rule_object.Rule,
     notification_utils.emit_end_notification(context, _as_ironic(rule), action)
 
 
-def _as_ironic(rule: rule_object.Rule) -> Any:
+def _as_ironic(rule: rule_object.StoredRule) -> Any:
     """Return a rule as the object of Ironic that notifications take."""
     fields = {}
     for name, value in rule.as_dict().items():

@@ -105,7 +105,8 @@ def _has_many_rows(tables: Any) -> bool:
 def _compile(rules: repository.Repository, posted: Sequence[Any], tables: Any,
              prune: bool) -> Plans:
     """Compile posted rules and tables among the stored ones."""
-    _revision, stored = rule_object.Rule.read_rule_set(api.request.context)
+    _revision, stored = rule_object.StoredRule.read_rule_set(
+        api.request.context)
     steps = rule_set.decide(posted, stored, prune, new_uuid=_uuid_of)
     decided = rule_set.decide_tables(tables, prune)
     rule_set.check_tables(steps, len(posted), decided.tables)

@@ -107,7 +107,7 @@ def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
 def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
     """Return whether a stored rule is there now and was made after a run."""
     try:
-        stored = rule_object.Rule.get_by_uuid(context, uuid)
+        stored = rule_object.StoredRule.get_by_uuid(context, uuid)
     except ironic_exception.NotFound:
         return False
     if run.revision is not None and stored.revision <= run.revision:
@@ -174,7 +174,8 @@ def _rules_of(context: Any, revision: int | None, rules: repository.Repository
     if revision is not None:
         # Also the present one: rules in force may change before they are read.
         try:
-            stored = rule_object.Rule.get_rules_of_revision(context, revision)
+            stored = rule_object.StoredRule.get_rules_of_revision(
+                context, revision)
             # As in the answer that shows the revision.
             marked = map(stored_rule.marked, stored['rules'])
             tables = rules.tables_of(context, revision)

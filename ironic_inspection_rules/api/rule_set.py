@@ -72,7 +72,8 @@ def replace(rules: Sequence[Any], revision: int | None = None,
     :raises: Conflict if the rule set is at another revision.
     """
     def change() -> dict[str, Any]:
-        before, present = rule_object.Rule.read_rule_set(api.request.context)
+        before, present = rule_object.StoredRule.read_rule_set(
+            api.request.context)
         # A client may have the number from the list of revisions, which has
         # the same rules under a lower one after one was put back.
         if revision not in (None, before) and revision != _listed(before):
@@ -158,7 +159,7 @@ def _listed(revision: int) -> int:
 
     A number is left out where a rule was removed and put back.
     """
-    rule_set = rule_object.Rule.get_rules_of_revision(
+    rule_set = rule_object.StoredRule.get_rules_of_revision(
         api.request.context, revision)
     listed: int = rule_set['revision']
     return listed
@@ -298,19 +299,20 @@ def _carry_out(steps: Sequence[replacement.RuleStep], revision: int,
         if notification.enabled():
             for emitted in _notifications(context, steps):
                 stack.enter_context(emitted)
-        return rule_object.Rule.change(context, revision, created, updated,
-                                       deleted, message, tables)
+        return rule_object.StoredRule.change(
+            context, revision, created, updated, deleted, message, tables)
 
 
 def _notifications(context: Any, steps: Sequence[replacement.RuleStep]
                    ) -> Iterator[contextlib.AbstractContextManager[None]]:
     """Yield what notifies before and after the change of each rule."""
-    present = {rule.uuid: rule for rule in rule_object.Rule.list(context)}
+    present = {rule.uuid: rule
+               for rule in rule_object.StoredRule.list(context)}
     for step in steps:
         fields = step.after or step.before
         if not fields or step.outcome not in _ACTIONS:
             continue
-        rule = present.get(fields['uuid']) or rule_object.Rule(context)
+        rule = present.get(fields['uuid']) or rule_object.StoredRule(context)
         rule.update(dict(fields))
         yield notification.emitted(context, rule, _ACTIONS[step.outcome])
 

@@ -97,7 +97,7 @@ def time(value: datetime.datetime | None) -> str | None:
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     """Return a rule as clients see it.
 
-    :param rule: a stored rule (objects.rule.Rule) or a built-in one
+    :param rule: a stored rule (objects.rule.StoredRule) or a built-in one
         (engine.model.Rule).
     :param fields: names of the fields to show besides ``links``.
     """

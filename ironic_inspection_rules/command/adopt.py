@@ -420,7 +420,7 @@ def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
         values.append({
             **candidate.rule.to_mapping(),
             'uuid': rule_uuid,
-            'version': rule_object.Rule.VERSION,
+            'version': rule_object.StoredRule.VERSION,
         })
     return values
 

@@ -72,8 +72,8 @@ def announce(service: str, rules: repository.Repository) -> None:
 
 
 def _uuids_of_stored_rules() -> list[str]:
-    values = rule_object.Rule.list_values(ironic_context.get_admin_context(),
-                                          'uuid', {})
+    context = ironic_context.get_admin_context()
+    values = rule_object.StoredRule.list_values(context, 'uuid', {})
     return [uuid for uuid, _value in values]
 
 

@@ -35,7 +35,7 @@ LOG = log.getLogger(__name__)
 
 def read_rules(context) -> list[dict]:
     """Return all stored rules in creation order."""
-    return [rule.as_dict() for rule in rule_object.Rule.list(context)]
+    return [rule.as_dict() for rule in rule_object.StoredRule.list(context)]
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def load() -> repository.Repository:
     _refuse_stored_too(built_in, built_in_tables)
     return repository.Repository(
         ops, built_in,
-        read_revision=rule_object.Rule.get_revision,
+        read_revision=rule_object.StoredRule.get_revision,
         read_rules=read_rules,
         default_scope=options.default_scope,
         mask_secrets=options.mask_secrets,
@@ -151,7 +151,7 @@ def _refuse_stored_too(built_in: Sequence[model.Rule],
                     % stored_table['name'])
     if not built_in:
         return
-    stored = {uuid for uuid, _value in rule_object.Rule.list_values(
+    stored = {uuid for uuid, _value in rule_object.StoredRule.list_values(
         ironic_context.get_admin_context(), 'uuid', {})}
     for rule in built_in:
         if rule.uuid in stored:

@@ -71,10 +71,10 @@ def origin(context, message=None):
 
 
 @base.IronicObjectRegistry.register
-class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
+class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     """A stored rule.
 
-    Named ``Rule`` because Ironic has an ``InspectionRule`` of its own, whose
+    Not named ``InspectionRule``: Ironic has an object of that name, and its
     engine must not find these.
     """
 
@@ -282,7 +282,7 @@ def _columns(values):
 
     :param values: fields as plain data; ``created_at`` is ISO 8601 text.
     """
-    columns = {**values, 'version': Rule.VERSION}
+    columns = {**values, 'version': StoredRule.VERSION}
     if columns.get('created_at'):
         created_at = timeutils.parse_isotime(columns['created_at'])
         # The database takes times in UTC, without a time zone.

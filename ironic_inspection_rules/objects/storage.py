@@ -21,7 +21,7 @@ from ironic_inspection_rules.objects import table
 
 # Importing them registers them.
 CLASSES = (early_phase.EarlyPhase, machine.InspectedMachine,
-           request.InspectionRequest, rule.Rule,
+           request.InspectionRequest, rule.StoredRule,
            rule_statistics.RuleStatistics, run.InspectionRun,
            table.RuleTable)
 """Objects that an API without a database reaches through a conductor."""

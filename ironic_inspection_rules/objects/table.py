@@ -14,7 +14,7 @@ from ironic_inspection_rules.objects import remotable
 class RuleTable(base.IronicObject, object_base.VersionedObjectDictCompat):
     """A table of the rule set, read as plain data.
 
-    Its rows change with the rules, see :meth:`.Rule.change`.
+    Its rows change with the rules, see :meth:`.StoredRule.change`.
     """
 
     # Version 1.0: Initial version

@@ -132,7 +132,7 @@ def page(context: Any, built_in: Iterable[model.Rule],
     uuids = uuids[:most]
     stored_uuids = [uuid for uuid in uuids if uuid not in own]
     stored = {}
-    for rule in rule_object.Rule.list(context, {'uuid': stored_uuids}):
+    for rule in rule_object.StoredRule.list(context, {'uuid': stored_uuids}):
         stored[rule.uuid] = rule
     rules = [own.get(uuid) or stored.get(uuid) for uuid in uuids]
     if None not in rules:
@@ -162,8 +162,8 @@ class _RuleOrder:
         """
         values = {uuid: getattr(rule, field, None)
                   for uuid, rule in self._own.items()}
-        values.update(rule_object.Rule.list_values(self._context, field,
-                                                   self._filters))
+        values.update(rule_object.StoredRule.list_values(self._context, field,
+                                                         self._filters))
         return values
 
     def by_value(self, field: str, descending: bool) -> list[str]:
@@ -229,7 +229,7 @@ def create(body: Any) -> Answer:
         body = {**body, 'uuid': uuidutils.generate_uuid()}
     parsed = validation.parse(body, start.rules().ops)
 
-    def make() -> rule_object.Rule:
+    def make() -> rule_object.StoredRule:
         return store(parsed, _check_tables(parsed))
 
     rule = rule_set.retry_on_conflict(make)
@@ -237,7 +237,8 @@ def create(body: Any) -> Answer:
     return view.represent(rule)
 
 
-def store(parsed: model.Rule, base: int | None = None) -> rule_object.Rule:
+def store(parsed: model.Rule, base: int | None = None
+          ) -> rule_object.StoredRule:
     """Store a new rule.
 
     :param base: the revision of the rule set that this was decided on; None
@@ -248,8 +249,8 @@ def store(parsed: model.Rule, base: int | None = None) -> rule_object.Rule:
     uuid = request.rule_uuid(parsed.uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.RuleAlreadyExists(uuid)
-    rule = rule_object.Rule(api.request.context,
-                            **{**parsed.to_mapping(), 'uuid': uuid})
+    rule = rule_object.StoredRule(api.request.context,
+                                  **{**parsed.to_mapping(), 'uuid': uuid})
     with notification.emitted(api.request.context, rule, 'create'):
         rule.create(base=base)
     return rule
@@ -257,7 +258,7 @@ def store(parsed: model.Rule, base: int | None = None) -> rule_object.Rule:
 
 def update(rule_uuid: str, operations: Any) -> Answer:
     """Change some fields of a rule."""
-    def decide(rule: rule_object.Rule) -> _NewFields:
+    def decide(rule: rule_object.StoredRule) -> _NewFields:
         before = {name: rule[name] for name in model.WRITABLE}
         fields = patch.apply(before, operations,
                              body_limit.size(api.request.path))
@@ -275,7 +276,7 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 
 def replace(rule_uuid: str, body: Any) -> Answer:
     """Replace a rule whole."""
-    def decide(rule: rule_object.Rule) -> _NewFields:
+    def decide(rule: rule_object.StoredRule) -> _NewFields:
         ops = start.rules().ops
         if not isinstance(body, dict):
             # parse() refuses it, and says what a rule is to be.
@@ -317,10 +318,10 @@ def delete_all() -> None:
     context = api.request.context
     with contextlib.ExitStack() as stack:
         if notification.enabled():
-            for rule in rule_object.Rule.list(context):
+            for rule in rule_object.StoredRule.list(context):
                 stack.enter_context(
                     notification.emitted(context, rule, 'delete'))
-        rule_object.Rule.destroy_all(context)
+        rule_object.StoredRule.destroy_all(context)
 
 
 def _check_tables(rule: model.Rule) -> int | None:
@@ -338,7 +339,7 @@ def _uuid(text: str) -> str:
         return request.rule_uuid(text)
     except exceptions.Invalid as exc:
         rules = [*start.rules().built_in,
-                 *rule_object.Rule.list(api.request.context)]
+                 *rule_object.StoredRule.list(api.request.context)]
         uuids = [rule.uuid for rule in rules if rule.description == text]
         if not uuids:
             raise
@@ -347,7 +348,7 @@ def _uuid(text: str) -> str:
                 'expected': exc, 'uuids': ', '.join(uuids)}) from exc
 
 
-def _changeable(rule_uuid: str) -> rule_object.Rule:
+def _changeable(rule_uuid: str) -> rule_object.StoredRule:
     uuid = _uuid(rule_uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.Invalid(
@@ -356,7 +357,7 @@ def _changeable(rule_uuid: str) -> rule_object.Rule:
 
 
 def _change(rule_uuid: str,
-            decide: Callable[[rule_object.Rule], _NewFields]) -> Answer:
+            decide: Callable[[rule_object.StoredRule], _NewFields]) -> Answer:
     """Change a rule, and again where another change of rules came first.
 
     :param decide: called with the stored rule, returns what it is to be.
@@ -381,5 +382,5 @@ def _change(rule_uuid: str,
     return rule_set.retry_on_conflict(change)
 
 
-def _stored(uuid: str) -> rule_object.Rule:
-    return rule_object.Rule.get_by_uuid(api.request.context, uuid)
+def _stored(uuid: str) -> rule_object.StoredRule:
+    return rule_object.StoredRule.get_by_uuid(api.request.context, uuid)

@@ -42,7 +42,7 @@ _NOTHING: dict[str, Any] = {
 def get_all(query: Answer) -> Answer:
     """List revisions, the newest first."""
     limit = api_utils.validate_limit(query['limit'])
-    revisions = rule_object.Rule.list_revisions(
+    revisions = rule_object.StoredRule.list_revisions(
         api.request.context, limit + 1, query['marker'])
     return view.page(_RESOURCE, revisions, limit, _with_links,
                      marker='revision')
@@ -116,7 +116,7 @@ def _tables(revision: int) -> table.Tables:
 
 
 def _read(revision: str) -> Answer:
-    return rule_object.Rule.get_rules_of_revision(
+    return rule_object.StoredRule.get_rules_of_revision(
         api.request.context, _number('revision', revision))
 
 

@@ -87,14 +87,14 @@ def delete_all() -> None:
     context = api.request.context
 
     def change() -> None:
-        revision = rule_object.Rule.get_revision(context)
+        revision = rule_object.StoredRule.get_revision(context)
         rules = [rule for rule, _form in _all()]
         with contextlib.ExitStack() as stack:
             for rule in rules:
                 stack.enter_context(
                     notification.emitted(context, rule, 'delete'))
-            rule_object.Rule.change(context, revision, [], {},
-                                    [rule.uuid for rule in rules])
+            rule_object.StoredRule.change(context, revision, [], {},
+                                          [rule.uuid for rule in rules])
 
     rule_set.retry_on_conflict(change)
 
@@ -111,29 +111,29 @@ def _parse(body: Any) -> model.Rule:
     return translate.parse(body, start.rules().ops)
 
 
-def _form(rule: rule_object.Rule) -> dict[str, Any] | None:
+def _form(rule: rule_object.StoredRule) -> dict[str, Any] | None:
     """Return a rule's content in the old language, None if it has no words."""
     return translate.restore(rule, start.rules().ops)
 
 
-def _all() -> Iterator[tuple[rule_object.Rule, dict[str, Any]]]:
-    for rule in rule_object.Rule.list(api.request.context):
+def _all() -> Iterator[tuple[rule_object.StoredRule, dict[str, Any]]]:
+    for rule in rule_object.StoredRule.list(api.request.context):
         form = _form(rule)
         if form is not None:
             yield rule, form
 
 
-def _find(uuid: str) -> tuple[rule_object.Rule, dict[str, Any]]:
+def _find(uuid: str) -> tuple[rule_object.StoredRule, dict[str, Any]]:
     if uuidutils.is_uuid_like(uuid):
-        rule = rule_object.Rule.get_by_uuid(api.request.context,
-                                            request.rule_uuid(uuid))
+        rule = rule_object.StoredRule.get_by_uuid(api.request.context,
+                                                  request.rule_uuid(uuid))
         form = _form(rule)
         if form is not None:
             return rule, form
     raise exceptions.RuleNotFound(uuid)
 
 
-def _represent(rule: rule_object.Rule,
+def _represent(rule: rule_object.StoredRule,
                form: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return a rule as clients see it.
 

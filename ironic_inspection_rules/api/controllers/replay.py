@@ -68,7 +68,7 @@ def _compile(rules: repository.Repository, revision: int | None, options: str
     """
     try:
         context = ironic_context.get_admin_context()
-        stored = rule_object.Rule.get_rules_of_revision(
+        stored = rule_object.StoredRule.get_rules_of_revision(
             context, revision or 0)['rules']
         # Rows that are still in force are shared with these.
         tables = rules.tables_of(context, revision or 0)

@@ -23,7 +23,7 @@ class ContentionTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
         self.app = self.useFixture(application.Application()).app
-        rule_object.Rule(
+        rule_object.StoredRule(
             context.get_admin_context(), uuid=UUID, sensitive=False,
             conditions=[], actions=[
                 {'op': 'inspector-fail', 'args': {'message': 'x'}}]).create()

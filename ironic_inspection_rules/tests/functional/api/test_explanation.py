@@ -206,8 +206,8 @@ class ExplanationTestCase(base.TestCase):
         self.rule()
         self.assertEqual([change], self.call(RUNS + run)[
             'phases']['main']['rules'][0]['changes'])
-        rule_object.Rule.get_by_uuid(context.get_admin_context(),
-                                     RULE).destroy()
+        rule_object.StoredRule.get_by_uuid(context.get_admin_context(),
+                                           RULE).destroy()
         self.assertEqual('b7', self.explain('path=/extra/rack')['after'])
 
     def test_what_a_value_is_by_now_is_told(self):

@@ -22,7 +22,7 @@ class RestoreTestCase(base.TestCase):
 
     def restore(self, sensitive):
         """Restore a revision with a rule whose plugin is gone."""
-        rule = rule_object.Rule(
+        rule = rule_object.StoredRule(
             self.context, uuid=UUID, sensitive=sensitive, conditions=[],
             actions=[{'op': SECRET, 'args': {}}])
         rule.create()
@@ -33,8 +33,8 @@ class RestoreTestCase(base.TestCase):
         return request.get_response(self.app)
 
     def test_a_first_change_that_was_a_mistake_is_taken_back(self):
-        rule_object.Rule(self.context, uuid=UUID, sensitive=False,
-                         conditions=[], actions=[]).create()
+        rule_object.StoredRule(self.context, uuid=UUID, sensitive=False,
+                               conditions=[], actions=[]).create()
         headers = {'X-OpenStack-Ironic-API-Version': '1.96'}
         path = '/v1/inspection_rules/revisions/0'
         shown = webob.Request.blank(path, headers=headers).get_response(
@@ -47,7 +47,7 @@ class RestoreTestCase(base.TestCase):
 
         self.assertEqual(200, answer.status_int)
         self.assertEqual(2, answer.json['revision'])
-        self.assertEqual([], rule_object.Rule.list(self.context))
+        self.assertEqual([], rule_object.StoredRule.list(self.context))
 
     def call(self, method, path, body=None):
         request = webob.Request.blank(
@@ -117,7 +117,7 @@ class RestoreTestCase(base.TestCase):
         self.assertEqual(400, response.status_int)
         self.assertIn(f'/rules/0: /actions/0/op: unknown op \\"{SECRET}',
                       response.json['error_message'])
-        self.assertEqual([], rule_object.Rule.list(self.context))
+        self.assertEqual([], rule_object.StoredRule.list(self.context))
 
     def test_of_a_sensitive_rule_nothing_is_told(self):
         response = self.restore(sensitive=True)

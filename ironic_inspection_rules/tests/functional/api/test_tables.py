@@ -343,7 +343,7 @@ class RuleTestCase(Base):
 
             def check(rule, in_force):
                 base = known(rule, in_force)
-                rule_object.Rule.change(
+                rule_object.StoredRule.change(
                     self.context, in_force.revision, [], {}, [], None,
                     [{'name': 'machines', 'definition': None, 'rows': {}}])
                 return base

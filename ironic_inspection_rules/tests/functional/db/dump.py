@@ -108,7 +108,7 @@ def _from_plain(value: typing.Any, kind: str) -> typing.Any:
 def read_all() -> dict[str, typing.Any]:
     """Read every row by the layers above the tables, as plain JSON data."""
     context = ironic_context.get_admin_context()
-    rules = rule_object.Rule
+    rules = rule_object.StoredRule
     requests = request_object.InspectionRequest.list(context)
     revisions = rules.list_revisions(context, 100)
     with transaction.reader_without_session() as connection:
@@ -186,7 +186,7 @@ def _chunks(pairs: typing.Sequence[db_table.Pair]
 def _make_rules() -> None:
     context = ironic_context.RequestContext(
         user_id='operator', project_id='project')
-    rules = rule_object.Rule
+    rules = rule_object.StoredRule
     plain = {'uuid': NODES[0].replace('4000', '4001'), 'description': 'plain',
              'conditions': [{'op': 'eq', 'args': ['{inventory.cpu.count}', 4],
                              'loop': [1, 2], 'multiple': 'all'}],

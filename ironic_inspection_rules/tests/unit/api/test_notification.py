@@ -37,7 +37,7 @@ class NotificationTestCase(base.IronicTestCase):
         self.context = context.get_admin_context()
 
     def rule(self, **fields):
-        return rule_object.Rule(self.context, **{
+        return rule_object.StoredRule(self.context, **{
             'uuid': uuidutils.generate_uuid(), 'priority': 3,
             'description': 'a rule', 'scope': 'rack', 'phase': 'main',
             'sensitive': False, 'conditions': [],

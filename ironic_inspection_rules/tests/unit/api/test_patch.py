@@ -160,7 +160,7 @@ class ApplyTestCase(base.TestCase):
             {'op': 'add', 'path': '/actions', 'from': '', 'value': deep}])
 
     def test_lists_of_objects_take_a_string_as_it_is(self):
-        rule = rule_object.Rule(**RULE)
+        rule = rule_object.StoredRule(**RULE)
         fields = {name: rule[name] for name in RULE}
 
         for text in ("{'op': 'log'}", 'f(', '[' * 100_000):

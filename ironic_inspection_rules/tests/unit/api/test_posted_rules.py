@@ -28,7 +28,7 @@ class PostedRulesTestCase(base.TestCase):
         self.stored = []
         self.revision = 1
         for name, value in (
-                ('objects.rule.Rule.read_rule_set',
+                ('objects.rule.StoredRule.read_rule_set',
                  lambda *_context: (self.revision, self.stored)),
                 ('api.posted_rules.api.request',
                  types.SimpleNamespace(context=None))):

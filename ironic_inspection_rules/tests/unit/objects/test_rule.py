@@ -29,9 +29,9 @@ class FingerprintTestCase(base.TestCase):
 
     def test_a_change_of_the_object_comes_with_a_new_version(self):
         checker = object_fixture.ObjectVersionChecker(
-            {'Rule': [rule_object.Rule]})
+            {'StoredRule': [rule_object.StoredRule]})
 
-        self.assertEqual({'Rule': FINGERPRINT}, checker.get_hashes())
+        self.assertEqual({'StoredRule': FINGERPRINT}, checker.get_hashes())
 
 
 class RuleTestCase(base.IronicTestCase):
@@ -42,7 +42,7 @@ class RuleTestCase(base.IronicTestCase):
         self.context = context.get_admin_context()
 
     def make(self, **fields):
-        rule = rule_object.Rule(self.context, **{
+        rule = rule_object.StoredRule(self.context, **{
             'uuid': uuidutils.generate_uuid(),
             'conditions': [],
             'actions': [{'op': 'fail', 'args': {'msg': 'no'}}],
@@ -52,7 +52,7 @@ class RuleTestCase(base.IronicTestCase):
         return rule
 
     def get(self, uuid):
-        return rule_object.Rule.get_by_uuid(self.context, uuid)
+        return rule_object.StoredRule.get_by_uuid(self.context, uuid)
 
     def test_a_stored_rule_is_found_as_it_was_made(self):
         made = self.make(
@@ -104,18 +104,18 @@ class RuleTestCase(base.IronicTestCase):
 
         self.assertEqual(
             [rule.uuid for rule in rules],
-            [rule.uuid for rule in rule_object.Rule.list(self.context)])
+            [rule.uuid for rule in rule_object.StoredRule.list(self.context)])
         self.assertEqual(
             [rules[1].uuid],
-            [rule.uuid for rule in rule_object.Rule.list(
+            [rule.uuid for rule in rule_object.StoredRule.list(
                 self.context, {'phase': 'early'})])
-        rule_object.Rule.destroy_all(self.context)
-        self.assertEqual([], rule_object.Rule.list(self.context))
+        rule_object.StoredRule.destroy_all(self.context)
+        self.assertEqual([], rule_object.StoredRule.list(self.context))
 
     def test_times_are_listed_as_text(self):
         rule = self.make()
 
-        [(uuid, created_at)] = rule_object.Rule.list_values(
+        [(uuid, created_at)] = rule_object.StoredRule.list_values(
             self.context, 'created_at')
 
         self.assertEqual(rule.uuid, uuid)
@@ -134,7 +134,7 @@ class RuleTestCase(base.IronicTestCase):
 
     def test_the_rule_of_ironic_is_another_one(self):
         self.assertNotIn(
-            rule_object.Rule,
+            rule_object.StoredRule,
             object_base.IronicObjectRegistry.obj_classes()['InspectionRule'])
 
 
@@ -191,11 +191,11 @@ class RemoteRuleTestCase(RuleTestCase):
         rule.priority = 1
         rule.save()
         self.get(rule.uuid)
-        rule_object.Rule.list(self.context)
-        rule_object.Rule.list_values(self.context, 'uuid')
-        rule_object.Rule.get_revision(self.context)
+        rule_object.StoredRule.list(self.context)
+        rule_object.StoredRule.list_values(self.context, 'uuid')
+        rule_object.StoredRule.get_revision(self.context)
         rule.destroy()
-        rule_object.Rule.destroy_all(self.context)
+        rule_object.StoredRule.destroy_all(self.context)
 
         self.assertEqual(
             ['create', 'save', 'get_by_uuid', 'list', 'list_values',
@@ -203,20 +203,22 @@ class RemoteRuleTestCase(RuleTestCase):
 
     def test_so_does_the_rule_set(self):
         made = {'uuid': UUID, 'conditions': [], 'actions': [{'op': 'log'}]}
-        revision, _rules = rule_object.Rule.read_rule_set(self.context)
+        revision, _rules = rule_object.StoredRule.read_rule_set(self.context)
 
-        after = rule_object.Rule.change(self.context, revision, [made], {},
-                                        [], 'because')
+        after = rule_object.StoredRule.change(
+            self.context, revision, [made], {}, [], 'because')
 
-        [shown] = rule_object.Rule.list_revisions(self.context, 5)
+        [shown] = rule_object.StoredRule.list_revisions(self.context, 5)
         self.assertEqual((revision + 1, 'because'),
                          (after, shown['message']))
         self.assertEqual(
             [UUID],
-            [rule['uuid'] for rule in rule_object.Rule.get_rules_of_revision(
-                self.context, after)['rules']])
-        self.assertRaises(ironic_exception.Conflict, rule_object.Rule.change,
+            [rule['uuid']
+             for rule in rule_object.StoredRule.get_rules_of_revision(
+                 self.context, after)['rules']])
+        self.assertRaises(ironic_exception.Conflict,
+                          rule_object.StoredRule.change,
                           self.context, revision, [], {}, [UUID])
         self.assertRaises(ironic_exception.NotFound,
-                          rule_object.Rule.get_rules_of_revision,
+                          rule_object.StoredRule.get_rules_of_revision,
                           self.context, after + 1)

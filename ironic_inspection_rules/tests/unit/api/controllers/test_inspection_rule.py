@@ -57,7 +57,7 @@ class PageTestCase(base.IronicTestCase):
         scope=st.sampled_from([None, 'a', 'B']))
     def test_pages_put_together_are_all_rules_in_order(
             self, limit, descending, sort_key, scope):
-        stored = rule_object.Rule.list(self.context)
+        stored = rule_object.StoredRule.list(self.context)
         everything = sorted([*self.built_in, *stored],
                             key=lambda rule: -rule.priority)
         expected = sorted(
@@ -121,7 +121,7 @@ class PageTestCase(base.IronicTestCase):
         self.assertEqual([[11, 13, 14]], list(pages))
 
     def test_rules_that_go_while_a_page_is_read_are_none_less_on_it(self):
-        read = rule_object.Rule.list
+        read = rule_object.StoredRule.list
 
         def read_late(_cls, context, filters):
             for gone in (10, 11):
@@ -130,7 +130,7 @@ class PageTestCase(base.IronicTestCase):
             return read(context, filters)
 
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.objects.rule.Rule.list', read_late))
+            'ironic_inspection_rules.objects.rule.StoredRule.list', read_late))
         rules = inspection_rule.page(
             self.context, [], {}, 'id', False, 3, None)
 
