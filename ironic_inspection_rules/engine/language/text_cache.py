@@ -7,7 +7,6 @@ only in entries.
 """
 
 import functools
-import sys
 import typing
 
 _Result = typing.TypeVar('_Result')
@@ -41,12 +40,16 @@ class EqualTexts:
     Many of its values, such as racks and models, are in thousands of rows.
     A text is remembered at the place that its hash chooses, until another text
     with that place comes: there is no list of all texts, which could grow.
+    Names of columns are few, and all remembered.
     """
 
     _PLACES = 4096
 
     def __init__(self) -> None:
         self._texts = [''] * self._PLACES
+        # Not sys.intern(): Python 3.12 never frees what that returns, and
+        # clients choose the names.
+        self._names: dict[str, str] = {}
 
     def mapping(self, items: typing.Iterable[tuple[str, typing.Any]]
                 ) -> dict[str, typing.Any]:
@@ -55,6 +58,7 @@ class EqualTexts:
         :param items: the names and values; all mappings share their names.
         """
         texts = self._texts
+        names = self._names
         mapping = {}
         for name, value in items:
             # Here, not in a function: a table may have a million values.
@@ -64,5 +68,5 @@ class EqualTexts:
                     value = texts[place]
                 else:
                     texts[place] = value
-            mapping[sys.intern(name)] = value
+            mapping[names.setdefault(name, name)] = value
         return mapping
