@@ -157,10 +157,14 @@ def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
     :param text: of the whole file.
     """
     # An item that is an alias is the node of its anchor, and has the place of
-    # that, which is before it: then the places do not rise.
-    places = [node.start_mark.index]
-    places += [item.start_mark.index for item in node.value]
-    has_aliases = places != sorted(set(places))
+    # that. So it begins before the list, or is an earlier item or inside of
+    # one; other items begin behind the end of the item before.
+    has_aliases = False
+    end = node.start_mark.index
+    for item in node.value:
+        if item.start_mark.index <= end:
+            has_aliases = True
+        end = item.end_mark.index
     if not has_aliases:
         return [item.start_mark.line for item in node.value]
     # Only the events of YAML have the place of an alias. They are read up to

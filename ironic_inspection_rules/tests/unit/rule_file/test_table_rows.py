@@ -167,6 +167,7 @@ class YamlTestCase(RowsTestCase):
         for text, lines in (
                 ('- &a {k: 1}\n- {k: [2, [3]]}\n- *a\n- *a\n', [1, 2, 3, 4]),
                 ('[&a {k: 1},\n\n *a, {k: 3}]\n', [1, 3, 3]),
+                ('- k: &a {m: 1}\n\n- *a\n', [1, 3]),
                 ('# comment\n- &a\n  k: 1\n\n-\n  *a\n- [x]\n',
                  [2, 6, 7])):
             found = self.read(text, 'rows.yaml')
