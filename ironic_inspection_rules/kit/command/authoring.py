@@ -22,6 +22,7 @@ from ironic_inspection_rules.kit.report import sarif
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import machine_test
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_file import table_file
 
@@ -66,7 +67,9 @@ class Lint(arguments.FileCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         if parsed_args.fix:
-            files = table_file.read_files(parsed_args.files)
+            # What is piped in cannot be mended, and can be read only once.
+            files = table_file.read_files(
+                path for path in parsed_args.files if path != document.STDIN)
             self._mend([read_file.path for read_file in files],
                        parsed_args.format == 'table')
         paths = machine_test.find_inventories(parsed_args.inventory)

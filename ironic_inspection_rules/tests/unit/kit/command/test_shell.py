@@ -183,6 +183,16 @@ class LintTestCase(CallTestCase):
         self.assertEqual(1, code)
         self.assertIn('-:1:', output)
 
+    def test_what_is_piped_in_is_not_mended_but_checked(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.stdin', io.StringIO('- actions: []')))
+        _code, expected = self.call('lint', '-')
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.stdin', io.StringIO('- actions: []')))
+        code, output = self.call('lint', '--fix', '-')
+        self.assertEqual(1, code)
+        self.assertEqual(expected, output)
+
     def test_nothing_found_is_nothing_said(self):
         self.assertEqual((0, ''), self.call(
             'lint', self.write('rules.yaml', GOOD)))
