@@ -21,9 +21,20 @@ LEVELS = 4
 
 _WHITE = re.compile(r'[ \t\n\r]*')
 
+_FEW = 10_000
+"""Number of values up to which a document is parsed one by one, however short
+they are."""
+
+_SHORT = 8
+"""Characters; values that are shorter on average are not parsed one by one."""
+
 
 class TooDeep(Exception):
     """Lists and objects are nested deeper than they may be."""
+
+
+class TooManyValues(ValueError):
+    """So many short values that parsing them one by one would take long."""
 
 
 class Parser:
@@ -50,12 +61,16 @@ class Parser:
         self._position = 0
         # Brackets that are open before the position.
         self._level = 0
+        # What was read, and the values that were parsed one by one.
+        self._characters = 0
+        self._values = 0
 
     def parse(self) -> Any:
         """Return the document.
 
-        :raises: :class:`TooDeep`; ValueError if it is no JSON. What is wrong
-            where is only known to a parser of the whole text.
+        :raises: :class:`TooDeep`; :class:`TooManyValues`; ValueError if it is
+            no JSON. What is wrong where is only known to a parser of the whole
+            text.
         """
         document = self._value()
         if self._next():
@@ -97,6 +112,7 @@ class Parser:
         return self._close(items)
 
     def _open(self) -> None:
+        self._values += 1
         self._position += 1
         self._level += 1
 
@@ -138,10 +154,15 @@ class Parser:
             is_near_end = len(self._text) - end <= len('e+')
             if not is_near_end or not self._read_on():
                 self._position = end
+                self._values += 1
                 return value
 
     def _read_on(self) -> bool:
         """Read more of the document; return False at its end."""
+        # [0, 0, 0, ...] would take ten times as long as in one block. In a
+        # table these values are rows, which are longer.
+        if self._values > max(self._characters // _SHORT, _FEW):
+            raise TooManyValues
         left = self._text[self._position:]
         texts = [left]
         characters = 0
@@ -155,6 +176,7 @@ class Parser:
                 break
         if not characters:
             return False
+        self._characters += characters
         self._text = ''.join(texts)
         self._position = 0
         # Before it is parsed: parsers recurse.

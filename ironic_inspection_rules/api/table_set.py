@@ -37,7 +37,7 @@ class Decided:
         default_factory=dict)
 
     def changes_to_store(self) -> list[dict[str, Any]]:
-        """Return the tables that change, for :meth:`.Rule.change`."""
+        """Return the tables that change, for :meth:`.StoredRule.change`."""
         changes = []
         for step in self.steps:
             if step.outcome == table_change.UNCHANGED:

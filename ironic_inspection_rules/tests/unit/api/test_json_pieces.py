@@ -84,3 +84,15 @@ class ParserTestCase(base.TestCase):
 
         self.assertEqual(json.loads(document), parsed)
         self.assertLess(len(calls), 4 * 4096)
+
+    def test_many_short_values_are_not_parsed_one_by_one(self):
+        for item in ('0', '[]', '""', '{}'):
+            document = '[[' + ','.join([item] * 40_000) + ']]'
+            self.assertRaises(json_pieces.TooManyValues, parse, document,
+                              1000)
+
+    def test_many_rows_are(self):
+        for row in ('{"a": 1}', '{"a": "b", "c": ["d"]}'):
+            document = '{"a": {"b": {"c": [' + ','.join(
+                [row] * 40_000) + ']}}}'
+            self.assertEqual(json.loads(document), parse(document, 1000))

@@ -163,6 +163,13 @@ class LargeBodyTestCase(base.IronicTestCase):
         self.assertEqual({}, self.read(b'{}'))
         self.assertEqual([b'{}'], at_once)
 
+    def test_one_of_many_short_values_is_parsed_at_once(self):
+        at_once = self.parse_at_once()
+        document = [0] * 100_000
+
+        self.assertEqual(document, self.read(json.dumps(document).encode()))
+        self.assertEqual(1, len(at_once))
+
     def test_a_large_one_is_refused_as_a_small_one(self):
         for text, words in (
                 (b'{"a": [1, {"b/c": NaN}, NaN]}', 'JSON: /a/1/b~1c: '),
