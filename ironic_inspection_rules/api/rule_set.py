@@ -175,7 +175,7 @@ def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
     """Decide what becomes of the stored rules where some are given.
 
     :param rules: as they were posted, or as GET shows them.
-    :param present: the stored rules; see :meth:`.Rule.read_rule_set`.
+    :param present: the stored rules; see :meth:`.StoredRule.read_rule_set`.
     :param prune: whether stored rules that are not among these go.
     :param restored: see :func:`replace`.
     :param new_uuid: called with the number and the text of a rule that is
