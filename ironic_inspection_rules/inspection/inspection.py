@@ -97,8 +97,11 @@ class Inspection:
         self._facts: dict[str, dict[str, str]] = {}
 
     @contextlib.contextmanager
-    def handed_over(self) -> Iterator[None]:
-        """Attach the inspection to its task while the context lasts."""
+    def attached_to_task(self) -> Iterator[None]:
+        """Attach the inspection to its task while the context lasts.
+
+        There the rules and hooks that Ironic calls meanwhile find it.
+        """
         setattr(self.task, _ATTRIBUTE, self)
         try:
             yield
@@ -443,7 +446,7 @@ def of_task(task: Any, inventory: dict | None = None,
             # that would bring the node into a final state.
             recorder.warn_of_loss(task.node, exc)
         current.begin(inventory, plugin_data or {}, early)
-    with current.handed_over():
+    with current.attached_to_task():
         try:
             yield current
         # The interface processes no data. For Ironic this is no inspection

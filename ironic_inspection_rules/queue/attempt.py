@@ -109,7 +109,7 @@ class Attempt(inspection.Inspection):
             queue_request.POWER_ON: self._power_on,
         }[self.request.event]
         try:
-            with self.handed_over():
+            with self.attached_to_task():
                 self._take_request()
                 error = carry_out()
             self._run_store = self.prepare(error)

@@ -34,7 +34,7 @@ class InspectionTestCase(base.GlueTestCase):
         self.assertEqual({}, self.inspection.checkpoints)
 
     def test_a_task_has_it_while_it_lasts(self):
-        with self.inspection.handed_over():
+        with self.inspection.attached_to_task():
             with inspection.of_task(self.task) as current:
                 self.assertIs(self.inspection, current)
         with inspection.of_task(self.task) as current:

@@ -37,7 +37,7 @@ class DeliveryTestCase(base.GlueTestCase):
         self.task.node.refresh()
         current = attempt.Attempt(self.task, self.queue, self.request, 900)
         try:
-            with current.handed_over():
+            with current.attached_to_task():
                 for phase in phases:
                     phase(self.task, {}, self.plugin_data)
         except surroundings.Abandoned as exc:
