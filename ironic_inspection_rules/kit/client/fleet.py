@@ -42,6 +42,8 @@ def evaluate_page(baremetal, nodes: Nodes,
         selected: dict[str, Any] | list[str] = dict(nodes)
     else:
         selected = list(nodes)
+    # Defaults are left out, false ones too: an API of a release without one of
+    # these refuses the member, whatever its value.
     request = http.without_none(
         nodes=selected,
         rules=rules,

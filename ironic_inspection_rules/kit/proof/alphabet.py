@@ -431,7 +431,6 @@ def _state(flags: int) -> typing.Any:
     """
     state = _parser.State()
     state.flags = flags
-    state.str = ''
     return state
 
 

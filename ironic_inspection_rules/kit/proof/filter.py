@@ -224,6 +224,8 @@ class FilterTranslation:
         is_number = self._name in _NUMBERS
 
         def make_terms(name: str) -> tuple[logic.Term, ...]:
+            # The first is one of _FAILED, _MISSING and _MADE; the second is
+            # the value where it is _MADE.
             if is_number:
                 made = z3.Real(name)
             else:

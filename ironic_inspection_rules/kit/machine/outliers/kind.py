@@ -309,6 +309,9 @@ class _Assignment:
 def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
     """Return the usual label in another feature for every population.
 
+    A feature that has them votes on the population of a machine, see
+    :class:`_Assignment`.
+
     :param best: the feature that divides the populations.
     :returns: None where the other feature does not distinguish them: two have
         the same label, or most machines of one have not the same.
