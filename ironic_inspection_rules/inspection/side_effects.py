@@ -72,6 +72,9 @@ class ServiceEffects(working_copy.Effects):
         def send() -> None:
             done.put(_get(request, watch))
 
+        # Timeouts of requests bound the connection and the pauses between two
+        # bytes, not the whole, nor the look-up of the host. By the name of the
+        # thread _Unseen keeps what urllib3 logs out of the log.
         threading.Thread(target=send, name=_THREAD, daemon=True).start()
         timeout = None
         if seconds != math.inf:

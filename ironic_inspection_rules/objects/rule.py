@@ -229,8 +229,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def get_rules_of_revision(cls, context, revision):
         """Read the rule set as it was.
 
-        :returns: the revision as plain data, with its ``rules``; the
-            operations of one with ``secret`` are withheld from readers.
+        :returns: the revision as plain data, with its whole ``rules``. Who
+            shows them to readers must withhold the operations of one with
+            ``secret``.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _known_to_ironic():

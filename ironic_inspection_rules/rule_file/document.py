@@ -326,9 +326,10 @@ def _whole(text: str) -> _Content:
 
 
 def _items(text: str) -> _Content:
-    """Return the items of a file that holds a list of them, or only one.
+    """Return the items of a file of something else than rules.
 
-    A file of several documents has the items of all of them.
+    It holds a list of them, or only one. A file of several documents has the
+    items of all of them.
     """
     items: list[yaml.Node] = []
     for node in yaml_text.nodes(text):

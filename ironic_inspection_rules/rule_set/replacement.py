@@ -121,17 +121,19 @@ class _Matcher:
 
     :param wanted: the rules in order, None for what can be none.
     :param present: the stored rules in order.
+    :raises: :class:`.exceptions.InvalidRules` where two wanted rules have the
+        same UUID.
     """
 
     def __init__(self, wanted: typing.Sequence[Fields | None],
                  present: typing.Sequence[Fields]) -> None:
         self._wanted = wanted
         self._present = present
-        self._uuids = _uuids(wanted)
+        self._uuids = _distinct_uuids(wanted)
         self._by_uuid = {rule['uuid']: rule for rule in present}
-        self._by_description = _unique(
+        self._stored_by_description = _unique(
             rule for rule in present if rule['uuid'] not in self._uuids)
-        self._without_uuid = _unique(
+        self._wanted_by_description = _unique(
             rule for rule in wanted if rule and not rule.get('uuid'))
 
     def match(self) -> list[Match | None]:
@@ -165,9 +167,9 @@ class _Matcher:
         description = rule.get('description')
         if not isinstance(description, str):
             return None
-        if description not in self._without_uuid:
+        if description not in self._wanted_by_description:
             return None
-        stored = self._by_description.get(description)
+        stored = self._stored_by_description.get(description)
         if stored is None:
             return None
         return Match(stored, 'description')
@@ -190,7 +192,7 @@ class _Matcher:
         return by_content
 
 
-def _uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
+def _distinct_uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
     """Return the UUIDs of rules.
 
     :raises: :class:`.exceptions.InvalidRules` where two are the same.

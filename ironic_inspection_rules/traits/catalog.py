@@ -29,7 +29,10 @@ class Selection:
     listed: frozenset[str] | None = None
 
     def has(self, name: str) -> bool:
-        """Return whether a name is asked for."""
+        """Return whether a name is asked for.
+
+        Its case counts, which a query by :meth:`conditions` may ignore.
+        """
         if self.prefix is not None:
             return name.startswith(self.prefix)
         if self.listed is not None:

@@ -150,7 +150,8 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
 def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Return the condition that a node has at least one of these traits.
 
-    :param rare: see :func:`conditions`.
+    :param rare: see :func:`conditions`; empty but for SQLite, as other
+        databases choose by themselves which table to begin with.
     """
     if all(name in rare for name in wanted):
         # The database reads the few nodes with these traits first, instead

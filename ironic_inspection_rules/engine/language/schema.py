@@ -304,6 +304,8 @@ class Shape:
                     if name not in properties:
                         yield self._unknown(pointer, name, properties)
             elif error.validator == 'required':
+                # _require has put the place and the message of the property
+                # into the error.
                 yield exceptions.Problem(pointer, error.message)
             else:
                 yield _problem(pointer, error)

@@ -306,7 +306,7 @@ class Sentence:
                 return f'{before}{value!r}{after}'
             if value.__class__ is Missing:
                 return _('field {%s} does not exist') % value.field
-            return f'{before}{_show(view, value)}{after}'
+            return f'{before}{_short_text(view, value)}{after}'
 
         def describe(view: budget.View) -> str:
             return describe_value(view, render(view))
@@ -354,7 +354,7 @@ class Sentence:
                 value = gap.render(view)
             if isinstance(value, Missing):
                 return _('field {%s} does not exist') % value.field
-            text += before + _show(view, value)
+            text += before + _short_text(view, value)
         return text + self._after
 
     def _explain(self, view: budget.View) -> str:
@@ -372,7 +372,7 @@ class Sentence:
         return reasons.shorten(reason)
 
 
-def _show(view: budget.View, value: typing.Any) -> str:
+def _short_text(view: budget.View, value: typing.Any) -> str:
     """Return the text of a value; that of a row of a table is its name."""
     return reasons.show(value, functools.partial(table.name_of_row, view))
 
@@ -385,14 +385,14 @@ def _filter_description(field: template.Filtered) -> DescribeValue:
 
     def describe(view: budget.View, value: typing.Any) -> str:
         return frame % {'field': text,
-                        'before': _show_or_nothing(view, source.render(view)),
-                        'after': _show_or_nothing(view, value)}
+                        'before': _text_or_nothing(view, source.render(view)),
+                        'after': _text_or_nothing(view, value)}
 
     return describe
 
 
-def _show_or_nothing(view: budget.View, value: typing.Any) -> str:
+def _text_or_nothing(view: budget.View, value: typing.Any) -> str:
     """Return the text of a value; "nothing" stands for a missing field."""
     if isinstance(value, Missing):
         return _('nothing')
-    return _show(view, value)
+    return _short_text(view, value)
