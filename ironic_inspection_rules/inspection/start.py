@@ -34,7 +34,7 @@ LOG = log.getLogger(__name__)
 
 
 def read_rules(context) -> list[dict]:
-    """Return all stored rules in creation order."""
+    """Return all stored rules by their position."""
     return [rule.as_dict() for rule in rule_object.StoredRule.list(context)]
 
 

@@ -91,7 +91,7 @@ class ParserTestCase(base.TestCase):
             self.assertRaises(json_pieces.TooManyValues, parse, document,
                               1000)
 
-    def test_many_rows_are(self):
+    def test_many_rows_are_parsed_one_by_one(self):
         for row in ('{"a": 1}', '{"a": "b", "c": ["d"]}'):
             document = '{"a": {"b": {"c": [' + ','.join(
                 [row] * 40_000) + ']}}}'
