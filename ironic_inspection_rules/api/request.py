@@ -523,6 +523,11 @@ def uuid_of(kind: str) -> Callable[[str, str], str]:
     return convert
 
 
+def marker(name: str, value: str) -> str:
+    """Convert the marker of a list into the form that UUIDs are stored in."""
+    return str(uuid.UUID(args.uuid(name, value)))
+
+
 RULE_UUID = uuid_of(_('a rule'))
 
 

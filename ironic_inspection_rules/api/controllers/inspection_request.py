@@ -30,7 +30,7 @@ FIELDS = tuple(sorted({*request_object.InspectionRequest.fields}
 
 
 LIST = {'node': args.string, 'state': request.one_of(state.STATES),
-        'limit': request.integer, 'marker': args.uuid}
+        'limit': request.integer, 'marker': request.marker}
 
 _UUID = request.uuid_of(_('an inspection request'))
 

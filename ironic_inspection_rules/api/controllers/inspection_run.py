@@ -42,7 +42,7 @@ DATA_FIELDS = ('inventory', 'plugin_data')
 _REFERENCES = ('chassis_uuid', 'portgroup_uuid')
 """Attributes of which Ironic's objects have another one, the ``id``."""
 
-LIST = {'limit': request.integer, 'marker': args.uuid,
+LIST = {'limit': request.integer, 'marker': request.marker,
         'detail': args.boolean, 'fields': request.fields((*FIELDS, 'links'))}
 SHOW = {'fields': request.fields((*FIELDS, *DATA_FIELDS, 'links'))}
 EXPLAIN = {'path': args.string, 'trait': args.string, 'port': args.string,

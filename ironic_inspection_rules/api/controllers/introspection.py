@@ -49,7 +49,7 @@ _ROUNDED = datetime.timedelta(seconds=1)
 
 Answer = dict[str, Any]
 
-LIST = {'limit': request.integer, 'marker': args.uuid}
+LIST = {'limit': request.integer, 'marker': request.marker}
 BEGIN = {'manage_boot': args.boolean}
 
 

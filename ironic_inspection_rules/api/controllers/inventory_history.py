@@ -45,7 +45,7 @@ def time(name: str, value: str) -> datetime.datetime:
 
 _UUID = request.uuid_of(_('a kept inventory'))
 
-LIST = {'limit': request.integer, 'marker': args.uuid, 'since': time}
+LIST = {'limit': request.integer, 'marker': request.marker, 'since': time}
 DIFF = {'from': _UUID, 'to': _UUID}
 FIND_PART = {'id': args.string}
 

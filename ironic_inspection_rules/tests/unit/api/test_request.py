@@ -289,6 +289,7 @@ class UUIDTestCase(base.TestCase):
             self.assertEqual(wanted, request.rule_uuid(text))
             # Some databases tell capitals apart.
             self.assertEqual(wanted, request.uuid_of('a run')('uuid', text))
+            self.assertEqual(wanted, request.marker('marker', text))
 
     def test_anything_else_is_invalid(self):
         for text in ('', 'nonsense', '0a1b2c3d', 'a' * 33):
