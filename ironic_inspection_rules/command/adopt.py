@@ -373,7 +373,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
             remark = '\n'.join(map(str, exc.problems))
             candidates.append(Candidate(name, None, remark))
             continue
-        if rule.uuid in here:
+        if stock_form.uuid_of(rule.uuid) in here:
             candidates.append(Candidate(name, None, _UUID_IN_USE % rule.uuid))
         else:
             candidates.append(Candidate(name, rule))

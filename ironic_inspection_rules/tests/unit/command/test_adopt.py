@@ -88,6 +88,19 @@ class AdoptTestCase(base.TestCase):
 
         self.assertEqual([], db_rule.list_rules())
 
+    def test_a_uuid_of_inspector_is_the_same_whatever_its_capitals(self):
+        row = {'uuid': '0A1B2C3D-0000-4000-8000-00000000000A',
+               'description': 'old', 'scope': None, 'conditions': [],
+               'actions': [{'action': 'fail', 'message': 'no'}]}
+        self.patch(adopt.adoption, 'read_inspector', lambda url: [row])
+        self.printed(adopt.from_inspector, 'sqlite://', False)
+        self.assertEqual(1, len(db_rule.list_rules()))
+        for dry_run in (True, False):
+            error = self.assertRaises(exceptions.Invalid, self.printed,
+                                      adopt.from_inspector, 'sqlite://',
+                                      dry_run)
+            self.assertIn('1 of 1 rule cannot be taken over', str(error))
+
     def test_two_rules_of_one_uuid_are_named_before_anything_is_tried(self):
         path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
         self.useFixture(config_fixture.Config(CONF)).config(
